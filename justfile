@@ -77,7 +77,7 @@ conformance:
 fuzz SECONDS='60' NAME='hostile':
     MCPKG_TEST_SEED="${MCPKG_TEST_SEED:-new}" MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
 
-# Write anew which functions a release holds side by side, since a server runs them first; needs valgrind
+# Write again which functions a release holds side by side, since a server runs them first; needs valgrind
 order:
     cargo build --release
     bash link/order.sh

@@ -66,7 +66,7 @@ pub enum Kind {
     Reads,
     /// A run that was begun on this machine, until it ends; the SHA-256 is of its id and its plan.
     Run,
-    /// The root of Sigstore's that this user put in the place of the embedded one; there is one record.
+    /// The root of Sigstore's that this user put instead of the embedded one; there is one record.
     SigstoreRoot,
 }
 
@@ -146,7 +146,7 @@ impl Approved {
     }
 
     /// Keeps a record as [`Approved::put`] does, but does not wait until it is on the disk: after a loss of power it may not be
-    /// there, and what it is about needs approval anew.
+    /// there, and what it is about needs approval again.
     ///
     /// # Errors
     /// As [`Approved::put`].
@@ -187,7 +187,7 @@ impl Approved {
         }
     }
 
-    /// Takes a record away; one that is gone is no failure.
+    /// Takes a record away; one that is gone is not a failure.
     ///
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -220,7 +220,7 @@ impl Approved {
     }
 }
 
-/// Removes the files that were begun in a folder of records. What cannot be removed is no record either.
+/// Removes the files that were begun in a folder of records. What cannot be removed is not a record either.
 fn remove_begun(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(BEGUN) {
@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
         }
-        // What a killed process began is no record, and goes with the next one.
+        // What a killed process began is not a record, and goes with the next one.
         let begun = scratch.path().join("a/roots/.mcpkg-begun");
         fs::write(&begun, "{").expect("written");
         assert_eq!(approved.all(Kind::Root).expect("read").len(), 1);

@@ -40,7 +40,7 @@ pub enum Found {
     },
     /// A symbolic link with its text.
     Link(String),
-    /// A folder, or something else that is no file.
+    /// A folder, or something else that is not a file.
     Other,
 }
 
@@ -99,7 +99,7 @@ pub fn look(path: &Path) -> Result<Found> {
     };
     if metadata.is_symlink() {
         let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
-        // A text that is no UTF-8 could not be brought back.
+        // A text that is not valid UTF-8 could not be brought back.
         return Ok(text.into_os_string().into_string().map_or(Found::Other, Found::Link));
     }
     if !metadata.is_file() {
@@ -185,7 +185,7 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
     })
 }
 
-/// Writes a file anew that may be lost or cut off with the power, or with the process.
+/// Writes a file again that may be lost or cut off with the power, or with the process.
 ///
 /// # Errors
 /// As [`write_beside`].
@@ -292,7 +292,7 @@ fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
     Err(std::io::Error::from(ErrorKind::Unsupported))
 }
 
-/// Removes a file or a link; one that is gone is no failure.
+/// Removes a file or a link; one that is gone is not a failure.
 ///
 /// # Errors
 /// As [`metadata`].

@@ -113,7 +113,7 @@ codes! {
     DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 -32000 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and what it had written was put back; details.kept names what was changed meanwhile and left.";
     DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 -32000 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
     RootRequired         "E_ROOT_REQUIRED"                 1 -32602 -32000 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
-    PlanChanged          "E_PLAN_CHANGED"                  1 -32602 -32000 Caller  "plan_changed" ["retry_command"] "What would be written is not what was shown any more; nothing was written.";
+    PlanChanged          "E_PLAN_CHANGED"                  1 -32602 -32000 Caller  "plan_changed" ["retry_command"] "What would be written is no longer what was shown; nothing was written.";
     Unapproved           "E_UNAPPROVED"                    1 -32602 -32000 Caller  "unapproved" ["ask_user"] "The database asks for something that this user never approved on this machine, such as writing below a folder that was never deployed to; a person at a terminal can.";
     SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 -32000 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
     SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 -32000 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
@@ -131,7 +131,7 @@ codes! {
     GitFailed            "E_GIT_FAILED"                    1 -32602 -32002 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
     GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 -32002 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is older than what merges without moving anything; details name both versions.";
     GitLocked            "E_GIT_LOCKED"                    1 -32602 -32002 Caller  "git_locked" ["retry_command"] "Another git has locked what was to be changed, and did not end in time; nothing was changed.";
-    GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 -32002 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
+    GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 -32002 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is not a git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 -32002 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 -32002 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
     SecretMissing        "E_SECRET_MISSING"                1 -32602 -32000 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
@@ -158,7 +158,7 @@ codes! {
     DigestChanged        "E_DIGEST_CHANGED"                1 -32602 -32000 Caller  "digest_changed" ["ask_user"] "A registry has another archive as a version than it had before; nothing of it was used.";
     RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 -32000 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not answer in time.";
     RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 -32000 Caller  "registry_refused" ["ask_user"] "A registry refused the request; details.status and details.code are its own.";
-    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 -32000 Machine "registry_answer" [] "A registry answered something that is no answer of a registry, or that breaks a limit.";
+    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 -32000 Machine "registry_answer" [] "A registry answered something that is not an answer of a registry, or that breaks a limit.";
     NamespaceMismatch    "E_NAMESPACE_MISMATCH"            1 -32602 -32000 Caller  "namespace_mismatch" ["ask_user"] "The key or token may not publish in this namespace.";
     PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 -32000 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
     InvalidPath          "E_IO_INVALID_PATH"               1 -32603 -32000 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
@@ -205,7 +205,7 @@ codes! {
     RateLimited          "E_RATE_LIMITED"                  1 -32602 -32000 Caller  "rate_limited" ["wait" "retry_command"] "One asker calls one tool more often than a server takes it; retry_after_ms says how long to wait.";
     Ambiguous            "E_AMBIGUOUS"                     1 -32602 -32000 Caller  "ambiguous" ["fix_arguments" "retry_command"] "What was typed stands for several commands; details.ids lists them.";
     SchemaVersion        "E_SCHEMA_VERSION"                1 -32602 -32000 Caller  "schema_version" ["fix_arguments" "retry_command"] "The input is of a major version that mcpkg does not know; details.supported lists those that it does.";
-    CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is no OpenAPI description that commands can be made of; details.violations has each finding with its place.";
+    CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is not an OpenAPI description that commands can be made of; details.violations has each finding with its place.";
     HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or its redirect not followed: it would have gone where the catalog does not allow; the message names the host.";
     PluginUnavailable    "E_PLUGIN_UNAVAILABLE"            1 -32603 -32000 Machine "plugin_unavailable" ["wait" "retry_command"] "A plugin cannot be started or reached, so that nothing was asked of it; retry_after_ms says when it is tried again, where it failed before.";
     PluginFailed         "E_PLUGIN_FAILED"                 1 -32603 -32000 Machine "plugin_failed" ["retry_command"] "A plugin's tool failed, or the plugin ended or broke the protocol while it was called; details have what it said.";

@@ -213,9 +213,9 @@ fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
 /// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.
 ///
 /// # Errors
-/// As [`read`]; `InvalidData` where it is no UTF-8.
+/// As [`read`]; `InvalidData` where it is not a UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
-    String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+    String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Reads a secret from a regular file of at most `limit` bytes, which nobody but its owner may read, as UTF-8 text.
@@ -225,7 +225,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
 pub fn read_private(path: &Path, limit: u64) -> Result<String> {
     let file = open(path)?;
     check_private(&file.metadata()?)?;
-    String::from_utf8(read_open(file, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+    String::from_utf8(read_open(file, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 #[cfg(unix)]
@@ -261,7 +261,7 @@ pub fn is_own_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Refuses what is no regular file.
+/// Refuses what is not a regular file.
 ///
 /// # Errors
 /// `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.

@@ -119,7 +119,7 @@ pub struct Response {
 /// Sends a request and waits for the answer's head.
 ///
 /// # Errors
-/// See [`Failure`]. A status other than 200 is no failure.
+/// See [`Failure`]. A status other than 200 is not a failure.
 pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
     client()?.send(request, limits, Reach::Anywhere)
 }

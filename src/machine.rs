@@ -8,7 +8,7 @@ pub fn id(given: Option<&str>) -> String {
     id.or_else(|| host().map(|host| normal(&host)).filter(|id| !id.is_empty())).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Returns a machine's id in lower case, with one `-` for each run of what is no letter, digit, `_` or `-`.
+/// Returns a machine's id in lower case, with one `-` for each run of what is not a letter, digit, `_` or `-`.
 pub fn normal(id: &str) -> String {
     let mut normal = String::new();
     for c in id.trim().chars().flat_map(char::to_lowercase) {

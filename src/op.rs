@@ -122,7 +122,7 @@ pub enum Shape {
     /// The same where it succeeds; where it fails, a JSON-RPC error of contract 003, in the revisions that let a tool
     /// answer one.
     Rpc,
-    /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it stands, and
+    /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it is, and
     /// the facts of the run in `_meta`.
     Output,
 }
@@ -268,7 +268,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     }
 
     /// Returns what it would do, a line each, for a person who is asked about it as a command, where its arguments alone do not
-    /// say it. They consent to these lines: where they read otherwise when it is run, it is asked for anew.
+    /// say it. They consent to these lines: where they read otherwise when it is run, it is asked for again.
     ///
     /// # Errors
     /// What keeps it from being done.
@@ -319,7 +319,7 @@ pub struct Reply {
     pub data: Value,
     /// The data as the JSON that an agent gets, where it was written as that; `data` is null then.
     pub json: Option<String>,
-    /// What is known besides, for `_meta` of a tool's result: a key and its value.
+    /// What is known also, for `_meta` of a tool's result: a key and its value.
     pub meta: Option<(&'static str, Value)>,
     /// What to do next; the shell writes them to stderr.
     pub hints: Vec<String>,
@@ -374,7 +374,7 @@ pub struct Table {
     pub columns: &'static [&'static str],
     /// The rows, each as long as the headings.
     pub rows: Vec<Vec<String>>,
-    /// What a terminal reads in place of no rows.
+    /// What a terminal reads instead of no rows.
     pub empty: String,
 }
 

@@ -137,7 +137,7 @@ impl Program {
         self
     }
 
-    /// Makes this its standard input, in place of what [`Program::run`] is given.
+    /// Makes this its standard input, instead of what [`Program::run`] is given.
     #[must_use]
     pub fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
         self.command.stdin(stdin);
@@ -156,7 +156,7 @@ impl Program {
     /// Runs it to its end with `input` on its standard input. No part of it runs on where this fails.
     ///
     /// # Errors
-    /// See [`Failure`]. A status other than 0 is no failure.
+    /// See [`Failure`]. A status other than 0 is not a failure.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
         if input.is_empty() && !self.has_stdin {
             self = self.stdin(Stdio::null());
@@ -169,7 +169,7 @@ impl Program {
     /// writes is read. No part of the program runs on where this fails.
     ///
     /// # Errors
-    /// See [`Failure`]. A status other than 0 is no failure.
+    /// See [`Failure`]. A status other than 0 is not a failure.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());

@@ -44,7 +44,7 @@ impl Secret {
             _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
             _ if trimmed.contains('\0') => Err(from.missing("it holds a NUL")),
             _ => {
-                // What every program is given is no secret, and stands in texts that have to be read.
+                // What every program is given is not a secret, and stands in texts that have to be read.
                 if !matches!(from, Reference::Environment(name) if is_passed_on(name)) {
                     redact::learn(trimmed);
                 }
@@ -125,7 +125,7 @@ impl Reference {
         let value = match self {
             Self::Environment(name) => std::env::var(name).map_err(|error| match error {
                 std::env::VarError::NotPresent => self.missing("it is not set"),
-                std::env::VarError::NotUnicode(_) => self.missing("it is no UTF-8"),
+                std::env::VarError::NotUnicode(_) => self.missing("it is not valid UTF-8"),
             })?,
             Self::File(path) => self.read(path)?,
             Self::Command(words) => self.printed(words, cancelled)?,
@@ -160,7 +160,7 @@ impl Reference {
             return Err(self.missing(&format!("the program ended with {}", output.status)).hint("run it by hand"));
         }
         let printed = output.stdout.whole().ok_or_else(|| self.missing("it is longer than 64 KiB"))?;
-        String::from_utf8(printed).map_err(|_| self.missing("it is no UTF-8"))
+        String::from_utf8(printed).map_err(|_| self.missing("it is not valid UTF-8"))
     }
 
     fn missing(&self, why: &str) -> Error {

@@ -41,7 +41,7 @@ pub fn run(plan: &Path, tree: &Path) {
             word => word.to_owned(),
         })
         .collect();
-    // It is this very program else, which is no starter.
+    // It is this very program else, which is not a starter.
     starter::set_program(installed::mcpkg().into());
     let limits = mcpkg::registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();

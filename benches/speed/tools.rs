@@ -33,14 +33,14 @@ const MANY: usize = 1_000;
 /// Measures the rows of this file.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let pages = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools: p50"));
-    let anew = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, anew: p50"));
+    let again = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, again: p50"));
     let rows = [CALL, INSTALL, VERIFY, SEARCH, WAIT_SAME, WAIT_OTHER, BIG, RUNS, TOLD];
-    if !rows.iter().copied().chain(pages.iter().chain(&anew).map(String::as_str)).any(|row| table.wants(row)) {
+    if !rows.iter().copied().chain(pages.iter().chain(&again).map(String::as_str)).any(|row| table.wants(row)) {
         return;
     }
     let ground = Ground::make(data);
-    if pages.iter().chain(&anew).any(|row| table.wants(row)) {
-        lists(&ground, effort, table, [&pages, &anew]);
+    if pages.iter().chain(&again).any(|row| table.wants(row)) {
+        lists(&ground, effort, table, [&pages, &again]);
     }
     if table.wants(INSTALL) {
         install(&ground, effort, table);
@@ -165,7 +165,7 @@ fn lists(ground: &Ground, effort: &Effort, table: &mut Table, names: [&[String; 
         let mut reference = replay(ground, "page", &answer);
         let samples = effort.samples(300);
         let mut number = 1_000_000;
-        let mut anew = || {
+        let mut again = || {
             number += 1;
             let mut parameters = page.clone();
             parameters["_meta"] = json!({ "progressToken": number });
@@ -174,7 +174,7 @@ fn lists(ground: &Ground, effort: &Effort, table: &mut Table, names: [&[String; 
         let mut both = |anew_too: bool| {
             in_rounds(effort, || match anew_too {
                 false => [p50(&mut ours, samples, || again.clone()), p50(&mut reference, samples, || again.clone())],
-                true => [p50(&mut ours, samples, &mut anew), p50(&mut reference, samples, || again.clone())],
+                true => [p50(&mut ours, samples, &mut again), p50(&mut reference, samples, || again.clone())],
             })
         };
         for (anew_too, names, bar) in [(false, names[0], Bar::Times(6.0)), (true, names[1], Bar::None)] {

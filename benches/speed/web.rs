@@ -127,7 +127,7 @@ impl Connection {
         let head = 0..self.find(b"\r\n\r\n", 0)?;
         let text = str::from_utf8(&self.buffer[head.clone()]).map_err(io::Error::other)?;
         let status = text.get(9..12).and_then(|status| status.parse().ok());
-        let status = status.ok_or_else(|| io::Error::other("this is no answer"))?;
+        let status = status.ok_or_else(|| io::Error::other("this is not an answer"))?;
         let length = header(text, "content-length").and_then(|length| length.parse::<usize>().ok());
         let start = head.end + 4;
         let body = match length {
@@ -182,7 +182,7 @@ impl Connection {
             let line = self.find(b"\r\n", at)?;
             let length = str::from_utf8(&self.buffer[at..line]).ok();
             let length = length.and_then(|length| usize::from_str_radix(length, 16).ok());
-            let length = length.ok_or_else(|| io::Error::other("this is no chunk"))?;
+            let length = length.ok_or_else(|| io::Error::other("this is not a chunk"))?;
             at = line + 2;
             while self.unread.end < at + length + 2 {
                 self.more()?;

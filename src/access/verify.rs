@@ -118,7 +118,8 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
 /// Returns the namespaces that a key may publish in.
 fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
     let odd = |error: Error| {
-        let why = format!("The database is damaged: the access key '{}' publishes in what is no namespace", key.name);
+        let why =
+            format!("The database is damaged: the access key '{}' publishes in what is not a namespace", key.name);
         Error::new(Code::Damaged, why).with_source(error)
     };
     key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()

@@ -78,7 +78,7 @@ impl Globals {
         Store::open(&resolved(&self.database()?)?)
     }
 
-    /// Opens the database that the flags name as it stands.
+    /// Opens the database that the flags name as it is.
     ///
     /// # Errors
     /// As [`Globals::database`] and [`Store::open_as_it_is`].
@@ -179,7 +179,7 @@ pub(super) fn args() -> [Arg; 9] {
     })
 }
 
-/// Returns the place of the first word of a command line that is no flag and no value of one.
+/// Returns the place of the first word of a command line that is not a flag and no value of one.
 pub(super) fn first_word(arguments: &[OsString]) -> Option<usize> {
     let known = args();
     let takes_value = |word: &str| {

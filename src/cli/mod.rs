@@ -269,7 +269,7 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
-/// The exit status of help that was shown; that it could not be is no failure, as with `mcpkg help | head -1`.
+/// The exit status of help that was shown; that it could not be is not a failure, as with `mcpkg help | head -1`.
 fn unparsed(shown: Result<()>) -> u8 {
     let _ = shown;
     0

@@ -1,4 +1,4 @@
-//! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is no failure.
+//! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is not a failure.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -386,7 +386,7 @@ fn stdout_failed(error: std::io::Error) -> Error {
     Error::new(Code::FileFailed, format!("Cannot write to standard output: {error}")).with_source(error)
 }
 
-/// `mcpkg prompt list | head -1` is no failure.
+/// `mcpkg prompt list | head -1` is not a failure.
 pub(super) fn is_closed_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())

@@ -26,7 +26,7 @@ const DESTRUCTIVE: &str = "destructive";
 
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
-/// What `mcpkg serve --help` says besides.
+/// What `mcpkg serve --help` says also.
 const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is \
     found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, \
     else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\

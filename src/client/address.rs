@@ -20,8 +20,11 @@ impl Address {
     /// `E_INVALID_ARGUMENT`.
     pub fn parse(url: &str) -> Result<Self> {
         let wrong = |why: &str| {
-            Error::new(Code::InvalidArgument, format!("'{}' is no URL of a server: {why}", crate::redact::redact(url)))
-                .hint("such as http://127.0.0.1:3000/mcp")
+            Error::new(
+                Code::InvalidArgument,
+                format!("'{}' is not a URL of a server: {why}", crate::redact::redact(url)),
+            )
+            .hint("such as http://127.0.0.1:3000/mcp")
         };
         let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
             (Some(rest), _) => (80, rest),
@@ -42,7 +45,7 @@ impl Address {
         if host.is_empty() {
             return Err(wrong("it names no host"));
         }
-        let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is no number"))?;
+        let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is not a number"))?;
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { host: host.to_owned(), port, path })

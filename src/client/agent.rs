@@ -37,7 +37,7 @@ pub struct Agent {
     pub other_fields: &'static [&'static str],
     /// What a user does so that it reads the entry.
     pub next: &'static str,
-    /// What a user does besides, where the entry is the project's.
+    /// What a user does also, where the entry is the project's.
     pub trust: Option<&'static str>,
     /// How it begins to talk to a server.
     pub greeting: Greeting,

@@ -92,7 +92,7 @@ pub fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Error::new(
             Code::InvalidPath,
-            format!("The path `{}` is no UTF-8, which configuration files are", path.display()),
+            format!("The path `{}` is not valid UTF-8, which configuration files are", path.display()),
         )
     })
 }

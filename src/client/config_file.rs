@@ -97,7 +97,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
         };
         let real = root.canonicalize().map_err(|error| disk::failed("use", &root, error))?;
         if !real.is_dir() {
-            return Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display())));
+            return Err(Error::new(Code::InvalidArgument, format!("The root `{}` is not a folder", root.display())));
         }
         return Ok(real);
     }
@@ -113,8 +113,11 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     };
     let home = homes.home.canonicalize().unwrap_or_else(|_| homes.home.clone());
     if !root.is_absolute() || home.starts_with(&root) {
-        return Err(Error::new(Code::RootRequired, "This folder is no project's: it is the home folder, or above it")
-            .hint("go to the project's folder, or name it with --root DIR"));
+        return Err(Error::new(
+            Code::RootRequired,
+            "This folder is not a project's: it is the home folder, or above it",
+        )
+        .hint("go to the project's folder, or name it with --root DIR"));
     }
     Ok(root)
 }

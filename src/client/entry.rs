@@ -39,7 +39,7 @@ pub enum Wanted {
 
 impl Wanted {
     /// Returns what starts this binary on this database, to stand in for `identity`. Where that is a server of workspaces, a
-    /// workspace that was named is pinned in place of a project.
+    /// workspace that was named is pinned instead of a project.
     ///
     /// # Errors
     /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known;
@@ -178,7 +178,7 @@ fn variable(name: &str) -> Result<&str> {
     if !secret::is_variable(name) {
         let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
         let more = if name.chars().count() > 12 { "..." } else { "" };
-        return no_name(format!("'{shown}{more}' is no name of an environment variable"));
+        return no_name(format!("'{shown}{more}' is not a name of an environment variable"));
     }
     Ok(name)
 }

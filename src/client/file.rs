@@ -50,7 +50,7 @@ impl FileText {
     /// Reads an agent's file, through links.
     ///
     /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID` where it is no UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
+    /// `E_CLIENT_CONFIG_INVALID` where it is not UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
     pub fn of(config: &ConfigFile) -> Result<Self> {
         let path = config.path.as_path();
         let real = follow(path)?;
@@ -70,12 +70,12 @@ impl FileText {
             Err(error) => return Err(disk::failed("read", path, error)),
         };
         if !metadata.is_file() {
-            return Err(invalid(path, &Fault::new("it is no file")));
+            return Err(invalid(path, &Fault::new("it is not a file")));
         }
         let text = String::from_utf8(disk::read(&real)?).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let before = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default()).into_owned();
-            invalid(path, &Fault::at(&before, before.len(), "it is no UTF-8 text"))
+            invalid(path, &Fault::at(&before, before.len(), "it is not UTF-8 text"))
         })?;
         let (mode, read_only) = (disk::mode(&metadata), metadata.permissions().readonly());
         Ok(Self { path: path.to_owned(), real, text: Some(text), mode, folders, read_only })

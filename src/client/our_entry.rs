@@ -17,7 +17,7 @@ pub struct OurEntry {
     pub config: ConfigFile,
     /// Its name.
     pub name: String,
-    /// The entry as it stands.
+    /// The entry as it is.
     pub entry: Value,
     /// What it runs.
     pub runs: Runs,
@@ -26,7 +26,7 @@ pub struct OurEntry {
 }
 
 impl OurEntry {
-    /// The command that writes it anew.
+    /// The command that writes it again.
     pub fn add(&self) -> String {
         format!("mcpkg client add {}{}", self.config.agent.name, self.flags())
     }

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::mcp_servers::document::{Document, Fault};
 use crate::op::{Body, Context};
 
-/// An entry as it stands.
+/// An entry as it is.
 pub struct Standing {
     /// Where it is looked for.
     pub config: ConfigFile,

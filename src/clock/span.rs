@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Millis, &'static str> {
         return Err("has no unit");
     }
     let Some((_, unit)) = UNITS.iter().find(|(name, _)| digits > 0 && *name == unit) else {
-        return Err("is no span of time");
+        return Err("is not a span of time");
     };
     match number.parse::<Millis>().ok().and_then(|number| number.checked_mul(*unit)) {
         Some(span) if span <= LONGEST => Ok(span),
@@ -54,7 +54,7 @@ mod tests {
         }
         assert_eq!(parse("30"), Err("has no unit"));
         for bad in ["", "d", "-1d", "+1d", "1.5d", "30 d", "30days", "1y", "1M", "1d\n", "٣d", "tomorrow"] {
-            assert_eq!(parse(bad), Err("is no span of time"), "{bad}");
+            assert_eq!(parse(bad), Err("is not a span of time"), "{bad}");
         }
         for long in ["36526d", "99999999999999999999d", "9223372036854775807w"] {
             assert_eq!(parse(long), Err("is longer than a hundred years"), "{long}");

@@ -199,7 +199,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
         // Otherwise nobody will bring the record back.
         State::Approved => {
             let lost = ended(request.uuid, "was approved, and this machine has no record of that");
-            Err(lost.hint("call again without a nonce: a person decides anew"))
+            Err(lost.hint("call again without a nonce: a person decides again"))
         }
         State::Pending if is_declined_now(context, &request) => Err(declined(&request, AGAIN)),
         State::Pending | State::Consumed => Err(pending(&request)),

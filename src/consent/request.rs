@@ -219,7 +219,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let request = waiting(context, uuid, now)?;
     sweep(context, now)?;
     let expires_at = now.saturating_add(USE_WITHIN);
-    // The record comes first: a row without one is no consent, and a record without an approved row is none either.
+    // The record comes first: a row without one is not a consent, and a record without an approved row is none either.
     let note = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &note)?;
     let approved = context.store.write(|db| {
@@ -393,7 +393,7 @@ pub(super) fn approve_command(request: &Request) -> String {
 pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
     Error::new(Code::ConsentExpired, format!("The request {uuid} for consent {why}"))
         .with_details(json!({ "consent": uuid.to_string() }))
-        .hint("the operation asks anew when it is called again")
+        .hint("the operation asks again when it is called again")
 }
 
 /// Shortens lines: keeps `most` at most, with a last one that counts the rest. A long line is cut, and says how long it was.
@@ -416,7 +416,7 @@ fn beginning(line: &str) -> String {
 pub(super) fn mismatch(kind: &str, why: &str) -> Error {
     Error::new(Code::ConsentMismatch, format!("The nonce {why}; nothing was changed"))
         .with_details(json!({ "mismatch_kind": kind }))
-        .hint("call again without a nonce to ask anew")
+        .hint("call again without a nonce to ask again")
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub struct Read {
     pub attributes: Attributes,
     /// The text; a file may have none.
     pub content: String,
-    /// Why the file was taken as it stands, front matter and all.
+    /// Why the file was taken as it is, front matter and all.
     pub odd: Option<Error>,
 }
 
@@ -92,10 +92,10 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
 }
 
 /// Returns what the text given for a prompt says of it, where its front matter declares arguments or takes the place of
-/// one that was `kept`; `None` for any other text, which goes out as it stands.
+/// one that was `kept`; `None` for any other text, which goes out as it is.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where it is to be taken as it stands for what is wrong with it.
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where it is to be taken as it is for what is wrong with it.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;
@@ -116,7 +116,7 @@ fn has_places(attributes: &Attributes, text: &str) -> bool {
     })
 }
 
-/// Gives up front matter that was kept where the new text, taken as it stands, begins with front matter itself.
+/// Gives up front matter that was kept where the new text, taken as it is, begins with front matter itself.
 pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
     if matches!(matter::split(text), Ok(Some(_))) {
         attributes.front_matter = None;
@@ -220,7 +220,7 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
     Ok((Attributes { file: before.file.clone(), ..as_it_stands(file, Dialect::Claude) }, file.to_owned()))
 }
 
-/// Checks a text that becomes a prompt's as it stands.
+/// Checks a text that becomes a prompt's as it is.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is empty or holds U+0000.
@@ -274,7 +274,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
     };
     match file {
         Some(path) if !stays(path) => {
-            Err(Error::new(Code::InvalidArgument, format!("`{}` is no command's file", path.escape_debug())))
+            Err(Error::new(Code::InvalidArgument, format!("`{}` is not a command's file", path.escape_debug())))
         }
         _ => Ok(()),
     }

@@ -161,7 +161,7 @@ pub struct Select {
     /// Project name
     #[arg(add = Names::PROJECTS)]
     name: String,
-    /// Bind the working directory, and the folders below it, in place of selecting globally
+    /// Bind the working directory, and the folders below it, instead of selecting globally
     #[arg(long)]
     #[serde(default)]
     here: bool,

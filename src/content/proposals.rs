@@ -131,9 +131,9 @@ fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
         (None, Some(_)) => "went away",
     };
     let again = match proposal.origin {
-        Origin::Sync => "`mcpkg sync` proposes it anew",
-        Origin::Source => "`mcpkg source update` proposes it anew",
-        Origin::Deploy => "`mcpkg evolve propose` proposes it anew",
+        Origin::Sync => "`mcpkg sync` proposes it again",
+        Origin::Source => "`mcpkg source update` proposes it again",
+        Origin::Deploy => "`mcpkg evolve propose` proposes it again",
     };
     let message = format!("{} {why} since proposal {}", proposal.module_id, proposal.id);
     Err(Error::new(Code::InvalidArgument, message)

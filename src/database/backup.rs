@@ -29,7 +29,7 @@ impl Operation for Backup {
     const CLI: &'static [&'static str] = &["backup"];
     const TITLE: &'static str = "Back up the database";
     const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
-    const HELP: &'static str = "Copying the bare file is no backup: what was written last stands in a file beside \
+    const HELP: &'static str = "Copying the bare file is not a backup: what was written last stands in a file beside \
         it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg backup mcpkg-backup.db", "mcpkg backup --keep 7 ~/backups"];
     const EFFECT: Effect = Effect::Read;

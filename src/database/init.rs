@@ -21,8 +21,7 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["init"];
     const TITLE: &'static str = "Create the database";
     const ABOUT: &'static str = "Create the database, say where it is and how to connect a client";
-    const HELP: &'static str =
-        "Commands that write and servers create the database too; this one says what to do next, but with --quiet.";
+    const HELP: &'static str = "Commands that write and servers create the database too; this one says what to do next, unless --quiet is given.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg init", "mcpkg init --db team.db"];
     const EFFECT: Effect = Effect::Create;
     const GROUP: &'static str = GROUP;

@@ -44,7 +44,7 @@ impl Folder {
     /// Opens the folder `name` in this one, without following a link; `None` where nothing is there.
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_IO_INVALID_PATH` where it is no folder.
+    /// As [`Folder::entry`]; `E_IO_INVALID_PATH` where it is not a folder.
     pub(super) fn child(&self, name: &OsStr) -> Result<Option<Self>> {
         let path = self.path.join(name);
         match system::open_child(&self.handle, &self.path, name) {
@@ -86,7 +86,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.
+    /// Returns the bytes of the file `name`, which is not a link and has at most `limit` bytes.
     ///
     /// # Errors
     /// As [`Folder::open_file`]; `E_FILE_FAILED` where it is larger.
@@ -94,15 +94,15 @@ impl Folder {
         file::read_open(self.open_file(name)?, limit).map_err(|error| self.failed("read", name, error))
     }
 
-    /// Opens the file `name`, which is no link, for reading.
+    /// Opens the file `name`, which is not a link, for reading.
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is no file.
+    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is not a file.
     pub fn open_file(&self, name: &OsStr) -> Result<std::fs::File> {
         let kind = self.entry(name)?.map(|entry| entry.kind);
         if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
             let path = self.path.join(name);
-            return Err(Error::new(Code::InvalidPath, format!("`{}` is no regular file", path.display())));
+            return Err(Error::new(Code::InvalidPath, format!("`{}` is not a regular file", path.display())));
         }
         system::open_file(&self.handle, &self.path, name).map_err(|error| self.failed("read", name, error))
     }
@@ -128,7 +128,7 @@ impl Folder {
         let read = || match entry.kind {
             Kind::Link => {
                 let text = system::read_link(&self.handle, &self.path, name)?;
-                // A text that is no UTF-8 could not be brought back.
+                // A text that is not valid UTF-8 could not be brought back.
                 Ok(text.into_string().map_or(Found::Other, Found::Link))
             }
             Kind::Folder | Kind::Other => Ok(Found::Other),
@@ -167,7 +167,7 @@ impl Folder {
             super::set_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
-                // Names and times are no data.
+                // Names and times are not data.
                 return file.sync_all();
             }
             file.sync_data()
@@ -231,7 +231,7 @@ impl Folder {
         }
     }
 
-    /// Gives the file `name` the second name `other`; a disk without links leaves it at one, which is no failure.
+    /// Gives the file `name` the second name `other`; a disk without links leaves it at one, which is not a failure.
     pub fn link_beside(&self, name: &OsStr, other: &OsStr) {
         let _ = system::link(&self.handle, &self.path, name, other);
     }
@@ -259,7 +259,7 @@ impl Folder {
         })
     }
 
-    /// Removes a file or a link; one that is gone is no failure.
+    /// Removes a file or a link; one that is gone is not a failure.
     ///
     /// # Errors
     /// As [`Folder::entry`].
@@ -274,7 +274,7 @@ impl Folder {
         }
     }
 
-    /// Makes the folder `name` in this one; one that is there already is no failure.
+    /// Makes the folder `name` in this one; one that is there already is not a failure.
     ///
     /// # Errors
     /// As [`Folder::entry`].

@@ -73,7 +73,7 @@ impl Folders {
         Ok(self.open_real(&real)?.is_some())
     }
 
-    /// Puts the names in the folder at `path`, which may be above a root, on the disk; one that is gone is no failure.
+    /// Puts the names in the folder at `path`, which may be above a root, on the disk; one that is gone is not a failure.
     ///
     /// # Errors
     /// As [`Folders::open`].
@@ -108,7 +108,7 @@ impl Folders {
         Ok(self.open(folder)?.map(|folder| (folder, name)))
     }
 
-    /// Makes the folder `path` in one that is there; one that is there already is no failure.
+    /// Makes the folder `path` in one that is there; one that is there already is not a failure.
     ///
     /// # Errors
     /// As [`Folders::open`].
@@ -220,7 +220,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(moved[0].now, Some(top.join("away")));
         }
-        // Asked for anew, the link is refused where it leads out, and followed where it does not.
+        // Asked for again, the link is refused where it leads out, and followed where it does not.
         let error = Folders::below(vec![top.join("in")]).holding(&path).err().expect("a link");
         assert_eq!(error.code(), Code::InvalidPath);
         let to = top.join("outside/deep").display().to_string();

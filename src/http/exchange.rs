@@ -106,7 +106,7 @@ fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result
         };
         let Some(location) = location else { return Ok(answer) };
         let Some(next) = url.join(location) else {
-            return Err(Failure::Redirected(format!("{} redirects to what is no address", url.host())));
+            return Err(Failure::Redirected(format!("{} redirects to what is not an address", url.host())));
         };
         if !matches!(outgoing.method, Method::GET | Method::HEAD) {
             let why =

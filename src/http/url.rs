@@ -67,7 +67,7 @@ impl Url {
         host.eq_ignore_ascii_case("localhost") || self.ip().is_some_and(|ip| ip.is_loopback())
     }
 
-    /// The address that stands in the place of a host's name.
+    /// The address that stands instead of a host's name.
     pub(super) fn ip(&self) -> Option<IpAddr> {
         self.0.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }

@@ -28,7 +28,7 @@ pub struct Config {
     pub asks_before_destructive: bool,
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
-    /// The toolset that narrows what is listed and called, in place of the active one.
+    /// The toolset that narrows what is listed and called, instead of the active one.
     pub toolset: Option<String>,
     /// Whom an install is for; where `None`, the client's key, else its session over HTTP, else everybody.
     pub install_scope: Option<InstallScope>,

@@ -46,7 +46,7 @@ impl Output {
         (Arc::new(output), receiver)
     }
 
-    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is no failure of ours.
+    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is not a failure of ours.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(stdout) = &self.stdout else {
             // A synchronous write cannot wait for room: it takes what there is, and the next message waits.

@@ -49,7 +49,7 @@ pub trait Provider: Send + Sync + 'static {
         &[]
     }
 
-    /// Returns what answers prompts/get for this name in place of what is stored.
+    /// Returns what answers prompts/get for this name instead of what is stored.
     fn prompt(&self, _name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
         None
     }
@@ -180,12 +180,12 @@ impl Providers {
         self.0.is_empty()
     }
 
-    /// Returns what answers prompts/get for this name in place of what is stored.
+    /// Returns what answers prompts/get for this name instead of what is stored.
     pub(super) fn prompt(&self, name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
         self.0.iter().find_map(|provider| provider.prompt(name))
     }
 
-    /// Whether a provider answers a request with these parameters in place of the hot reads.
+    /// Whether a provider answers a request with these parameters instead of the hot reads.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {

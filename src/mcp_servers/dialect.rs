@@ -13,7 +13,7 @@ pub struct Dialect {
     pub document: Document,
     /// Its file in a project's folder, where it reads one.
     pub project: Option<&'static str>,
-    /// The file in a project's folder that it reads in place of its own, where both stand.
+    /// The file in a project's folder that it reads instead of its own, where both stand.
     pub hidden_by: Option<&'static str>,
     /// The keys of a file that are the servers' or hooks; `None` where the file holds nothing else.
     pub keeps: Option<&'static [&'static str]>,

@@ -59,16 +59,16 @@ impl Document {
     /// Returns the entries by name.
     ///
     /// # Errors
-    /// Where it is malformed, or what holds the servers is no object.
+    /// Where it is malformed, or what holds the servers is not an object.
     pub fn entries(self, text: &str) -> Result<Map<String, Value>, Fault> {
         match self.value(text)? {
             Value::Null => Ok(Map::new()),
             Value::Object(mut document) => match document.shift_remove(self.key) {
                 None => Ok(Map::new()),
                 Some(Value::Object(entries)) => Ok(entries),
-                Some(_) => Err(Fault::new(format!("`{}` is no object", self.key))),
+                Some(_) => Err(Fault::new(format!("`{}` is not an object", self.key))),
             },
-            _ => Err(Fault::new("it is no object")),
+            _ => Err(Fault::new("it is not an object")),
         }
     }
 
@@ -151,7 +151,7 @@ impl Document {
         Ok(items.filter_map(|item| Some((item.get("id")?.as_str()?.to_owned(), item.clone()))).collect())
     }
 
-    /// Puts an item into a list at the top, in the place of the one with its `id`.
+    /// Puts an item into a list at the top, instead of the one with its `id`.
     ///
     /// # Errors
     /// Where it is malformed, or no JSON.
@@ -193,7 +193,7 @@ impl Document {
         Ok(value)
     }
 
-    /// Returns an entry as it stands in a file of its own, to be put in by hand.
+    /// Returns an entry as it is in a file of its own, to be put in by hand.
     pub fn snippet(self, name: &str, fields: Vec<(String, Value)>) -> String {
         self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }

@@ -118,7 +118,7 @@ impl Expansion {
                 Part::File { .. } => return Err(Unsayable::Files),
             }
         }
-        // What is meant as it stands must not be filled in, and what is meant as one reference be read as one.
+        // What is meant as it is must not be filled in, and what is meant as one reference be read as one.
         let meant = if lost { without_defaults(text) } else { text.clone() };
         if self.read(&written) == meant { Ok((written, lost)) } else { Err(Unsayable::Literal) }
     }

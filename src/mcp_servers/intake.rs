@@ -1,4 +1,4 @@
-//! A file of MCP servers as it is taken in: its servers with references in the place of secrets, and its text with the
+//! A file of MCP servers as it is taken in: its servers with references instead of secrets, and its text with the
 //! same.
 
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ impl Dialect {
             let mut read = match self.read(&entry, &inputs) {
                 Ok(read) => read,
                 Err(why) => {
-                    taken.notes.push(format!("'{name}' {why}; it is no server"));
+                    taken.notes.push(format!("'{name}' {why}; it is not a server"));
                     kept = document.remove(&kept, &name, false)?;
                     continue;
                 }
@@ -74,7 +74,7 @@ impl Dialect {
         let stands_elsewhere = |text: &String| text.len() > 3 && kept.contains(text.as_str());
         let is_touched = !texts.is_empty() || kept != text;
         if texts.iter().any(stands_elsewhere) || (is_touched && holds_token(&kept)) || holds_token_outside(&kept) {
-            kept = self.anew(&taken.servers)?;
+            kept = self.again(&taken.servers)?;
             taken.notes.push("holds what may be a secret beside its servers, so only these were kept".to_owned());
         }
         taken.text = kept;
@@ -98,7 +98,7 @@ impl Dialect {
     }
 
     /// Returns a text of these servers and nothing else.
-    fn anew(&self, servers: &[(String, Read)]) -> Result<String, Fault> {
+    fn again(&self, servers: &[(String, Read)]) -> Result<String, Fault> {
         let mut text = String::new();
         for (name, read) in servers {
             if let Some(entry) = self.entry(&read.definition, read.enabled) {

@@ -24,7 +24,7 @@ impl Lost {
 pub enum Unsayable {
     /// It fills in no variable there.
     Variables,
-    /// It would fill in what is meant as it stands.
+    /// It would fill in what is meant as it is.
     Literal,
     /// It asks its user nothing.
     Inputs,
@@ -39,7 +39,7 @@ impl Unsayable {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Variables => "it fills in no variable there",
-            Self::Literal => "it would fill in what is meant as it stands",
+            Self::Literal => "it would fill in what is meant as it is",
             Self::Inputs => "it asks its user for no values",
             Self::Files => "it fills in no files",
             Self::Transport => "it does not speak that transport",

@@ -23,9 +23,9 @@ impl Dialect {
     /// Reads an entry; `inputs` are the questions of its file.
     ///
     /// # Errors
-    /// Why it is no server, for a person.
+    /// Why it is not a server, for a person.
     pub fn read(&self, entry: &Value, inputs: &[Value]) -> Result<Read, String> {
-        let Value::Object(entry) = entry else { return Err("is no object".to_owned()) };
+        let Value::Object(entry) = entry else { return Err("is not an object".to_owned()) };
         let mut reading = Reading { dialect: self, rest: entry.clone() };
         let mut definition = match self.form {
             Form::Common => reading.common()?,

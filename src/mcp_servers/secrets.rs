@@ -1,4 +1,4 @@
-//! References in the place of what may be secret, before anything of a server is stored.
+//! References instead of what may be secret, before anything of a server is stored.
 //!
 //! Of variables and headers no text is kept but what the user names: which of them are secret cannot be told. Elsewhere what
 //! looks like a secret is taken out: passwords and keys in addresses, tokens among the arguments.
@@ -43,7 +43,7 @@ impl Secrets {
         Self { keep: keep.to_vec(), taken: BTreeMap::new() }
     }
 
-    /// Puts references in the place of what may be secret in a server.
+    /// Puts references instead of what may be secret in a server.
     pub fn take_out(&mut self, server: &str, definition: &mut Definition) -> TakenOut {
         let mut taking = Taking { secrets: self, server, out: TakenOut::default() };
         taking.named("env", &mut definition.env);
@@ -200,12 +200,12 @@ impl Taking<'_, '_> {
         }
     }
 
-    /// Puts a variable in the place of a whole text.
+    /// Puts a variable instead of a whole text.
     fn replace(&mut self, what: &str, text: &mut Text, wanted: &str) {
         self.replace_after("", what, text, wanted);
     }
 
-    /// Puts a variable in the place of a text, behind what stands before it.
+    /// Puts a variable instead of a text, behind what stands before it.
     fn replace_after(&mut self, before: &str, what: &str, text: &mut Text, wanted: &str) {
         let plain: String = literals(text).collect();
         let secret = plain.strip_prefix(before).unwrap_or(&plain).to_owned();

@@ -17,6 +17,6 @@ pub struct Audience<'a> {
     pub key: Option<&'a str>,
     /// What is installed for its session, where that has installs of its own.
     pub session: Option<&'a Arc<SessionInstalls>>,
-    /// The toolset that the server was started with, in place of the active one.
+    /// The toolset that the server was started with, instead of the active one.
     pub toolset: Option<&'a str>,
 }

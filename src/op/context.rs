@@ -59,7 +59,7 @@ pub struct Context {
     pub surface: Arc<Surface>,
     /// What the call says about its project.
     pub selection: Selection,
-    /// The toolset that narrows which installed tools are seen and called, in place of the active one.
+    /// The toolset that narrows which installed tools are seen and called, instead of the active one.
     pub toolset: Option<String>,
     /// What is installed for the caller's session, where that has installs of its own.
     pub session: Option<Arc<SessionInstalls>>,

@@ -308,7 +308,7 @@ impl Entry {
     }
 
     /// The first argument that a tool does not know, where it takes no others. Contract 003's do not, though they do not say so: a
-    /// mistyped `no_delete` must not delete. Nor do those of contracts 002 and 004 that take any at all: `arguments` in place of
+    /// mistyped `no_delete` must not delete. Nor do those of contracts 002 and 004 that take any at all: `arguments` instead of
     /// `args` would run what is asked for with none.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let given = arguments.as_object().filter(|given| !given.is_empty())?;

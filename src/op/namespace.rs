@@ -50,7 +50,7 @@ impl FromStr for Namespace {
         if good {
             return Ok(Self(text.to_owned()));
         }
-        Err(Error::new(Code::InvalidArgument, format!("'{}' is no namespace of tools", text.escape_debug()))
+        Err(Error::new(Code::InvalidArgument, format!("'{}' is not a namespace of tools", text.escape_debug()))
             .hint("it is what tools' names begin with, such as alice or alice/utils"))
     }
 }

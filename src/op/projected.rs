@@ -25,7 +25,7 @@ pub struct Projected {
     pub output_schema: Option<Arc<Map<String, Value>>>,
     /// What it does to what is there.
     pub effect: Effect,
-    /// What its own manifest says of it, in place of what its effect says.
+    /// What its own manifest says of it, instead of what its effect says.
     pub hints: Hints,
     /// Whether it reaches what lies outside of this machine.
     pub open_world: bool,
@@ -35,7 +35,7 @@ pub struct Projected {
     pub runs_commands: bool,
     /// The operation under which a person is asked, where a call may need consent.
     pub consent: Option<&'static str>,
-    /// What is known besides, for `_meta` in the list: a key and its value.
+    /// What is known also, for `_meta` in the list: a key and its value.
     pub meta: Option<(&'static str, Value)>,
     /// The group that it belongs to.
     pub group: &'static str,

@@ -56,7 +56,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts a program that writes both of its outputs to one pipe, which is read in the place of its standard error.
+    /// Starts a program that writes both of its outputs to one pipe, which is read instead of its standard error.
     pub(super) fn start_as_one(
         command: &mut Command,
         capture: Capture,

@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(pieces.push("  hunter2\nthree\n"), "password:\n  ***\nthree\n");
         assert_eq!(pieces.push("-----BEGIN PRIVATE KEY-----\n"), "");
         // What has no end does not wait for ever, and costs no more with each line.
-        let line = "error: this is no key\n";
+        let line = "error: this is not a key\n";
         let given: String = (0..20_000).map(|_| pieces.push(line)).collect();
         assert!(given.starts_with("***\nerror: ") && given.len() > 10_000 * line.len(), "{}", given.len());
     }

@@ -104,7 +104,7 @@ pub struct Deployed {
     pub applied: Image,
     /// What stood there before.
     pub pristine: Image,
-    /// What a file that stood there before was besides, as its column has it.
+    /// What a file that stood there before was also, as its column has it.
     pub pristine_attributes: Option<String>,
     /// Of the file as it was left there, where that tells a change.
     pub stat: Option<Stat>,

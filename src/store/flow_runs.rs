@@ -232,7 +232,7 @@ pub fn between(db: &Db<'_>, workspace: i64, first: Uuid, last: Uuid) -> Result<V
 pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
     db.all(sql!("SELECT repo, tidies, step FROM flow_step WHERE run_id = ?1 ORDER BY seq"), params![id], |row| {
         let step: String = row.get(2)?;
-        let step = serde_json::from_str(&step).map_err(|_| damaged("A step of a flow's run is no JSON"))?;
+        let step = serde_json::from_str(&step).map_err(|_| damaged("A step of a flow's run is not valid JSON"))?;
         Ok(StepRow { repo: row.get(0)?, tidies: row.get::<i64>(1)? != 0, step })
     })
 }
@@ -266,7 +266,7 @@ fn from_row(row: &Row<'_>) -> Result<FlowRun> {
         uuid: row.get(1)?,
         operation: row.get(2)?,
         subject: row.get(3)?,
-        state: state.ok_or_else(|| damaged("A flow's run has a state that is none"))?,
+        state: state.ok_or_else(|| damaged("A flow's run has an invalid state"))?,
         actor: row.get(5)?,
         started_at: row.get(6)?,
         ended_at: row.get(7)?,

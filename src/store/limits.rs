@@ -75,7 +75,7 @@ impl Growing {
         let [age, number] = self.keys();
         db.each(select, params![age, number], |row| {
             let (key, value): (&str, &str) = (row.get(0)?, row.get(1)?);
-            let wrong = || damaged("a limit is no number");
+            let wrong = || damaged("a limit is not a number");
             match value {
                 NONE if key == age => limits.age = None,
                 NONE => limits.number = None,

@@ -158,7 +158,7 @@ fn tagged(before: &[usize], contracts: &Contracts<'_>, tag: &str) -> Option<Sour
     field(before, contracts, |field| field.tags.iter().any(|known| known == tag))
 }
 
-/// Returns the first field that fits, of answers that are no lists.
+/// Returns the first field that fits, of answers that are not lists.
 fn field(before: &[usize], contracts: &Contracts<'_>, fits: impl Fn(&OutputField) -> bool) -> Option<Source> {
     before.iter().find_map(|step| {
         let contract = contracts[*step].filter(|contract| contract.list.is_none())?;

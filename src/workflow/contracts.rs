@@ -109,7 +109,7 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
     placeholders.chain(flags)
 }
 
-/// Returns what a command is about, in the singular: the last part of its path that is no placeholder; without a path what its
+/// Returns what a command is about, in the singular: the last part of its path that is not a placeholder; without a path what its
 /// list is called, else what stands before the action in its name.
 pub fn resource(spec: &CommandSpec) -> String {
     if let Some(path) = &spec.path {

@@ -59,7 +59,7 @@ kinds! {
     YamlSyntax           "yaml_syntax"            Error   "text" "The text is not YAML, in the parser's words." "with: {app: ${{ inputs.app }}}";
     DuplicateKey         "duplicate_key"          Error   "text" "A mapping has a key twice; the first one counts." "{run: a, run: b}";
     MultiDocument        "multi_document"         Error   "text" "A second document follows; a workflow is one." "---";
-    NonScalarKey         "non_scalar_key"         Error   "text" "A key is no text: a list, a mapping, a number, true, null." "? [a] : b";
+    NonScalarKey         "non_scalar_key"         Error   "text" "A key is not text: a list, a mapping, a number, true, null." "? [a] : b";
     MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template begins with two braces and without the dollar sign." "app: \"{{ inputs.app }}\"";
     UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside of what it stands for." "a: !!str 1";
     LimitExceeded        "limit_exceeded"         Error   "text" "Something is larger, deeper or more than is taken." "max_attempts: 1000000";
@@ -88,7 +88,7 @@ kinds! {
 
     ExprSyntax           "expr_syntax"            Error   "expressions" "An expression is not written as one, or never ends." "${{ inputs. }}";
     UnsupportedOperator  "unsupported_operator"   Error   "expressions" "An operator or call that expressions do not have." "${{ inputs.a > 1 }}";
-    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is no regular expression, or too large a one." "pattern: \"[\"";
+    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is not a regular expression, or too large a one." "pattern: \"[\"";
     BadDuration          "bad_duration"           Error   "expressions" "A time is `250ms`, `10s`, `5m`, `1h` or bare seconds." "every: soon";
     RepeatWithoutUntil   "repeat_without_until"   Warning "expressions" "`repeat` without `until` does not repeat." "repeat: {every: 5s}";
     RepeatUnbounded      "repeat_unbounded"       Warning "expressions" "`repeat` says neither `timeout` nor `max_attempts`; 15 minutes and 100 attempts count." "repeat: {until: steps.a.output.ready}";
@@ -99,7 +99,7 @@ kinds! {
     DeprecatedCommand    "deprecated_command"     Warning "commands" "The command's source says that it is no longer to be used." "run: apps:old";
     MissingRequiredArg   "missing_required_arg"   Error   "commands" "An argument that has to be given is not." "with: {}";
     UnknownWithKey       "unknown_with_key"       Error   "commands" "The command has no argument of this name." "with: {regoin: us}";
-    EnumViolation        "enum_violation"         Error   "commands" "A value is none of those that are taken." "with: {region: moon}";
+    EnumViolation        "enum_violation"         Error   "commands" "The value is not one of those allowed." "with: {region: moon}";
     LiteralTypeMismatch  "literal_type_mismatch"  Error   "commands" "A value of another type than is taken." "with: {count: many}";
     TemplateTypeMismatch "template_type_mismatch" Warning "commands" "An expression of another type than the argument takes." "count: ${{ inputs.name }}";
     BaseUrlMissing       "base_url_missing"       Error   "commands" "Nobody said at which address the command's API is." "run: apps:list";
@@ -108,7 +108,7 @@ kinds! {
     UnknownProvider      "unknown_provider"       Error   "providers" "No command of this id can be reached as a provider." "provider: addons:lst";
     ProviderNotList      "provider_not_list"      Error   "providers" "The command does not answer a list, so that it provides no values." "provider: apps:create";
     MissingProviderArg   "missing_provider_arg"   Error   "providers" "A provider's argument has to be given, and nothing is bound to it." "provider: addons:list";
-    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "What is given is none of what the argument accepts." "app: ${{ steps.create_app.output.region }}";
+    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "The value has no tag that the argument accepts." "app: ${{ steps.create_app.output.region }}";
     PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field that is there." "app: ${{ steps.create_app.output.name }}";
     MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "An input's provider uses another input or a step that its `depends_on` does not name." "app: {from_input: app}";
     ValueFieldMissing    "value_field_missing"    Error   "providers" "`select` names a field that the provider does not return." "select: {value_field: uid}";

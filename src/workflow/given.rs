@@ -64,7 +64,7 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     }
     if let Some(pattern) = &rules.pattern {
         let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
-        let regex = regex.map_err(|error| refused(name, "has a pattern that is none").with_source(error))?;
+        let regex = regex.map_err(|error| refused(name, "has an invalid pattern").with_source(error))?;
         for text in several.iter().filter_map(Value::as_str).filter(|_| input.r#type != InputType::Secret) {
             if !regex.is_match(text) {
                 return Err(refused(name, &format!("has to match `{pattern}`")));

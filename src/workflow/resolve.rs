@@ -87,7 +87,7 @@ pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>>
     }
 }
 
-/// Returns the ways to read what was typed: as it stands, and as an id where it is `group name` or `group group:name`.
+/// Returns the ways to read what was typed: as it is, and as an id where it is `group name` or `group group:name`.
 fn forms(typed: &str) -> Vec<String> {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let mut forms = vec![words.join(" ")];

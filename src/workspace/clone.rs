@@ -35,7 +35,7 @@ impl Origin {
     /// `E_INVALID_ARGUMENT`.
     pub fn read(text: &str, start: &Path) -> Result<Self> {
         let refused = |why: &str| {
-            Err(Error::new(Code::InvalidArgument, format!("`{}` is no repository to clone: {why}", redact(text)))
+            Err(Error::new(Code::InvalidArgument, format!("`{}` is not a repository to clone: {why}", redact(text)))
                 .hint("name an https, ssh, git or file URL, host:path, or a folder"))
         };
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
@@ -100,7 +100,7 @@ impl Origin {
     /// The name that a repository has where nothing says another one: the last part of its address.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where that is no name.
+    /// `E_INVALID_ARGUMENT` where that is not a name.
     pub fn name(&self) -> Result<String> {
         let trimmed = self.address.trim_end_matches('/');
         let trimmed = trimmed.strip_suffix("/.git").unwrap_or(trimmed);
@@ -122,7 +122,7 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     if holds_slash || host.contains(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')) {
         return Err(Error::new(
             Code::InvalidArgument,
-            format!("`{}://***` is no URL: its name or password is not encoded", redact(scheme)),
+            format!("`{}://***` is not a URL: its name or password is not encoded", redact(scheme)),
         )
         .hint("write a `/` there as %2F, an `@` as %40, a space as %20, `'` as %27 and `\"` as %22"));
     }

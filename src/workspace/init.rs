@@ -114,7 +114,7 @@ impl Operation for Init {
         if name.trim().is_empty() || name.len() > 100 || name.contains(char::is_control) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is no name of a workspace", name.escape_debug()),
+                format!("`{}` is not a name of a workspace", name.escape_debug()),
             )
             .hint("a name has 1 to 100 characters"));
         }
@@ -222,7 +222,7 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
         if !names::is_repo_path(&path) || !names::is_name(&name) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is no path of a repository", path.escape_debug()),
+                format!("`{}` is not a path of a repository", path.escape_debug()),
             )
             .hint("name a path below the workspace, without `..`, `.git` and `.smctl`"));
         }
@@ -257,7 +257,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     }
     Err(Error::new(
         Code::WorkspaceExists,
-        format!("`{}` is there already, and is no clone of `{}`", folder.display(), origin.shown()),
+        format!("`{}` is there already, and is not a clone of `{}`", folder.display(), origin.shown()),
     )
     .with_details(json!({ "path": folder.display().to_string() }))
     .hint("move it away, or name another place: --repo URL=PATH"))

@@ -90,7 +90,7 @@ impl Lock {
         if !entries.into_iter().all(is_ours) {
             return;
         }
-        // Whoever waits for the lock makes the list anew before it opens the file, and takes none that has no name any more.
+        // Whoever waits for the lock makes the list again before it opens the file, and takes none that has no name any more.
         let _ = std::fs::remove_dir(own.join("tmp"));
         let _ = std::fs::remove_file(own.join(IGNORE_FILE));
         let _ = std::fs::remove_file(own.join(LOCK_FILE));

@@ -19,7 +19,7 @@ pub fn is_name(name: &str) -> bool {
         && !name.ends_with(".lock")
 }
 
-/// Refuses what is no name of a feature, a set of worktrees or a spec; `what` says of which.
+/// Refuses what is not a name of a feature, a set of worktrees or a spec; `what` says of which.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
@@ -27,7 +27,7 @@ pub fn name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("`{name}` is no name of a {what}")).hint(
+    Err(Error::new(Code::InvalidArgument, format!("`{name}` is not a name of a {what}")).hint(
         "a name has up to 100 letters, digits, `.`, `_` and `-`, begins with a letter or digit, and has no `..`, no `.` \
          and no `.lock` at its end",
     ))

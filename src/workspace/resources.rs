@@ -140,7 +140,7 @@ fn specs(context: &Context) -> Result<Vec<String>> {
     }
 }
 
-/// Returns the manifest as it stands, without the passwords in its addresses. Whoever mends one that is malformed reads it too.
+/// Returns the manifest as it is, without the passwords in its addresses. Whoever mends one that is malformed reads it too.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {
     Ok(Some(redact(&root::manifest_text(&root::root_of(context)?)?)))
 }

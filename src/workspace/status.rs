@@ -95,7 +95,7 @@ fn found(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Found>
     Ok(Found::Work(status, git::operation(&own)))
 }
 
-/// Says what lies in the place of a repository that has no `.git`.
+/// Says what lies instead of a repository that has no `.git`.
 fn without_git(folder: &Path, repo: &Repo) -> Result<Found> {
     let mut entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Missing),
@@ -106,7 +106,7 @@ fn without_git(folder: &Path, repo: &Repo) -> Result<Found> {
         return Ok(Found::Missing);
     }
     let is_bare = folder.join("HEAD").is_file() && folder.join("objects").is_dir();
-    let why = if is_bare { "is a bare repository: it has no work tree" } else { "is no git repository" };
+    let why = if is_bare { "is a bare repository: it has no work tree" } else { "is not a git repository" };
     Ok(Found::Broken(format!("`{}` {why}", repo.path)))
 }
 

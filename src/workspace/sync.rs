@@ -192,7 +192,7 @@ fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Out
     Ok(done.told())
 }
 
-/// Whether nothing is in the place of a repository.
+/// Whether nothing is instead of a repository.
 fn is_missing(folder: &Path) -> Result<bool> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
@@ -203,7 +203,7 @@ fn is_missing(folder: &Path) -> Result<bool> {
 
 fn opened<'a>(repo: &Repo, folder: &'a Path, context: &'a Context) -> Result<Git<'a>> {
     if git::own_folder(folder).is_none() {
-        return Err(Error::new(Code::NotFound, format!("`{}` is no git repository with a work tree", repo.path)));
+        return Err(Error::new(Code::NotFound, format!("`{}` is not a git repository with a work tree", repo.path)));
     }
     Ok(Git::of(folder, &context.cancelled))
 }

@@ -174,7 +174,7 @@ impl Watching for Watch {
         };
         let stale: Vec<PathBuf> = self.watched.iter().filter_map(stale).collect();
         for folder in stale {
-            // What is gone is not watched any more.
+            // What is gone is no longer watched.
             let _ = watcher.unwatch(&folder);
             self.watched.remove(&folder);
         }

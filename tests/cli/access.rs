@@ -79,7 +79,7 @@ fn a_key_from_its_making_to_its_end() {
     status: 2
     --- stdout
     --- stderr
-    error: --expires '-1d' is no span of time
+    error: --expires '-1d' is not a span of time
     hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave --expires out for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "revoke", "lapptop", "--yes"])), @r#"

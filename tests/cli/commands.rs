@@ -231,7 +231,7 @@ fn front_matter_declares_a_template() {
     --- stdout
     Created prompt 'bad' in project 'p'
     --- stderr
-    hint: it was taken as it stands: the front matter is malformed: it is no list of keys and values
+    hint: it was taken as it is: the front matter is malformed: it is not a list of keys and values
     "#);
 }
 

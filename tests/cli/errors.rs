@@ -136,7 +136,7 @@ fn usage_errors_exit_2_and_suggest() {
     }
     --- stderr
     "#);
-    // The test's MCPKG_DB is no flag that somebody has to write.
+    // The test's MCPKG_DB is not a flag that somebody has to write.
     assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
     status: 2
     --- stdout

@@ -247,7 +247,7 @@ fn the_version_says_what_this_build_is_and_where_its_files_are() {
     for path in ["database", "approvals", "cache", "program"] {
         assert!(text.contains(&format!("\n{path:<11}")), "{text}");
     }
-    // A file that is no database keeps nobody from asking.
+    // A file that is not a database keeps nobody from asking.
     scratch.file("broken.db", "no database");
     assert_eq!(scratch.run(&["--db", "broken.db", "version"]).status, 0);
     let secret = scratch.ok(&["--db", "postgres://me:secret@host/db", "version"]);

@@ -170,7 +170,7 @@ fn a_copy_follows_the_item_and_goes_where_it_is_none_any_more() {
 fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
     let scratch = copied();
     scratch.ok(&["import", "tree"]);
-    // One skill lost a file: the two are no copies any more, and the command still is one.
+    // One skill lost a file: the two are no longer copies, and the command still is one.
     std::fs::remove_file(scratch.path().join("tree/.claude/skills/pdf/run.sh")).expect("the file");
     scratch.ok(&["import", "tree", "--update"]);
     let out = exported(&scratch, "out");

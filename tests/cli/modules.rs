@@ -64,7 +64,7 @@ fn modules_are_listed_shown_and_changed() {
     assert_snapshot!(scratch.run(&["module", "remove", "skill:pdf"]), @r#"
     status: 0
     --- stdout
-    Module 'skill:pdf' of project 'p' is not deployed any more
+    Module 'skill:pdf' of project 'p' is no longer deployed
     --- stderr
     hint: `mcpkg module set skill:pdf --enabled true` brings it back
     "#);

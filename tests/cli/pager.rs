@@ -101,7 +101,7 @@ fn warnings_that_repeat_are_one_line() {
     assert_eq!(
         warnings,
         [
-            "warning: 5 skills: skill://five/ has no SKILL.md, so it is no skill; it is left out; the same for skill://four/, \
+            "warning: 5 skills: skill://five/ has no SKILL.md, so it is not a skill; it is left out; the same for skill://four/, \
           skill://one/ and 2 more; `-v` lists them"
         ],
         "{plan}"

@@ -90,7 +90,7 @@ fn skills_are_taken_counted_and_given_back_as_wholes() {
     let folder = |name: &str| scratch.path().join("out/.claude/skills").join(name);
     assert!(folder("claude-x").join("notes.md").is_file() && folder("claude-x").join("SKILL.md").is_file());
     assert!(folder("X").join("SKILL.md").is_file() && !folder("x").exists());
-    // What has no SKILL.md is no skill, whatever is said of it.
+    // What has no SKILL.md is not a skill, whatever is said of it.
     scratch.file("plain/readme.md", "plain\n");
     let ran = scratch.run(&["import", "plain", "--as", "skill"]);
     assert!(ran.status == 2 && ran.stderr.contains("holds no SKILL.md"), "{ran}");
@@ -110,7 +110,7 @@ fn files_whose_names_are_no_text_are_left_out_and_told() {
     }
     let imported = scratch.json(&["import", "repo"]);
     let left: Vec<_> = imported["left_out"].as_array().expect("a list").iter().map(|left| &left["reason"]).collect();
-    assert_eq!(left, ["its name is no UTF-8 text", "its name is no UTF-8 text"], "{imported}");
+    assert_eq!(left, ["its name is not UTF-8 text", "its name is not UTF-8 text"], "{imported}");
     assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(1));
 }
 

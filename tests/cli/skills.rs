@@ -278,7 +278,7 @@ fn every_problem_is_told_with_file_and_line() {
     --- stdout
     --- stderr
     error: Found 5 problems:
-      four/SKILL.md:3: the front matter is no YAML (mapping values are not allowed in this context); put the value in quotes
+      four/SKILL.md:3: the front matter is not valid YAML (mapping values are not allowed in this context); put the value in quotes
       one/SKILL.md:1: the front matter has no `description`
       one/SKILL.md:3: `name` is 'two' and the skill's is 'one'
       pdf/skill://pdf/..%2Fx:1: its URI names no file that could be written

@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_step_by_step() {
 
     scripted(&ground, "cursor", "echo Welcome to mcpkg; /bin/cat > /dev/null");
     let seen = steps(&ground, &["cursor"], 1);
-    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is no message");
+    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is not a message");
     assert_eq!(step(&seen, "end").0, "ok");
 
     std::fs::remove_file(ground.scratch.path().join("bin/mcpkg")).expect("a file");

@@ -82,7 +82,7 @@ fn a_url_takes_its_key_from_the_environment() {
     status: 2
     --- stdout
     --- stderr
-    error: 'https://***@tools.example/' is no URL of a server: a key is taken from the environment (--key-env NAME), never from the URL
+    error: 'https://***@tools.example/' is not a URL of a server: a key is taken from the environment (--key-env NAME), never from the URL
     hint: such as http://127.0.0.1:3000/mcp
     "#);
 }
@@ -133,7 +133,7 @@ fn a_key_is_never_written() {
     status: 2
     --- stdout
     --- stderr
-    error: '9-0123456789...' is no name of an environment variable
+    error: '9-0123456789...' is not a name of an environment variable
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert!(!ground.home().join(".codex").exists());

@@ -138,14 +138,14 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: This folder is no project's: it is the home folder, or above it
+    error: This folder is not a project's: it is the home folder, or above it
     hint: go to the project's folder, or name it with --root DIR
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--name", "a b"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: 'a b' is no name of an entry
+    error: 'a b' is not a name of an entry
     hint: a name has 1 to 32 of the characters A-Z a-z 0-9 _ -
     "#);
     assert_eq!(run(&ground, &["add", "emacs"]).status, 2);

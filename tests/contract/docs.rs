@@ -217,7 +217,7 @@ fn docs_of_the_targets_are_current() {
             let form = match subagents.form {
                 SubagentForm::Markdown { tools: ToolNames::Claude, .. } => "`tools: A, B`",
                 SubagentForm::Markdown { tools: ToolNames::VsCode, .. } => "`tools: [\"a\", \"b\"]`",
-                SubagentForm::Markdown { tools: ToolNames::ReadOnly, .. } => "`readonly` in place of tools",
+                SubagentForm::Markdown { tools: ToolNames::ReadOnly, .. } => "`readonly` instead of tools",
                 SubagentForm::Markdown { tools: ToolNames::Gemini, .. } => "`tools:` as a list",
                 SubagentForm::Markdown { tools: ToolNames::OpenCode, .. } => "`tools:` as a map, the others off",
                 SubagentForm::Toml => "TOML, no tools",

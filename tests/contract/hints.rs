@@ -109,7 +109,7 @@ fn a_hint_for_an_agent_names_no_command_that_a_tool_stands_for() {
     let tools: Vec<&Entry> = mcpkg::operations().filter(|entry| entry.faces.tool()).collect();
     let mut translated = 0;
     for Written { file, text, for_agents } in written() {
-        // What the failed tool takes in place of a flag differs from tool to tool.
+        // What the failed tool takes instead of a flag differs from tool to tool.
         let reads = tools.iter().map(|entry| Some(*entry)).chain([None]);
         let readers: Vec<_> = if has_flag(&text) { reads.collect() } else { vec![None] };
         for failed in readers {

@@ -385,7 +385,7 @@ fn only_the_shell_prints() {
 fn what_a_person_is_asked_about_is_lines() {
     for (path, text) in sources() {
         for ask in ["(context.ask)(Body::Text(", "(context.line)(Body::Text("] {
-            assert!(!code(&text).contains(ask), "{} asks with a text in place of Body::lines", path.display());
+            assert!(!code(&text).contains(ask), "{} asks with a text instead of Body::lines", path.display());
         }
     }
 }

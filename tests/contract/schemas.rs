@@ -142,7 +142,7 @@ fn every_schema_is_a_json_schema_and_outputs_fit_theirs() {
     client.finish();
 }
 
-/// A changed tool is seen in review. `INSTA_UPDATE=always cargo test snapshot` writes them anew.
+/// A changed tool is seen in review. `INSTA_UPDATE=always cargo test snapshot` writes them again.
 #[test]
 fn each_tool_is_its_snapshot() {
     for tool in tools() {

@@ -39,7 +39,7 @@ fn its_tools_are_the_contracts_to_the_letter() {
     let mut order = Vec::new();
     for tool in served {
         let place = contract.iter().position(|known| known["name"] == tool["name"]);
-        order.push(place.unwrap_or_else(|| panic!("{} is no tool of the contract", tool["name"])));
+        order.push(place.unwrap_or_else(|| panic!("{} is not a tool of the contract", tool["name"])));
         let known = &contract[order[order.len() - 1]];
         if known["description"].is_string() {
             assert_eq!(tool["description"], known["description"], "{}", tool["name"]);

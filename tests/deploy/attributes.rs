@@ -17,7 +17,7 @@ fn extended(path: &Path) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// A hand-written command in the place of the project's, changed on a day of 2001, with an extended attribute where the
+/// A hand-written command instead of the project's, changed on a day of 2001, with an extended attribute where the
 /// disk takes one, and another user's where the tests may say so.
 fn hand_written(place: &Place) -> std::path::PathBuf {
     let path = place.write("root/.claude/commands/review.md", "Mine\n");

@@ -68,7 +68,7 @@ fn a_variable_that_no_argument_declares_is_refused_where_a_template_is_written()
     assert_eq!(place.ok(&["prompt", "show", "good", "--raw"]), TEMPLATE);
     let listed = place.ok(&["prompt", "list"]);
     assert!(!["typo", "none", "front"].iter().any(|name| listed.contains(name)), "{listed}");
-    // What the template itself provides for is no mistake.
+    // What the template itself provides for is not a mistake.
     place.ok(&[
         "prompt",
         "create",
@@ -98,7 +98,7 @@ fn an_import_names_a_template_that_asks_for_what_nobody_declared() {
     let told = format!("{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.status, 0, "{ran}");
     assert!(told.contains("odd.md") && told.contains("'other'"), "{ran}");
-    // It came in as it stands, so nothing is lost and it can be deployed.
+    // It came in as it is, so nothing is lost and it can be deployed.
     place.deploy(&[]);
     assert_eq!(place.read("root/.claude/commands/odd.md"), odd);
 }

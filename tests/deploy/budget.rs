@@ -1,4 +1,4 @@
-//! What each agent loads in each session: counted as it stands and as it will, and warned of at the agent's limit.
+//! What each agent loads in each session: counted as it is and as it will, and warned of at the agent's limit.
 
 use serde_json::Value;
 

@@ -194,7 +194,7 @@ fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
     }
     place.deploy(&["--adopt"]);
     assert!(!place.exists("root/.claude/rules") && place.read("root/tests/AGENTS.md").contains("Type it.\n"));
-    // What is no folder is no place.
+    // What is not a folder is not a place.
     for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
         place.applies("instructions:py", &["--globs", glob]);
         assert_eq!(place.left_out(&["--target", "codex"]), ["codex not_a_folder"], "{glob}");

@@ -6,7 +6,7 @@ use crate::deploy::answers::{tool_refused, word};
 use crate::deploy::place::Place;
 use crate::support::{Client, Ran};
 
-/// Runs `doctor` in the home folder, which is no deploy root.
+/// Runs `doctor` in the home folder, which is not a deploy root.
 fn at_home(place: &Place, more: &[&str]) -> Ran {
     place.scratch.finish(place.command().current_dir(place.home()).arg("doctor").args(more))
 }

@@ -192,7 +192,7 @@ fn the_refusal_names_the_link_where_it_leads_and_what_allows_it() {
     assert!(said.contains("where that is meant, allow it with --allow-outside /secret"), "{ran}");
     let ran = place.run(&["plan", "--repo", &repo, "--allow-outside", "none"]);
     assert_eq!(ran.status, 2, "{ran}");
-    assert!(ran.stderr.contains("--allow-outside `none`: it is no folder"), "{ran}");
+    assert!(ran.stderr.contains("--allow-outside `none`: it is not a folder"), "{ran}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Place {
         self.scratch.path().join("repo")
     }
 
-    /// Writes the config repo anew. A target is `codex: project` or `codex: {scope: both, options: {...}}`.
+    /// Writes the config repo again. A target is `codex: project` or `codex: {scope: both, options: {...}}`.
     pub fn declare(&self, targets: &[&str], modules: &[(&str, &str)]) {
         let mut text = "version: 1\nprofiles:\n  default: {include_tags: [base]}\ntargets:\n".to_owned();
         for target in targets {

@@ -62,7 +62,7 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
         format!("---\nname: long\ndescription: {}\n---\nText.\n", "x".repeat(1025)),
     );
     let notes = import(&place);
-    for words in ["byte order mark; Codex and Gemini", "is no YAML", "more than 1024 characters"] {
+    for words in ["byte order mark; Codex and Gemini", "is not valid YAML", "more than 1024 characters"] {
         assert_says(&notes, words);
     }
     let validated = place.run(&["skill", "validate"]).stderr;
@@ -158,7 +158,7 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     assert!(place.read(policy).contains("policy:\n  allow_implicit_invocation: false\n"));
     assert!(!place.exists("root/.claude/skills/ship/agents"), "Claude Code goes by the key");
     assert_eq!(place.drift(&[]), [""; 0]);
-    // It is no file of the skill when it is imported again.
+    // It is not a file of the skill when it is imported again.
     let again = json_of(&place, &["import", "."]);
     assert_eq!((&again["created"], &again["updated"]), (&json!([]), &json!([])), "{again:#}");
     // What the user says there himself stays, and is told.

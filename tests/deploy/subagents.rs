@@ -129,12 +129,12 @@ fn a_changed_subagent_is_taken_back_from_every_form() {
         place.deploy(&[]);
         assert_eq!(place.drift(&[]), [""; 0]);
     }
-    // What is no TOML any more is told.
+    // What is no longer valid TOML is told.
     let place = place(TEXT);
     place.deploy(&[]);
     place.write(FILES[1], "name = \n");
     let data = place.data(&["evolve", "propose", "--yes"]);
-    assert!(word(&data["skipped"][0]["reason_message"]).contains("it is no TOML"), "{data:#}");
+    assert!(word(&data["skipped"][0]["reason_message"]).contains("it is not valid TOML"), "{data:#}");
     place.deploy(&["--adopt"]);
     place.write(FILES[1], place.read(FILES[1]).replace("\"reviewer\"", "\"other\"").replace("You", "We"));
     let envelope = place.envelope(&["evolve", "propose", "--yes"]);

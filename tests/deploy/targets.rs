@@ -355,8 +355,8 @@ fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
     std::fs::remove_file(place.root().parent().expect("a folder").join("CLAUDE.md")).expect("a file");
     place.write("home/.claude/CLAUDE.md", "The user's own.\n");
     place.write("root/AGENTS.override.md", "Over.\n");
-    says("AGENTS.override.md` in place of the AGENTS.md beside it");
+    says("AGENTS.override.md` instead of the AGENTS.md beside it");
     std::fs::remove_file(place.root().join("AGENTS.override.md")).expect("a file");
     place.write("home/.claude/skills/tidy/SKILL.md", "---\nname: tidy\n---\n");
-    says("home/.claude/skills/tidy` in place of the project's");
+    says("home/.claude/skills/tidy` instead of the project's");
 }

@@ -118,7 +118,7 @@ fn a_cancelled_task_ends_with_what_it_started() {
     for id in started(&place) {
         eventually("git has ended", || (!runs(id)).then_some(()));
     }
-    // Once more is no failure; what was never there is one.
+    // Once more is not a failure; what was never there is one.
     client.result("tasks/cancel", plan);
     let unknown = json!({ "taskId": "01900000-0000-7000-8000-000000000000" });
     for method in ["tasks/get", "tasks/cancel"] {

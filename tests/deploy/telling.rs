@@ -193,7 +193,7 @@ fn d38_check_tells_drift_by_the_exit_status() {
         assert_eq!(status(&[command, "--check"]), 0, "{command}");
     }
     place.write("root/.claude/commands/stray.md", "x\n");
-    assert_eq!(status(&["status", "--check"]), 0, "a file of the user's own is no drift");
+    assert_eq!(status(&["status", "--check"]), 0, "a file of the user's own is not a drift");
     for asked in [&["--extras"][..], &["--only", "extra"]] {
         assert_eq!(status(&[&["status", "--check"], asked].concat()), 3, "unless asked: {asked:?}");
     }

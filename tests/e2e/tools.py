@@ -296,7 +296,7 @@ async def consents(user, author, stick):
         check("and so does the tool", not failed and said["degrees"] == 21, said)
         stranger = FOLDER / "stranger"
         publish(Known(stranger), package(Known(stranger), "mallory/tool", "1.1.0"), "stick")
-        await agent.refused("another digest asks anew", "enact__install", "E_CONSENT_REQUIRED", tool="mallory/tool", version="1.1.0")
+        await agent.refused("another digest asks again", "enact__install", "E_CONSENT_REQUIRED", tool="mallory/tool", version="1.1.0")
 
 
 class Known(Home):

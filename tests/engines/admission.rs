@@ -45,8 +45,8 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Reads of each way that there is; where they are asked anew, each differs from all before.
-fn reads(path: &str, key: Option<&str>, anew: bool) -> [Request; 4] {
+/// Reads of each way that there is; where they are asked again, each differs from all before.
+fn reads(path: &str, key: Option<&str>, again: bool) -> [Request; 4] {
     let calls = [
         ("prompts/get", json!({ "name": "greet" })),
         ("prompts/list", json!({})),
@@ -55,7 +55,7 @@ fn reads(path: &str, key: Option<&str>, anew: bool) -> [Request; 4] {
     ];
     calls.map(|(method, parameters)| {
         let mut request = http::modern(path, method, parameters);
-        if anew {
+        if again {
             let token = json!(clock::unique().to_string());
             request = request.edited(|message| message["params"]["_meta"]["progressToken"] = token);
         }
@@ -69,10 +69,10 @@ fn reads(path: &str, key: Option<&str>, anew: bool) -> [Request; 4] {
 /// Reads in each way from each server, and says what all of them have to be answered.
 #[track_caller]
 fn all(servers: &[Http; 2], path: &str, key: Option<&str>, status: u16) {
-    // What was asked before is answered in another way than what is asked anew.
-    for anew in [true, false, true, false] {
+    // What was asked before is answered in another way than what is asked again.
+    for again in [true, false, true, false] {
         for server in servers {
-            for request in reads(path, key, anew) {
+            for request in reads(path, key, again) {
                 let answer = server.send(&request);
                 assert_eq!(answer.status, status, "{}", answer.text());
                 assert_eq!(answer.text().contains("\"result\""), status == 200, "{}", answer.text());
@@ -100,8 +100,8 @@ fn a_key_revoked_through_one_server_is_refused_by_another_at_its_next_read() {
         }
         shell.ok(&["access", "revoke", &name, "--yes"]);
         // Of each server, and of each way, the very next read.
-        for (server, anew) in [(0, way % 2 == 0), (1, way % 2 == 1)] {
-            let refused = servers[server].send(&reads("/mcp", Some(&key), anew)[way]);
+        for (server, again) in [(0, way % 2 == 0), (1, way % 2 == 1)] {
+            let refused = servers[server].send(&reads("/mcp", Some(&key), again)[way]);
             assert_eq!(refused.status, 401, "{}", refused.text());
             assert!(!refused.text().contains("of q"), "{}", refused.text());
         }
@@ -114,14 +114,14 @@ fn a_project_that_went_or_is_selected_elsewhere_is_known_at_the_next_read() {
     let Some(world) = World::new() else { return };
     let shell = Shell::new(&world.address);
     let servers = [(); 2].map(|()| shell.serve(""));
-    let text = |server: &Http, anew| {
-        let [get, ..] = reads("/mcp", None, anew);
+    let text = |server: &Http, again| {
+        let [get, ..] = reads("/mcp", None, again);
         server.send(&get).message()["result"]["messages"][0]["content"]["text"].clone()
     };
     for project in ["p", "q", "p", "q"] {
         shell.ok(&["project", "select", project]);
-        for (server, anew) in servers.iter().zip([true, false]) {
-            assert_eq!(text(server, anew), format!("of {project}"));
+        for (server, again) in servers.iter().zip([true, false]) {
+            assert_eq!(text(server, again), format!("of {project}"));
         }
         all(&servers, "/mcp", None, 200);
         all(&servers, "/projects/p/mcp", None, 200);

@@ -40,7 +40,7 @@ fn a_watch_whose_connection_ended_tells_what_it_missed() {
     drop(project);
 }
 
-/// A connection that is made anew listens as the one before did.
+/// A connection that is made again listens as the one before did.
 #[test]
 fn a_watch_whose_connection_ended_is_told_of_what_comes_after() {
     let Some(world) = World::new() else { return };

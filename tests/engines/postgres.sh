@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the store, the shell, the faces, tools, workspaces, workflows and the stories, or those whose names hold one of the words given, with a
-# database on a PostgreSQL of its own in place of each file. Says "skipped: why" where there is none.
+# database on a PostgreSQL of its own instead of each file. Says "skipped: why" where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

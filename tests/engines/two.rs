@@ -260,7 +260,7 @@ fn clients_of_two_servers_read_what_was_written_through_either() {
     assert_eq!(checked.status, 0, "{checked}");
 }
 
-/// Those of the handshake revisions: their clients begin anew where they are told so. A request of the newest revision needs none.
+/// Those of the handshake revisions: their clients begin again where they are told so. A request of the newest revision needs none.
 #[test]
 fn a_session_is_known_to_the_server_where_it_began_alone() {
     let Some(world) = World::new() else { return };

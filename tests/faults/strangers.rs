@@ -155,7 +155,7 @@ fn f29_what_is_no_file_is_refused_at_once_wherever_a_file_is_read() {
         assert!(matches!(ran.status, 1 | 2), "{arguments:?}: {ran}");
         assert!(ran.to_string().contains(says), "{arguments:?}: {ran}");
     }
-    // A lock that somebody put a named pipe in the place of.
+    // A lock that somebody put a named pipe instead of.
     scratch.ok(&["backup", "good.db"]);
     fs::remove_file(at("test.db.serving")).ok();
     fifo(&at("test.db.serving"));

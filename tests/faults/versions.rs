@@ -199,7 +199,7 @@ fn f18_a_clock_that_goes_back_changes_no_order() {
     };
     make("first");
     make("second");
-    // What was made anew goes on with the name's history, whatever the clock said.
+    // What was made again goes on with the name's history, whatever the clock said.
     let history = run(&context, &["prompt", "history"], json!({ "name": "a" }));
     let actions = history["revisions"].as_array().expect("revisions").iter();
     let back = ["delete", "update", "create"];

@@ -220,7 +220,7 @@ fn a_page_that_is_named_is_let_in_and_shown_the_answer() {
     let shown = answer.header("access-control-expose-headers");
     assert!(shown.is_some_and(|shown| shown.contains("mcp-session-id")), "{shown:?}");
     assert_eq!(server.send(&good().with("Origin", "http://localhost:8000")).status, 403);
-    // Who is no page is told nothing of pages.
+    // Who is not a page is told nothing of pages.
     assert_eq!(server.send(&good()).header("access-control-allow-origin"), None);
     let scratch = Scratch::new();
     for wrong in ["null", "*", "localhost:5173", "http://localhost:5173/page"] {

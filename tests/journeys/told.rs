@@ -28,7 +28,7 @@ const URIS: [&str; 7] = [
 /// In which nothing more may come; longer than the watch takes to look many times over.
 const WHILE: Duration = Duration::from_millis(150);
 
-/// What the shell has besides, and why it is not walked.
+/// What the shell has also, and why it is not walked.
 const ELSEWHERE: [(&[&str], &str); 18] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),

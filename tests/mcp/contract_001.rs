@@ -317,7 +317,7 @@ fn lists_give_data_and_reads_the_content_once() {
     assert_eq!(structured("list_resources", json!({})).0["resources"][1]["uri"], "file:///pic");
     let hits = structured("search_content", json!({ "query": "needle" })).0;
     assert_eq!(hits["hits"].as_array().expect("hits").len(), 2, "{hits}");
-    // Some agents show structuredContent in place of the blocks, others both: content stands in a block alone, and what
+    // Some agents show structuredContent instead of the blocks, others both: content stands in a block alone, and what
     // is known of it where no model reads it.
     let image = json!({ "type": "image", "data": "AAEC", "mimeType": "image/png" });
     let doc = json!({ "uri": "file:///doc", "name": "doc", "mime_type": "text/plain", "size": 10 });

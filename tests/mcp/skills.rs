@@ -259,7 +259,7 @@ fn agents_create_update_and_delete_skills() {
     );
     for bad in ["../x", "/etc/passwd", "a//b", ""] {
         let (text, failed) = client.call("update_skill", json!({ "name": "pdf", "content": "x", "file": bad }));
-        assert!(failed && text.contains("is no path of a file in a skill"), "{text}");
+        assert!(failed && text.contains("is not a path of a file in a skill"), "{text}");
     }
     let listed = client.result("tools/call", json!({ "name": "list_skills", "arguments": {} }));
     assert_eq!(

@@ -83,7 +83,7 @@ fn too_many_arguments_are_refused_at_once() {
     let (text, is_error) =
         client.call("create_prompt", json!({ "name": "many", "content": "x", "arguments": declared }));
     assert!(is_error && text.contains("a prompt has at most 100"), "{text}");
-    // Front matter that declares too many is taken as it stands, as any front matter that is wrong.
+    // Front matter that declares too many is taken as it is, as any front matter that is wrong.
     let content = format!("---\narguments: [{}]\n---\nDo it", names.join(", "));
     let (text, is_error) = client.call("create_prompt", json!({ "name": "many", "content": content }));
     assert!(!is_error, "{text}");

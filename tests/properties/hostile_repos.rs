@@ -246,7 +246,7 @@ impl Stranger<'_> {
         }
     }
 
-    /// Puts something else in the place of something in the repo, or beside it.
+    /// Puts something else instead of something in the repo, or beside it.
     fn exchange(&mut self) {
         let mut all = everything(&self.repo);
         let manifest = self.repo.join("agentpack.yaml");

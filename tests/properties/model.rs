@@ -158,7 +158,7 @@ impl Model {
             _ => unreachable!("projects are done"),
         };
         let item = &mut project.of(kind)[index];
-        // What is as it was is no revision.
+        // What is as it was is not a revision.
         if item.live && live && *item.newest() == state {
             return Ok(());
         }

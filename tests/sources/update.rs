@@ -86,7 +86,7 @@ fn what_is_deleted_on_one_side() {
     scratch.ok(&["prompt", "delete", "commit", "--yes"]);
     upstream.remove("skills");
     upstream.remove("README.md");
-    upstream.commit(&[("commands/commit.md", "---\ndescription: Commit\n---\nCommit anew $ARGUMENTS\n")]);
+    upstream.commit(&[("commands/commit.md", "---\ndescription: Commit\n---\nCommit again $ARGUMENTS\n")]);
     let updated = update(&scratch, &[]);
     assert_eq!(
         done(&updated),
@@ -105,7 +105,7 @@ fn what_is_deleted_on_one_side() {
     for proposal in listed["data"]["proposals"].as_array().expect("proposals") {
         scratch.ok(&["evolve", "accept", &proposal["id"].to_string()]);
     }
-    assert!(scratch.ok(&["prompt", "show", "commit"]).contains("anew"));
+    assert!(scratch.ok(&["prompt", "show", "commit"]).contains("again"));
     assert_eq!(scratch.run(&["resource", "show", PDF]).status, 1);
     assert_eq!(update(&scratch, &[])["state"], "current");
 }

@@ -93,7 +93,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     }
     assert_eq!(row(&context, id).state, State::Consumed);
     assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
-    assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked anew");
+    assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked again");
     assert_eq!(request::approve(&person(&context), id).expect_err("used").code(), Code::ConsentExpired);
 }
 

@@ -48,7 +48,7 @@ fn a_lists_validator_differs_where_the_list_does() {
         .write("prompt.delete", "a", |db, project, author| prompts::delete(db, author, project, "a"))
         .expect("it is deleted");
     assert_eq!(stamp(&context), List::EMPTY);
-    add(&context).expect("it is made anew");
+    add(&context).expect("it is made again");
     assert!(![List::EMPTY, first, described].contains(&stamp(&context)));
     // Another project has stamps of its own, also one that takes the place of the first.
     let before = stamp(&context);

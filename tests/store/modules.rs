@@ -85,7 +85,7 @@ fn a_project_gives_commands_skills_and_instructions() {
         warnings,
         [
             "resource 'bad' is left out: skill://pdf/../../x names no file that could be written",
-            "skill://half/ has no SKILL.md, so it is no skill; it is left out",
+            "skill://half/ has no SKILL.md, so it is not a skill; it is left out",
         ]
     );
 }

@@ -66,7 +66,7 @@ fn what_is_not_ours_is_refused_untouched() {
 fn a_place_that_cannot_be_made_is_named() {
     let scratch = Scratch::new();
     let file = scratch.file("a-file", "x");
-    let error = Store::open(&file.join("below/x.db")).err().expect("a file is no folder");
+    let error = Store::open(&file.join("below/x.db")).err().expect("a file is not a folder");
     assert_eq!(error.code(), Code::Unavailable, "{error}");
     assert!(error.message().contains("below"), "{error}");
 }

@@ -24,7 +24,7 @@ use tokio_rustls::rustls::{ServerConfig, pki_types};
 /// How often a database is looked at until it is ready.
 const LOOKS: u64 = 2;
 
-/// What comes in the place of the next answer.
+/// What comes instead of the next answer.
 #[derive(Clone, Debug)]
 pub enum Trouble {
     /// Nothing, for as long as the client waits.
@@ -33,7 +33,7 @@ pub enum Trouble {
     Drop,
     /// A status with these headers, and a body.
     Status(u16, Vec<(&'static str, String)>, &'static str),
-    /// What is no HTTP.
+    /// What is not an HTTP.
     Garbage,
     /// The half of a body, and then the end of the connection.
     Half,
@@ -63,7 +63,7 @@ pub struct Seen {
 #[derive(Default)]
 struct State {
     seen: Vec<Seen>,
-    /// What comes in the place of the next answers; nothing where one is as it should be.
+    /// What comes instead of the next answers; nothing where one is as it should be.
     trouble: VecDeque<Option<Trouble>>,
     apps: Vec<Value>,
     databases: Vec<(Value, u64)>,

@@ -178,7 +178,7 @@ impl Request {
         Self { method: method.to_owned(), path: path.to_owned(), headers, body: Vec::new() }.with(ACCEPT.0, ACCEPT.1)
     }
 
-    /// Sets a header, in place of one of the same name.
+    /// Sets a header, instead of one of the same name.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         self.without(name).and(name, value)
@@ -294,7 +294,7 @@ fn data(event: &str) -> Option<String> {
 }
 
 impl Events {
-    /// Returns the next event as it stands, comments too; `None` at the end.
+    /// Returns the next event as it is, comments too; `None` at the end.
     pub fn raw(&self) -> Option<String> {
         match self.events.recv_timeout(DEADLINE) {
             Ok(event) => Some(event),

@@ -71,7 +71,7 @@ pub fn memory(pid: u32, what: &str) -> u64 {
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number of KiB")
 }
 
-/// Begins `VmHWM` of a process anew, from what it has now.
+/// Begins `VmHWM` of a process again, from what it has now.
 pub fn reset_peak(pid: u32) {
     std::fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the kernel takes it from who started the process");
 }

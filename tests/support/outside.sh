@@ -1,5 +1,5 @@
 # Sourced: brings the outside programs of `just e2e` and `just conformance` into target/outside/, and uses again what is
-# there. What cannot be had is said aloud and is no failure: the last line is "skipped: why", the exit status 0.
+# there. What cannot be had is said aloud and is not a failure: the last line is "skipped: why", the exit status 0.
 
 outside="$PWD/target/outside"
 node_pin=24.21.0

@@ -22,7 +22,7 @@ impl Saved {
         Self { copies: folders.iter().map(copy).collect() }
     }
 
-    /// Puts it back in the place of what stands there now.
+    /// Puts it back instead of what stands there now.
     pub fn restore(&self) {
         for (folder, copied) in &self.copies {
             for entry in std::fs::read_dir(folder).expect("a folder").flatten() {

@@ -120,7 +120,7 @@ impl Scratch {
                     Ok(match row.get(0)? {
                         Integer(number) => number.to_string(),
                         Text(text) => text,
-                        other => panic!("{other:?} is no text"),
+                        other => panic!("{other:?} is not text"),
                     })
                 });
                 texts.expect("rows").collect::<rusqlite::Result<_>>().expect("rows")

@@ -281,12 +281,12 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/empty.md` holds no text; it was let be
+    warning: `.claude/commands/empty.md` holds no text; it was skipped
     ");
     let names = scratch.json(&["resource", "list"]).to_string();
     assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");
     assert_eq!(text(&scratch, "team/build.log"), "noise");
-    // What was synced is not taken for deleted where it cannot be read any more, and not overwritten.
+    // What was synced is no longer taken for deleted where it cannot be read, and not overwritten.
     scratch.file("team/.claude/commands/review.md", [0xff, 0xfe]);
     fs::remove_file(scratch.path().join("team/.claude/commands/empty.md")).expect("gone");
     scratch.ok(&["prompt", "update", "review", "--content", "Better.\n"]);
@@ -295,7 +295,7 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` holds no UTF-8 text; it was let be
+    warning: `.claude/commands/review.md` holds no UTF-8 text; it was skipped
     ");
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
@@ -311,7 +311,7 @@ fn servers(args: &str, token: &str) -> String {
 #[test]
 fn an_agents_file_that_holds_values_is_never_written() {
     const LET_BE: &str = "warning: `.mcp.json` holds values or settings that the project does not keep, and a write would \
-                          lose them; put variables in place of the values, or make the change in it by hand; it was let be";
+                          lose them; put variables instead of the values, or make the change in it by hand; it was skipped";
     const VALUE: &str = "hunter-two-of-the-user";
     let scratch = synced();
     scratch.file("repo/.mcp.json", servers("old", "${TOKEN}"));
@@ -339,10 +339,10 @@ fn an_agents_file_that_holds_values_is_never_written() {
     assert!(text(&scratch, "team/.mcp.json").contains(VALUE));
     let database = scratch.bytes();
     assert!(!database.windows(VALUE.len()).any(|bytes| bytes == VALUE.as_bytes()), "the value is in the database");
-    // With a variable in place of the value, the changes of both are merged; that `b` is `c` now is for a person to decide.
+    // With a variable instead of the value, the changes of both are merged; that `b` is `c` now is for a person to decide.
     scratch.file("team/.mcp.json", servers("old", "${TOKEN}").replace("\"b\"", "\"c\""));
     let synced = scratch.run(&["sync"]);
-    assert!(synced.status == 1 && !synced.stderr.contains("let be"), "{synced}");
+    assert!(synced.status == 1 && !synced.stderr.contains("skipped"), "{synced}");
     scratch.ok(&["evolve", "accept", "1"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("new", "${TOKEN}").replace("\"b\"", "\"c\""));
@@ -359,7 +359,7 @@ fn an_agents_file_that_holds_values_is_never_deleted() {
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is proposed to delete the file");
     scratch.ok(&["evolve", "accept", "1"]);
     let synced = scratch.run(&["sync"]);
-    assert!(synced.status == 1 && synced.stderr.contains("it was let be"), "{synced}");
+    assert!(synced.status == 1 && synced.stderr.contains("it was skipped"), "{synced}");
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("a", "hunter-two"));
 }
 
@@ -373,7 +373,7 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     --- stderr
     error: The folder `<SCRATCH>/team` is gone
     hint: nothing was taken for deleted; is its disk mounted?
-    hint: `mcpkg sync DIR --anew` writes the project into a new folder
+    hint: `mcpkg sync DIR --again` writes the project into a new folder
     ");
     assert_snapshot!(scratch.run(&["sync", "team"]).status, @"1");
     assert!(!scratch.path().join("team").exists());
@@ -385,10 +385,10 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     --- stderr
     error: Nothing of what was synced is in `<SCRATCH>/team` any more
     hint: nothing was taken for deleted; is it the right folder, and is it mounted?
-    hint: `mcpkg sync DIR --anew` fills it again, as if it had never been synced
+    hint: `mcpkg sync DIR --again` fills it again, as if it had never been synced
     ");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(0));
-    scratch.ok(&["sync", "team", "--anew"]);
+    scratch.ok(&["sync", "team", "--again"]);
     assert_eq!(tree(&scratch.path().join("team")), tree(&scratch.path().join("away")));
 }
 
@@ -431,7 +431,7 @@ fn odd_arguments_are_refused() {
     status: 2
     --- stdout
     --- stderr
-    error: `<SCRATCH>/file` is no folder
+    error: `<SCRATCH>/file` is not a folder
     ");
     scratch.ok(&["prompt", "create", "a", "A\n"]);
     assert_snapshot!(scratch.run(&["sync", "none", "--check"]), @r"

@@ -148,7 +148,7 @@ fn a_file_that_a_deploy_took_over_is_let_be_and_its_text_stays() {
     assert!(fs::read_to_string(scratch.path().join("team/GEMINI.md")).expect("a file").contains("@AGENTS.md"));
     for _ in 0..3 {
         let told = scratch.run(&["sync"]);
-        assert!(told.stderr.contains("`GEMINI.md` holds what a deploy wrote in the place of its text"), "{told}");
+        assert!(told.stderr.contains("`GEMINI.md` holds what a deploy wrote instead of its text"), "{told}");
         assert_eq!(names(&scratch), all);
         assert_eq!(scratch.ok(&["resource", "show", "GEMINI.md"]), "For Gemini\n");
         assert_eq!(scratch.ok(&["resource", "show", "CLAUDE.md"]), "For Claude\n");

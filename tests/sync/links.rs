@@ -63,7 +63,7 @@ fn the_project_follows_the_folder() {
     is_same(&scratch);
     scratch.ok(&["export", "elsewhere"]);
     assert!(!scratch.path().join("elsewhere/GEMINI.md").exists());
-    // A file in the place of a link is an item.
+    // A file instead of a link is an item.
     fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
     scratch.file("team/GEMINI.md", "Rules for Gemini\n");
     scratch.ok(&["sync"]);

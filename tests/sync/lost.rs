@@ -139,7 +139,7 @@ fn a_manifest_that_is_lost_is_written_anew() {
     assert_eq!(scratch.json(&["mcp", "list"]), servers);
 }
 
-/// Returns the manifest without its files, or `other` where it is no JSON.
+/// Returns the manifest without its files, or `other` where it is not a JSON.
 fn serde_less(manifest: &str, other: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(manifest) else { return other.to_owned() };
     value["files"] = serde_json::json!({});
@@ -159,7 +159,7 @@ fn what_is_unmerged_is_let_be() {
     );
     scratch.file(MANIFEST, "{");
     let ran = scratch.run(&["sync"]);
-    assert!(ran.stderr.contains("remove the file: `mcpkg sync` writes it anew"), "{ran}");
+    assert!(ran.stderr.contains("remove the file: `mcpkg sync` writes it again"), "{ran}");
     scratch.file(MANIFEST, &manifest);
     let review = "team/.claude/commands/review.md";
     scratch.file(review, CONFLICT);
@@ -169,8 +169,8 @@ fn what_is_unmerged_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` is unmerged: conflict markers of version control stand in it; it was let be
-    warning: `new.md` is unmerged: conflict markers of version control stand in it; it was let be
+    warning: `.claude/commands/review.md` is unmerged: conflict markers of version control stand in it; it was skipped
+    warning: `new.md` is unmerged: conflict markers of version control stand in it; it was skipped
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\n");
     assert_eq!(text(&scratch, review), CONFLICT);

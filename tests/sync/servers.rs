@@ -367,7 +367,7 @@ fn a_server_in_a_file_that_is_never_written_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `mcp_server:b` stands in `.mcp.json`, which is not written; put variables in place of the values in it, or make the change in it by hand; it was let be
+    warning: `mcp_server:b` stands in `.mcp.json`, which is not written; put variables instead of the values in it, or make the change in it by hand; it was skipped
     ");
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is said each time");
     assert_eq!(text(&scratch, "team/.mcp.json"), with_value);
@@ -437,8 +437,8 @@ fn the_servers_of_a_file_that_cannot_be_read_are_not_taken_for_deleted() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.mcp.json` cannot be read as its agent reads it; it was let be
-    warning: `mcp_server:b` came from `.mcp.json`, which cannot be read; it was let be
+    warning: `.mcp.json` cannot be read as its agent reads it; it was skipped
+    warning: `mcp_server:b` came from `.mcp.json`, which cannot be read; it was skipped
     ");
     assert_eq!(servers(&scratch).len(), 2);
     scratch.file("team/.mcp.json", file("again"));
@@ -459,7 +459,7 @@ fn a_server_whose_file_waits_for_a_person_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
-    warning: `mcp_server:b` stands in `.mcp.json`, which waits to be decided about; it was let be
+    warning: `mcp_server:b` stands in `.mcp.json`, which waits to be decided about; it was skipped
     hint: agent_file '.mcp.json' (`.mcp.json`): both changed: content
     hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
     ");

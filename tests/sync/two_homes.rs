@@ -135,7 +135,7 @@ impl Homes {
 
     /// Puts a new line among the arguments of a server; returns both.
     fn edited_arguments(&mut self, args: &Value, at: &At) -> (Vec<String>, String) {
-        // The project keeps each as a list of parts, a file as it stands.
+        // The project keeps each as a list of parts, a file as it is.
         let text = |arg: &Value| arg.as_str().or(arg[0].as_str()).expect("an argument").to_owned();
         let mut args: Vec<String> = args.as_array().into_iter().flatten().map(text).collect();
         let line = self.line();
@@ -208,7 +208,7 @@ impl Homes {
         for proposal in open {
             let cli = ["evolve", if accept { "accept" } else { "reject" }];
             if run(context, &cli, json!({ "id": proposal.id })).is_err() {
-                // What was changed since is proposed anew by the next sync.
+                // What was changed since is proposed again by the next sync.
                 run(context, &["evolve", "reject"], json!({ "id": proposal.id })).expect("it is open");
             }
         }

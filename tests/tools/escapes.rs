@@ -64,7 +64,7 @@ fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
             "tmp",
             "usr",
             "workspace",
-            // What an image and its engine have besides.
+            // What an image and its engine have also.
             "hostname",
             "hosts",
             "mtab",

@@ -77,7 +77,11 @@ fn a_signature_made_later_goes_to_the_registry_too() {
     let list = || body(&team.ask("GET", &format!("{VERSION}/attestations"), Some(&key)));
     assert_eq!((&list()["total"], &list()["attestations"][1]["auditor"]), (&json!(2), &signed["identity"]));
     let again = done(&home, &key, &sign);
-    assert_eq!((&again["added"], &again["bundle"]), (&json!(false), &signed["bundle"]), "the same again is no failure");
+    assert_eq!(
+        (&again["added"], &again["bundle"]),
+        (&json!(false), &signed["bundle"]),
+        "the same again is not a failure"
+    );
     assert_eq!(list()["total"], 2);
     // What the registry has is another archive: the signature stays at home.
     folder(&home, TOOL, "Rain");

@@ -102,8 +102,8 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
         ("tool carol/gone@0.3.0", "its files are not here"),
         ("tool old@1.0.0", "one segment"),
         ("bob/data/csv@2.1.0", "its folder holds 2.2.0"),
-        ("alias Bad Name", "is no alias"),
-        ("alias odd", "is no tool's name"),
+        ("alias Bad Name", "is not an alias"),
+        ("alias odd", "is not a tool's name"),
         ("tool carol/gone in toolset default", "is not installed"),
         (alice, why_not),
         (bob, why_not),
@@ -165,7 +165,7 @@ fn x17_x55_a_malformed_file_ends_the_import_before_anything_is_written() {
         ("tools.json", "{\"tools\": {\"alice/hello\": \"1.0.0\",}}", "line 1 column"),
         ("mcp.json", "{\"toolsets\": [1]}", "invalid type"),
         ("config.yaml", "trust: [", "malformed"),
-        ("config.yaml", "trust:\n  policy: alow\n", "is no policy"),
+        ("config.yaml", "trust:\n  policy: alow\n", "is not a policy"),
         (".env", "GREETING=hi\nno line\n", "line 2"),
     ] {
         let scratch = home();
@@ -218,7 +218,7 @@ fn a_hostile_home_reaches_nothing_outside_of_it() {
         ("eve/links", "link"),
         ("eve/huge", "MiB"),
         ("eve/liar", "holds 'eve/another'"),
-        ("../../etc", "is no tool's name"),
+        ("../../etc", "is not a tool's name"),
         ("enact/search", "reserved"),
     ] {
         let said = why(&imported, &format!("tool {name}"));

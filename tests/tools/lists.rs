@@ -208,7 +208,7 @@ fn x49_a_toolset_narrows_each_server_and_a_run_by_name_too() {
         (projected(&mut pdf), projected(&mut rest)),
         (vec![PROJECTED.to_owned()], vec!["bob__other".to_owned()])
     );
-    // The active one is no concern of theirs.
+    // The active one is not a concern of theirs.
     scratch.ok(&["toolset", "use", "rest"]);
     assert_eq!(projected(&mut pdf), [PROJECTED]);
     let run = |tool: &str| json!({ "tool": tool, "args": { "file": "x" } });

@@ -53,7 +53,7 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     assert_eq!(data["files"], serde_json::json!(["SKILL.md", "hello.sh", "skill.package.yaml"]));
     let file = scratch.path().join("alice-utils-hello-0.1.0.tar.gz");
     let first = std::fs::read(&file).expect("an archive");
-    // What tools make and hidden files change nothing, and the same archive again is no failure.
+    // What tools make and hidden files change nothing, and the same archive again is not a failure.
     scratch.file("hello/.env", "SECRET=1\n");
     scratch.file("hello/node_modules/x/index.js", "x\n");
     assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "alice-utils-hello-0.1.0.tar.gz"]), @r##"
@@ -101,7 +101,7 @@ fn what_is_there_is_never_overwritten() {
     status: 2
     --- stdout
     --- stderr
-    error: 'Alice/Other' is no tool's name: 'A' cannot stand in it
+    error: 'Alice/Other' is not a tool's name: 'A' cannot stand in it
     hint: a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
     "##);
 }
@@ -130,8 +130,8 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     --- stderr
     error: The manifest has 4 errors:
-      enact.yaml:1:7: `name`: 'Alice/bad' is no tool's name: 'A' cannot stand in it
-      enact.yaml:3:10: `timeout`: ' parsecs' is no unit of time; known are ns, us, ms, s, m, h
+      enact.yaml:1:7: `name`: 'Alice/bad' is not a tool's name: 'A' cannot stand in it
+      enact.yaml:3:10: `timeout`: ' parsecs' is not a unit of time; known are ns, us, ms, s, m, h
       enact.yaml:5:8: `scripts.run`: a quote has no end
       enact.yaml:7:5: `scripts.go.command`: a script has a `command`
     hint: enact.yaml:7:5: `scripts.go.comand`: nobody reads this field; did you mean `command`?
@@ -144,7 +144,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
         errors[1],
         serde_json::json!({
             "path": "/timeout",
-            "message": "' parsecs' is no unit of time; known are ns, us, ms, s, m, h",
+            "message": "' parsecs' is not a unit of time; known are ns, us, ms, s, m, h",
             "code": "value",
             "file": "enact.yaml",
             "line": 3,

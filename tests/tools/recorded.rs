@@ -1,7 +1,7 @@
 //! The original's paths as a recorded set of requests and answers: `tests/fixtures/registry/exchanges.json`.
 //!
 //! The server has to give these answers, and the client has to ask these requests and make do with these answers. What differs
-//! from run to run, such as times, stands in the file as a word in angle brackets. `UPDATE_DOCS=1` writes the answers anew.
+//! from run to run, such as times, stands in the file as a word in angle brackets. `UPDATE_DOCS=1` writes the answers again.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -73,7 +73,7 @@ impl Package {
         self.identity.replace(':', "%3A").replace('/', "%2F").replace('+', "%2B")
     }
 
-    /// Puts the values in the place of their words.
+    /// Puts the values instead of their words.
     fn filled(&self, value: &Value) -> Value {
         let bundle: Value = serde_json::from_str(&self.bundle).expect("JSON");
         match value {
@@ -90,7 +90,7 @@ impl Package {
         }
     }
 
-    /// Puts words in the place of what differs from run to run.
+    /// Puts words instead of what differs from run to run.
     fn normalised(&self, value: &Value) -> Value {
         let bundle: Value = serde_json::from_str(&self.bundle).expect("JSON");
         if *value == bundle {

@@ -223,7 +223,7 @@ fn a_secret_that_is_too_short_to_be_hidden_is_refused() {
     let refused = scratch.run(&run);
     assert!(refused.stdout.contains("E_TOOL_ENV") && refused.stdout.contains("less than 4 bytes"), "{refused}");
     assert!(refused.stdout.contains("--value TEXT") && !refused.stdout.contains("q~7"), "{refused}");
-    // A value that is no secret may be as short as it likes.
+    // A value that is not a secret may be as short as it likes.
     scratch.ok(&["tool", "env", "set", "TOKEN", "--value", "123", "--for", "test/*"]);
     assert_eq!(scratch.run(&run).status, 0);
     scratch.file("pin", "q~7w");

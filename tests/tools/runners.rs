@@ -85,7 +85,7 @@ fn an_image_that_is_not_there_is_not_fetched() {
     assert_eq!(missing["code"], "E_IMAGE_MISSING");
     assert_eq!(missing["details"]["image"], IMAGE);
     assert_eq!(missing["details"]["pull"], format!("podman pull {IMAGE}"));
-    // A manifest's text is no option of the engine's.
+    // A manifest's text is not an option of the engine's.
     let scratch = with_tool("'--privileged'");
     let refused = error(&scratch.run(&["--json", "tool", "run", "./tool"]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");

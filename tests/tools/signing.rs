@@ -115,7 +115,7 @@ fn plain_ssh_keygen_signs_what_is_printed() {
     assert_eq!(says["attestations"].as_array().map(Vec::len), Some(2), "{says}");
     assert_eq!(says["status"], "unverified", "{says}");
 
-    // An audit is signed the same way, and is no signature of a publisher.
+    // An audit is signed the same way, and is not a signature of a publisher.
     let audit = ["tool", "audit", TOOL, "--result", "failed", "--print"];
     let statement = signed_elsewhere(&scratch, &audit, "mcpkg-tool", &key);
     assert!(with(&statement).stdout.contains("E_TRUST_FAILED"));

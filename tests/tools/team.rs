@@ -77,7 +77,7 @@ pub fn request(method: &str, path: &str, key: Option<&str>) -> Request {
     }
 }
 
-/// A form with an archive, in the place of a request's body.
+/// A form with an archive, instead of a request's body.
 pub fn form(request: Request, bundle: &[u8], visibility: &str) -> Request {
     let part = |head: &str, body: &[u8]| {
         [format!("--b0\r\nContent-Disposition: form-data; {head}\r\n\r\n").as_bytes(), body, b"\r\n"].concat()

@@ -365,7 +365,7 @@ fn a_yank_and_a_swapped_archive_are_told() {
     assert_eq!((&current["state"], &current["yanked"]["replacement"]), (&json!("current"), &json!("1.0.1")));
     homes.publish(TOOL, "1.0.1");
     assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
-    // Somebody puts another archive in the place of the one that is installed.
+    // Somebody puts another archive instead of the one that is installed.
     let record = format!("{}/tools/{TOOL}/1.0.1/package.json", homes.folder("team"));
     let text = std::fs::read_to_string(&record).expect("the record");
     let sha256 = serde_json::from_str::<Value>(&text).expect("JSON")["sha256"].as_str().expect("a digest").to_owned();

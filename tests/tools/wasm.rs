@@ -74,7 +74,7 @@ fn with_module() -> Scratch {
     scratch
 }
 
-/// The command, on a machine that has no program besides.
+/// The command, on a machine that has no program also.
 fn alone(scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = scratch.command();
     command.env("PATH", scratch.path().join("nothing")).args(arguments);
@@ -248,7 +248,7 @@ fn a_program_that_a_compiler_made_finds_what_it_asks_its_system_for() {
     --- stderr
     ");
     assert_eq!(std::fs::read_to_string(scratch.path().join("out/deep/result.txt")).expect("a file"), "a result\n");
-    // A folder is no file that a module could be given.
+    // A folder is not a file that a module could be given.
     let folder = scratch.finish(&mut alone(&scratch, &["--json", "tool", "run", "./c", "-i", "file=c/data"]));
     assert!(folder.stdout.contains("E_TOOL_INPUT"), "{folder}");
 }

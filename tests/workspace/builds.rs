@@ -30,7 +30,7 @@ impl Builds {
         builds
     }
 
-    /// Writes the manifest anew.
+    /// Writes the manifest again.
     pub fn write(&self, repos: &[(&str, &str)]) {
         let entry = |(name, keys): &(&str, &str)| {
             format!("\n[[repos]]\nname = \"{name}\"\nurl = \"https://example.org/{name}.git\"\n{keys}\n")

@@ -17,7 +17,7 @@ fn client(shop: &Shop, modern: bool) -> Client {
     }
 }
 
-/// Calls a tool that fails, and returns the error: as it stands in an older revision, out of the result in the newest.
+/// Calls a tool that fails, and returns the error: as it is in an older revision, out of the result in the newest.
 #[track_caller]
 fn failure(client: &mut Client, modern: bool, tool: &str, arguments: Value) -> Value {
     let mut answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));

@@ -202,9 +202,9 @@ fn inputs_are_held_against_the_header_first() {
             "`x` is int8, and the model takes float32",
         ),
         ("d.json", b"{}", "`x` is missing"),
-        ("e.json", b"nonsense", "it is no JSON"),
-        ("f.npy", b"PK", "it is no .npy file"),
-        ("g.pb", b"\xff", "it is no tensor of ONNX's"),
+        ("e.json", b"nonsense", "it is not valid JSON"),
+        ("f.npy", b"PK", "it is not a .npy file"),
+        ("g.pb", b"\xff", "it is not a tensor of ONNX's"),
         ("h.txt", b"1 2", "an input is a .json, .pb or .npy file, or a folder"),
     ] {
         shop.scratch.file(&format!("work/shop/{name}"), bytes);

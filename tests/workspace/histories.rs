@@ -464,7 +464,7 @@ fn check(case: &Case) {
         for (target, merged) in &by_hand[n] {
             let was = &old[n][usize::from(*target == "develop")];
             match merged {
-                // Commits that change nothing, squashed, are no commit.
+                // Commits that change nothing, squashed, are not commit.
                 Merged::Tree(tree) if case.squash && shop.id(repo, &format!("{was}^{{tree}}")) == *tree => {
                     assert_eq!(&shop.id(repo, target), was, "{repo}: nothing to squash into {target}");
                 }

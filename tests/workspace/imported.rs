@@ -102,7 +102,7 @@ fn import(shop: &Shop, folder: &Path, stream: &[u8]) {
     shop.git(folder, &["reset", "-q", "--hard", "main"]);
 }
 
-/// A workspace with a feature that has a commit in each repository, and a develop that went on besides. The files of the
+/// A workspace with a feature that has a commit in each repository, and a develop that went on also. The files of the
 /// feature are `code.txt`, changed, `deep/er/login.txt` and `picture.bin`, which no compression makes smaller.
 pub fn with_feature() -> Shop {
     let text = |text: &str| (FILE, text.as_bytes().to_vec());

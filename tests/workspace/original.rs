@@ -56,7 +56,7 @@ fail_on = "any"                            # "any" or "error"
 const METADATA: &str =
     "schema: spec-driven\ncreated: 2026-03-08\nstatus: ff\nparent: smctl-tool-v1\ndescription: \"Control plane\"\n";
 const PROPOSAL: &str =
-    "# Gate — Proposal\n\n## Why\n\nThere is no command for it.\n\n## What Changes\n\n- `gate status`\n";
+    "# Gate — Proposal\n\n## Why\n\nThere is not a command for it.\n\n## What Changes\n\n- `gate status`\n";
 const DESIGN: &str = "# Gate — Design Document\n\n## Decisions\n\n**D1 — One client.** It is the standard one, so that \
     timeouts need no code.\n\n## Open Questions\n\nNone blocking.\n";
 pub const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";

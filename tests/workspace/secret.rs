@@ -263,7 +263,7 @@ fn x34_a_password_that_clones_is_found_nowhere() {
     watched.run(&["workspace", "add", &missing]);
     watched.run(&["workspace", "add", &urls[2]]);
     assert!(shop.repo("web").join("code.txt").exists());
-    // The same place again, and one that is no repository at all.
+    // The same place again, and one that is not a repository at all.
     watched.run(&["workspace", "add", &urls[2]]);
     watched.run(&["workspace", "add", &format!("http://ada:{IN_URL}@127.0.0.1:1/more.git")]);
     watched.run(&["workspace", "add", &format!("foo://ada:{IN_URL}@127.0.0.1/more.git")]);

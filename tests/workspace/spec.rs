@@ -326,7 +326,7 @@ fn validation_tells_errors_from_what_is_left() {
     let told = shop.run(&["spec", "validate", "login"]);
     assert!(told.status == 0 && told.stdout.ends_with('\n') && told.stdout.contains("tasks.md:1"), "{told}");
     assert_eq!(valid["result"]["warnings"][0]["file"], "web/openspec/changes/login/design.md");
-    // Malformed metadata, a document that is missing, one that is no text.
+    // Malformed metadata, a document that is missing, one that is not a text.
     shop.write("web/openspec/changes/login/.openspec.yaml", "schema: spec-driven\ncreated: soon\n");
     shop.write("web/openspec/changes/login/design.md", b"\xff\xfe");
     fs::remove_file(shop.root().join("web/openspec/changes/login/tasks.md")).expect("gone");
@@ -371,7 +371,7 @@ fn x27_the_current_branch_names_its_spec() {
     shop.spec("openspec/changes/login", &[]);
     shop.spec("openspec/changes/other", &[]);
     let (exit, error) = shop.fails(&["spec", "validate"]);
-    assert_eq!((exit, &error["code"]), (2, &json!("E_INVALID_ARGUMENT")), "the root is no repository");
+    assert_eq!((exit, &error["code"]), (2, &json!("E_INVALID_ARGUMENT")), "the root is not a repository");
     shop.git("api", &["switch", "--quiet", "-c", "feature/login", "develop"]);
     fs::create_dir_all(shop.root().join("api/src/deep")).expect("a folder");
     let ran = shop.run_in("api/src/deep", &["--json", "spec", "validate"]);

@@ -131,7 +131,7 @@ fn who_gave_up_its_subscription_is_told_nothing() {
     subscribed.client.result("resources/unsubscribe", json!({ "uri": BRANCHES }));
     shop.git(&shop.repo("lib"), &["branch", "feature/x"]);
     subscribed.told_nothing("it gave up");
-    // And again: the watch begins anew.
+    // And again: the watch begins again.
     subscribed.client.result("resources/subscribe", json!({ "uri": BRANCHES }));
     shop.git(&shop.repo("lib"), &["branch", "-q", "-D", "feature/x"]);
     subscribed.told_once("subscribed again", &[BRANCHES]);

@@ -159,7 +159,7 @@ fn a_branch_in_use_is_refused_first_and_leaves_nothing() {
         let (error, exit) = shop.refused(&["worktree", "add", "--", name]);
         assert_eq!((error["code"].as_str(), exit), (Some("E_INVALID_ARGUMENT"), 2), "{name}");
     }
-    // A folder of somebody's is no worktree, and stays.
+    // A folder of somebody's is not a worktree, and stays.
     std::fs::create_dir_all(place(&shop, "other", "lib")).expect("a folder");
     std::fs::write(place(&shop, "other", "lib").join("mine"), "mine").expect("a file");
     let (error, _) = shop.refused(&["worktree", "add", "other"]);

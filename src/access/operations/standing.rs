@@ -23,9 +23,10 @@ pub(super) fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
     match key::parse(name) {
         Some(parts) => match access::find(db, parts.id)? {
             Some((key, _)) => Ok(key),
-            None => {
-                Err(Error::new(Code::NotFound, format!("The access key {} is none of this database", redact(name))))
-            }
+            None => Err(Error::new(
+                Code::NotFound,
+                format!("The access key {} does not belong to this database", redact(name)),
+            )),
         },
         None => access::get(db, name),
     }

@@ -59,7 +59,7 @@ impl HttpTransport {
         reads_as: &'static Agent,
         cancelled: &CancellationToken,
     ) -> Result<Self, StepError> {
-        let address = Address::parse(url).map_err(|error| StepError::new(error.message(), "add it anew"))?;
+        let address = Address::parse(url).map_err(|error| StepError::new(error.message(), "add it again"))?;
         let mut variables = Vec::new();
         let headers = headers.iter().map(|(name, value)| header(name, &expanded(value, &mut variables)?));
         let headers = headers.collect::<Result<Vec<_>, StepError>>()?;
@@ -159,7 +159,7 @@ impl HttpTransport {
         }
         let shown: String = redact(&text).chars().take(80).collect();
         let advice = "is this the URL of an MCP server?";
-        Err(StepError::new(format!("it answered `{shown}`, which is no message"), advice))
+        Err(StepError::new(format!("it answered `{shown}`, which is not a message"), advice))
     }
 
     /// Returns the message of the error that a refusal carries; empty where it has none.

@@ -189,7 +189,7 @@ impl Report {
 /// Whether what an entry starts is there.
 fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     let program = words.first().map_or("", String::as_str);
-    let advice = "add the agent anew: `mcpkg client add` writes the path of the mcpkg that runs it";
+    let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg that runs it";
     let Some(path) = resolved(program) else {
         return Err(StepError::new(format!("`{program}` does not exist"), advice));
     };

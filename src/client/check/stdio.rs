@@ -84,14 +84,14 @@ impl StdioTransport {
         cancelled: &CancellationToken,
     ) -> Result<Self, StepError> {
         let (program, args) =
-            words.split_first().ok_or_else(|| StepError::new("the entry names no command", "add it anew"))?;
+            words.split_first().ok_or_else(|| StepError::new("the entry names no command", "add it again"))?;
         let server = Program::new(program).args(args).folder(directory).capture(COMPLAINTS);
         let mut server = server.environment(Environment::Exactly(environment)).start().map_err(|failure| {
             let why = match failure {
                 Failure::NotStarted(error) | Failure::Lost(error) => error.to_string(),
                 Failure::TimedOut | Failure::Cancelled => "it was cancelled".to_owned(),
             };
-            let advice = "the entry's command has to be a program that can be started; add it anew";
+            let advice = "the entry's command has to be a program that can be started; add it again";
             StepError::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
         })?;
         let (sender, lines) = sync_channel(64);
@@ -184,7 +184,7 @@ impl Transport for StdioTransport {
                 _ => {
                     let shown: String = line.chars().take(80).collect();
                     let advice = "an MCP server prints nothing but messages; is this the command of one?";
-                    Err(StepError::new(format!("it printed `{shown}`, which is no message"), advice))
+                    Err(StepError::new(format!("it printed `{shown}`, which is not a message"), advice))
                 }
             };
         }

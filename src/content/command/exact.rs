@@ -12,7 +12,7 @@ pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> 
 }
 
 /// What stands before a text that would read as something else by itself.
-const ALONE: &str = "---\n# The text follows as it stands; mcpkg.export.json says the rest.\n---\n";
+const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
 /// Returns the file of a prompt whose attributes a manifest lists: the one that it was imported from where that can be, else its
 /// text. [`listed`] reads it as this prompt.

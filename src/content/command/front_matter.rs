@@ -72,7 +72,7 @@ fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) ->
             front = matter::replace(&front, "arguments", &names_line(attributes));
         }
     }
-    // Front matter that is no list of lines cannot be changed by lines.
+    // Front matter that is not a list of lines cannot be changed by lines.
     match split(&front) {
         Ok(parts) if parts.matter.description == attributes.description && parts.body.is_empty() => front,
         _ => front_matter(attributes),

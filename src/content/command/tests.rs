@@ -90,7 +90,7 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     assert_eq!(to_list("a", &Attributes::default(), "Costs $1"), "Costs \\$1");
     assert_eq!(
         to_list("a", &Attributes::default(), "Costs \\$1"),
-        "---\n# The text follows as it stands; mcpkg.export.json says the rest.\n---\nCosts \\$1"
+        "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\nCosts \\$1"
     );
     let known =
         Attributes { dialect: Some(Dialect::Claude), description: Some("b".to_owned()), ..Attributes::default() };
@@ -201,7 +201,7 @@ fn any_number_of_placeholders_is_read_in_a_moment() {
     assert_eq!(words::back(&numbers, &[], words::Spelling::Words, "", &spelled).unwrap(), numbers);
     let names: Vec<String> = (0..100_000).map(|number| format!("n{number}")).collect();
     let named = format!("---\narguments: [{}]\n---\n{}", names.join(", "), "$".repeat(100_000));
-    assert_eq!(read(&named, Dialect::Claude).content.len(), named.len(), "taken as it stands");
+    assert_eq!(read(&named, Dialect::Claude).content.len(), named.len(), "taken as it is");
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn is_frame(front: &str) -> bool {
 /// Why it is kept as a file, for a person.
 pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let odd = |why: &str| Err(why.to_owned());
-    let document = Document::parse(file).map_err(|error| format!("it is no TOML: {}", error.message()))?;
+    let document = Document::parse(file).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
     let item = document.get(PROMPT);
     let (Some(text), Some(span)) = (item.and_then(|item| item.as_str()), item.and_then(|item| item.span())) else {
         return odd("it has no text as `prompt`");

@@ -108,7 +108,7 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_liste
         true => command::to_list(&entry.name, attributes, &text),
         false => command::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
-    // What is written as it stands stays where it is.
+    // What is written as it is stays where it is.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 

@@ -1,4 +1,4 @@
-//! Front matter as Cursor reads it: lines of `key: value`, which are no YAML. `globs: *.py` is a pattern, and a list counts
+//! Front matter as Cursor reads it: lines of `key: value`, which are not YAML. `globs: *.py` is a pattern, and a list counts
 //! where it is indented.
 
 /// What Cursor finds in a rule.

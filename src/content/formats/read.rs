@@ -50,7 +50,7 @@ fn inside(folder: &str, glob: &str) -> String {
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
 }
 
-/// Reads what a rule says of itself. What is no front matter is text like any other, and said.
+/// Reads what a rule says of itself. What is not front matter is text like any other, and said.
 pub fn read(format: &RuleFormat, text: &str) -> Scope {
     match format.switch {
         Switch::Globs { else_always: true } => claude(text),
@@ -194,7 +194,7 @@ fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &
     let failed = |scope: &mut Scope, error: &crate::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
         // The first line of the file is the mark.
-        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was taken as it stands, {follows}: {error}"));
+        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was taken as it is, {follows}: {error}"));
     };
     let yaml = match matter::split(text) {
         Ok(split) => split?.0,
@@ -206,7 +206,7 @@ fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &
     match matter::keys(yaml) {
         Ok(keys) => Some((keys, yaml)),
         Err(error) => {
-            // A list of patterns such as `- **/*.ts` is no YAML, but plain.
+            // A list of patterns such as `- **/*.ts` is not valid YAML, but plain.
             let is_list = yaml.lines().any(|line| line.trim_end() == "paths:");
             let listed = is_list && Front::read(text).is_some_and(|front| front.get("paths").is_some());
             if listed {
@@ -232,7 +232,7 @@ fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     match keys.map.get(key) {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).flat_map(split).collect(),
         Some(Value::String(text)) => split(text),
-        // As [`front`] has it: a list that is no YAML.
+        // As [`front`] has it: a list that is not a YAML.
         None if keys.map.is_empty() => {
             let file = format!("---\n{yaml}---\n");
             Front::read(&file).and_then(|front| front.get(key).map(|(text, _)| split(text))).unwrap_or_default()

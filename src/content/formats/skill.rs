@@ -99,7 +99,7 @@ fn is_long(keys: &Map<String, Value>) -> bool {
 }
 
 fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
-    // Of front matter that is no YAML every value is read as a text.
+    // Of front matter that is not valid YAML every value is read as a text.
     keys.get(key).is_some_and(|value| value == &Value::Bool(true) || value == "true")
 }
 

@@ -212,7 +212,7 @@ impl Subagent {
         self.text.as_deref()
     }
 
-    /// Whether an agent takes all of it as it stands: Claude Code refuses to start where it knows none of the tools.
+    /// Whether an agent takes all of it as it is: Claude Code refuses to start where it knows none of the tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);

@@ -12,9 +12,9 @@ pub const INSTRUCTIONS: &str = "developer_instructions";
 /// # Errors
 /// Why it is not TOML, in words for people.
 pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
-    let text = std::str::from_utf8(file).map_err(|_| "it is no text".to_owned())?;
+    let text = std::str::from_utf8(file).map_err(|_| "it is not text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.parse::<DocumentMut>().map_err(|error| format!("it is no TOML: {}", error.message()))
+    text.parse::<DocumentMut>().map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
 
 /// Returns the value of a key that is a text.

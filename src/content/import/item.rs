@@ -282,13 +282,13 @@ impl Understood {
             },
         };
         if let Some(error) = odd {
-            self.note(file, line_of(&error), format!("was imported as it stands: {error}"));
+            self.note(file, line_of(&error), format!("was imported as it is: {error}"));
         }
         if content.is_empty() {
             self.leave_out(file, Reason::Empty);
             return Ok(());
         }
-        // What comes in as it stands stays where it is.
+        // What comes in as it is stays where it is.
         let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
         // Agents that have folders of their own may have the same command.
         let wanted = place.wanted_name();
@@ -459,7 +459,7 @@ impl Understood {
         match read {
             Ok(matter) => matter.unwrap_or_default(),
             Err(error) => {
-                self.note(file, line_of(&error), format!("was imported as it stands: {error}"));
+                self.note(file, line_of(&error), format!("was imported as it is: {error}"));
                 Matter::default()
             }
         }

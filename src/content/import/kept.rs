@@ -91,10 +91,10 @@ impl KeptFiles {
             return self.whole(file, kept.kind);
         }
         if file.content.size() > MAX_READ || !file.content.is_text() {
-            return Ok(Err(malformed(None, "it is no text, or too long")));
+            return Ok(Err(malformed(None, "it is not text, or too long")));
         }
         let Ok(text) = String::from_utf8(file.content.bytes()?.into_owned()) else {
-            return Ok(Err(malformed(None, "it is no text")));
+            return Ok(Err(malformed(None, "it is not text")));
         };
         let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
         let note = |text: String| Note { path: file.relative.clone(), line: None, text };
@@ -230,7 +230,7 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;
-    let Value::Object(settings) = &value else { return Err(Fault::new("it is no object")) };
+    let Value::Object(settings) = &value else { return Err(Fault::new("it is not an object")) };
     let kind = match (settings.contains_key("hooks"), settings.contains_key("permissions")) {
         (true, _) => Kind::Hook,
         (false, true) => Kind::Permission,

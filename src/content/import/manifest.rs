@@ -186,12 +186,14 @@ impl Manifest {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` {}", path.display(), conflict::WHY)).hint(take));
         }
         let manifest: Self =
-            serde_json::from_slice(&bytes).map_err(|error| refuse(format!("is no export's manifest: {error}")))?;
+            serde_json::from_slice(&bytes).map_err(|error| refuse(format!("is not an export's manifest: {error}")))?;
         if manifest.version != VERSION {
             return Err(refuse(format!("has version {}; this mcpkg reads version {VERSION}", manifest.version)));
         }
         match manifest.files.keys().find(|path| !stays_inside(path)) {
-            Some(stray) => Err(refuse(format!("names `{}`, which is no path inside the folder", stray.escape_debug()))),
+            Some(stray) => {
+                Err(refuse(format!("names `{}`, which is not a path inside the folder", stray.escape_debug())))
+            }
             None => Ok(Some(manifest)),
         }
     }
@@ -264,7 +266,7 @@ pub fn check_server(server: &Server) -> Result<()> {
 
 fn check_origin(origin: &Origin) -> Result<()> {
     let refuse = |what: &str, text: &str| {
-        Err(Error::new(Code::InvalidArgument, format!("`{}` is no {what}", text.escape_debug())))
+        Err(Error::new(Code::InvalidArgument, format!("`{}` is not a {what}", text.escape_debug())))
     };
     match &origin.path {
         Some(path) if !may_be_path(path) => return refuse("path inside the folder", path),

@@ -67,7 +67,7 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
 pub struct Keys {
     /// By key, in the order they stand there.
     pub map: Map<String, Value>,
-    /// Why it is no YAML, where it could only be read as leniently as the agents do, and in which of its lines.
+    /// Why it is not valid YAML, where it could only be read as leniently as the agents do, and in which of its lines.
     pub odd: Option<(String, usize)>,
 }
 
@@ -124,7 +124,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
     match value {
         Value::Object(map) => Ok(Keys { map, odd }),
         Value::Null => Ok(Keys { odd, ..Keys::default() }),
-        _ => Err(malformed("it is no list of keys and values")),
+        _ => Err(malformed("it is not a list of keys and values")),
     }
 }
 
@@ -138,7 +138,7 @@ pub(super) fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// Returns why a text is no YAML, without the line: it is one of the front matter, and not of the file.
+/// Returns why a text is not valid YAML, without the line: it is one of the front matter, and not of the file.
 fn reason(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
@@ -270,7 +270,7 @@ enum Declared {
 
 fn arguments(value: Option<Value>) -> Result<Vec<Argument>> {
     let declared: Option<Vec<Declared>> = serde_json::from_value(value.unwrap_or_default())
-        .map_err(|_| malformed("`arguments` is no list of names, or of name, description and required"))?;
+        .map_err(|_| malformed("`arguments` is not a list of names, or of name, description and required"))?;
     let arguments: Vec<Argument> = declared
         .unwrap_or_default()
         .into_iter()

@@ -95,7 +95,7 @@ pub struct Import {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
-    /// Keep the text of this variable or header of MCP servers, which is no secret
+    /// Keep the text of this variable or header of MCP servers, which is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
@@ -248,12 +248,12 @@ fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
         return Ok(());
     }
     let folders: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-    let why = format!("{} holds no {MAIN}, so it is no skill; nothing was imported", folders.join(", "));
+    let why = format!("{} holds no {MAIN}, so it is not a skill; nothing was imported", folders.join(", "));
     Err(Error::new(Code::InvalidArgument, why)
         .hint(format!("write a {MAIN} that says what the skill is for; `--as resource` takes the files for documents")))
 }
 
-/// Returns how many files there are, by what would become of them: what they are, or why they are no item.
+/// Returns how many files there are, by what would become of them: what they are, or why they are not item.
 fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], account: &Account) -> Table {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     let of_items = items.iter().zip(actions).map(|(item, action)| (action.word(), item.word()));

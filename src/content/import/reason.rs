@@ -41,7 +41,7 @@ pub enum Reason {
     BadPath,
     /// A text in which a merge is not finished.
     Unmerged,
-    /// A name that is no UTF-8 text: stored under another one, it would not come back, and could be another's.
+    /// A name that is not UTF-8 text: stored under another one, it would not come back, and could be another's.
     NotTextName,
 }
 
@@ -67,7 +67,7 @@ impl Reason {
             Reason::Database => "the database",
             Reason::Submodule => "a submodule",
             Reason::BadPath => "a path that no folder takes",
-            Reason::NotTextName => "its name is no UTF-8 text",
+            Reason::NotTextName => "its name is not UTF-8 text",
             Reason::Unmerged => "unmerged, with conflict markers",
         }
     }

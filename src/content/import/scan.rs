@@ -218,7 +218,7 @@ impl Gathered {
             if !file.is_file() {
                 return Err(Error::new(
                     Code::NotFound,
-                    format!("`{}` lists `{relative}`, which is no file", manifest::FILE),
+                    format!("`{}` lists `{relative}`, which is not a file", manifest::FILE),
                 ));
             }
             let candidate = Candidate { root, relative, listed: Some(entry), is_named: false, real: None };
@@ -341,7 +341,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Leaves out what lies at a path that is no UTF-8 text.
+    /// Leaves out what lies at a path that is not UTF-8 text.
     fn without_odd_names(&mut self, mut walked: Walked, base: &Path) -> Walked {
         let odd = |path: &Path| path.strip_prefix(base).unwrap_or(path).to_str().is_none();
         for paths in [&mut walked.files, &mut walked.links] {

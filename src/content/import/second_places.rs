@@ -16,7 +16,7 @@ use crate::store::{Db, blobs};
 pub type Contents = HashMap<[u8; 32], NewContent>;
 
 /// Returns the files among `files`, sorted by path, that are the same as others, and those of which items have a part; and
-/// what those hold that are no copies.
+/// what those hold that are not copies.
 pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> (Vec<Link>, Contents) {
     // What an agent's own file holds may be secret, and is not stored as it is.
     let find = |path: &str| {

@@ -23,12 +23,12 @@ pub struct Folder {
 /// any skill's folder.
 ///
 /// # Errors
-/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is no folder; `E_FILE_FAILED`, also for a link that leads out of it;
+/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` where it is not a folder; `E_FILE_FAILED`, also for a link that leads out of it;
 /// `E_CANCELLED`.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display())));
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", path.display())));
     }
     let mut found = Folder::default();
     let Reached { files, dead } = links::behind(&root, &root, &root, Take::Skill)?;

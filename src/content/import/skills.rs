@@ -186,7 +186,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
             Fault::NotYaml => {
                 let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
                 let (why, line) = keys.and_then(|keys| keys.odd).unwrap_or_default();
-                let note = format!("has front matter that is no YAML ({why}); Copilot does not load it");
+                let note = format!("has front matter that is not valid YAML ({why}); Copilot does not load it");
                 (Some(line + 1), note)
             }
             Fault::LongDescription => {

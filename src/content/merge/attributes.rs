@@ -27,7 +27,7 @@ pub fn merge(base: &Entry, theirs: &Entry, ours: &Entry) -> (Entry, Vec<&'static
     let name = parts.of("name", &base.name, &theirs.name, &ours.name);
     let what = what(&mut parts, &base.what, &theirs.what, &ours.what);
     let applies = parts.of("applies", &base.origin.applies, &theirs.origin.applies, &ours.origin.applies);
-    // Where the file lay decides about no content, so that it is no conflict.
+    // Where the file lay decides about no content, so that it is not a conflict.
     let lay = |entry: &Entry| (entry.origin.agent.clone(), entry.origin.path.clone());
     let (agent, path) = Parts::default().of("path", &lay(base), &lay(theirs), &lay(ours));
     (Entry { name, what, origin: Origin { applies, agent, path } }, parts.0)

@@ -79,7 +79,7 @@ pub(in crate::content) fn declare(
         other => {
             command::drop_replaced(attributes, content);
             command::recount(attributes, content);
-            other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
+            other.err().map(|error| format!("it was taken as it is: {error}")).into_iter().collect()
         }
     })
 }

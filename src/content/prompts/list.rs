@@ -166,7 +166,7 @@ fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
     if json.is_empty() {
         return;
     }
-    // What is malformed is left out here; the data has it as it stands.
+    // What is malformed is left out here; the data has it as it is.
     let arguments: Vec<Declared> = serde_json::from_slice(json).unwrap_or_default();
     for (n, argument) in arguments.iter().enumerate() {
         push_cell(out, if n > 0 { b"; " } else { b"" });

@@ -35,7 +35,7 @@ pub struct Given {
     /// The folder that the program is started in
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// Keep the text that --env or --header gives this variable or header, which is no secret
+    /// Keep the text that --env or --header gives this variable or header, which is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub keep_env: Vec<String>,
@@ -139,7 +139,9 @@ impl Given {
             Some("") => return Ok(()),
             None if secret::is_variable(name) => Text::new([Part::env(name)]),
             None => {
-                return Err(refuse(&format!("'{name}' is no name of a variable")).hint(format!("{name}=env:VARIABLE")));
+                return Err(
+                    refuse(&format!("'{name}' is not a name of a variable")).hint(format!("{name}=env:VARIABLE"))
+                );
             }
             Some(value) => self.value(name, value)?,
         };
@@ -159,8 +161,9 @@ impl Given {
             return Ok(text(value));
         }
         // The text is not repeated: it may be the secret itself.
-        Err(refuse(&format!("The value of '{name}' is given by the variable that holds it; nothing was stored"))
-            .hint(format!("such as {name}=env:{}; --keep-env {name} stores a text that is no secret", example(name))))
+        Err(refuse(&format!("The value of '{name}' is given by the variable that holds it; nothing was stored")).hint(
+            format!("such as {name}=env:{}; --keep-env {name} stores a text that is not a secret", example(name)),
+        ))
     }
 }
 

@@ -68,7 +68,7 @@ impl Operation for Update {
             (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) => {
                 if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
-                    let why = format!("'{}' is no path of a file in a skill", path.escape_debug());
+                    let why = format!("'{}' is not a path of a file in a skill", path.escape_debug());
                     return Err(Error::new(Code::InvalidArgument, why).hint("it looks like references/api.md"));
                 }
                 let content = content.read()?.content;

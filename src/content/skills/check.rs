@@ -50,7 +50,7 @@ impl Main {
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
-            "the name '{}' is none of a skill: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them",
+            "the name '{}' is not valid for a skill: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them",
             name.escape_debug()
         )
     })
@@ -113,7 +113,7 @@ pub fn main(folder: &str, text: &str) -> Main {
     }
     // Agents of today read it; a host that holds it against what skills/list says does not.
     if let Some((why, line)) = odd {
-        problems.push((line + 1, format!("the front matter is no YAML ({why}); put the value in quotes")));
+        problems.push((line + 1, format!("the front matter is not valid YAML ({why}); put the value in quotes")));
     }
     let matter = (problems.is_empty() && other_name.is_none()).then_some(map);
     problems.sort();

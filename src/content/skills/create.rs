@@ -184,7 +184,7 @@ impl Given {
                         problems.extend(main.problems);
                         hints.extend(main.other_name.map(|other| format!("{}: some agents call it so", other.problem)));
                     }
-                    None => problems.push(check::Problem::of(MAIN, 1, "it is no UTF-8 text")),
+                    None => problems.push(check::Problem::of(MAIN, 1, "it is not UTF-8 text")),
                 }
             }
         }

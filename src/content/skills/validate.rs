@@ -110,7 +110,7 @@ fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Pro
     if let Some(file) = files.iter().find(is_main) {
         match String::from_utf8(blobs::get(db, file.resource.blob)?) {
             Ok(text) => problems.extend(check::mark(&text).into_iter().chain(check::main(name, &text).all_problems())),
-            Err(_) => problems.push(Problem::of(MAIN, 1, "it is no UTF-8 text")),
+            Err(_) => problems.push(Problem::of(MAIN, 1, "it is not UTF-8 text")),
         }
     }
     problems.dedup();

@@ -66,7 +66,7 @@ impl Address {
                 .hint("`file://` before the absolute path takes what is committed in a repository"));
         }
         if !Path::new(&address.path).components().all(|part| matches!(part, Component::Normal(_))) {
-            let why = format!("`{}` is no path in a repository", address.path.escape_debug());
+            let why = format!("`{}` is not a path in a repository", address.path.escape_debug());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         Ok(address)
@@ -87,7 +87,7 @@ impl Address {
     }
 }
 
-/// Refuses what is no name of a branch, tag or commit to git.
+/// Refuses what is not a name of a branch, tag or commit to git.
 fn check_reference(reference: &str) -> Result<()> {
     let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let bad = reference.is_empty()
@@ -98,14 +98,15 @@ fn check_reference(reference: &str) -> Result<()> {
         || reference.contains("@{")
         || reference.contains(is_odd);
     if bad {
-        let why = format!("`{}` is no name of a branch, a tag or a commit", reference.escape_debug());
+        let why = format!("`{}` is not a name of a branch, a tag or a commit", reference.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     Ok(())
 }
 
 fn unknown(text: &str) -> Error {
-    let why = format!("`{}` is no folder, URL or bundle, and not of the form owner/repo", redact(text).escape_debug());
+    let why =
+        format!("`{}` is not a folder, URL or bundle, and not of the form owner/repo", redact(text).escape_debug());
     Error::new(Code::InvalidArgument, why).hint(
         "such as ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git",
     )
@@ -116,7 +117,7 @@ fn on_disk(path: &Path) -> Result<Address> {
     let failed = |error| Error::file("read", path, error);
     let real = path.canonicalize().map_err(failed)?;
     let Some(text) = real.to_str() else {
-        let why = format!("The path `{}` is no UTF-8, so it cannot be kept", real.display());
+        let why = format!("The path `{}` is not valid UTF-8, so it cannot be kept", real.display());
         return Err(Error::new(Code::InvalidArgument, why));
     };
     if real.is_dir() {
@@ -179,7 +180,7 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
         .hint("git's credential helpers keep passwords, and ssh needs none"));
     }
     if path.is_empty() || path.contains(['?', '#']) || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        return refuse(format!("`{}` is no URL of a repository", redact(text).escape_debug()));
+        return refuse(format!("`{}` is not a URL of a repository", redact(text).escape_debug()));
     }
     if scheme == "file" && !matches!(host, "" | "localhost") {
         return refuse(format!("`{}` names a file on another host", text.escape_debug()));

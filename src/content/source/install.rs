@@ -229,7 +229,7 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
         }
         let address = super::address::Address::parse(place, None, None)?;
         if address.kind != Kind::Git {
-            return Err(refuse(format!("`{place}` is no repository and no bundle")));
+            return Err(refuse(format!("`{place}` is not a repository and no bundle")));
         }
         from.insert(name.to_owned(), address.url.into());
     }

@@ -28,7 +28,7 @@ impl From<&Entry> for Listed {
     }
 }
 
-/// Keeps what a commit has below `path`, in place of what was kept of another.
+/// Keeps what a commit has below `path`, instead of what was kept of another.
 pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     let mut text = format!("{commit} {}\0", all.len());
     for Listed { path, is_link } in all {

@@ -114,13 +114,13 @@ impl Lockfile {
             version: u32,
         }
         let version: Version =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of sources: {error}")))?;
         if version.version != VERSION {
             let why = format!("has version {}; this mcpkg reads version {VERSION}", version.version);
             return Err(Error::new(Code::LockfileVersion, why));
         }
         let lock: Self =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of sources: {error}")))?;
         for source in &lock.sources {
             source.check().map_err(|error| invalid(format!("names a source that cannot be: {error}")))?;
         }
@@ -158,7 +158,7 @@ impl Locked {
     /// `E_LOCKFILE_INVALID` where the digest is not a SHA-256.
     pub fn origin(&self) -> Result<Origin> {
         let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
-            Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is no SHA-256", self.name))
+            Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256", self.name))
         })?;
         Ok(Origin {
             name: self.name.clone(),

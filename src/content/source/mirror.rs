@@ -237,12 +237,12 @@ impl<'c> Mirror<'c> {
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
         match git::run(&self.git(), &args, &self.limits(ASK)) {
             Ok(said) => {
-                // A tag with a text of its own is no commit.
+                // A tag with a text of its own is not a commit.
                 if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
                     return Ok((commit.to_owned(), true));
                 }
             }
-            // The older one is not here any more.
+            // The older one is no longer here.
             Err(error) if error.code() == Code::GitFailed => {}
             Err(error) => return Err(error),
         }
@@ -320,7 +320,7 @@ impl<'c> Mirror<'c> {
     /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
         match git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK)) {
-            // The older one is not here any more.
+            // The older one is no longer here.
             Err(error) if error.code() == Code::GitFailed && !self.has(old)? => Ok(false),
             said => Ok(said?.is_some()),
         }
@@ -370,7 +370,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns what differs between two commits below `path`; `None` where the older one is not here any more.
+    /// Returns what differs between two commits below `path`; `None` where the older one is no longer here.
     ///
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.

@@ -31,7 +31,7 @@ use crate::store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
 /// What heals a manifest that is malformed.
-pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it anew, from what was synced last";
+pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it again, from what was synced last";
 
 /// An item as the folder has it.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(super) struct Look {
     pub(super) items: BTreeMap<String, There>,
     /// Files that this sync skips, with the reason and their content.
     pub(super) let_be: BTreeMap<String, (String, File)>,
-    /// Paths of all that lies there and is no item.
+    /// Paths of all that lies there and is not an item.
     pub(super) others: BTreeSet<String>,
     /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
     pub(super) links: Texts,
@@ -166,7 +166,7 @@ fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, 
     }
     Err(Error::new(Code::NotFound, format!("Nothing of what was synced is in `{}` any more", top.display()))
         .hint("nothing was taken for deleted; is it the right folder, and is it mounted?")
-        .hint("`mcpkg sync DIR --anew` fills it again, as if it had never been synced"))
+        .hint("`mcpkg sync DIR --again` fills it again, as if it had never been synced"))
 }
 
 impl Look {
@@ -342,7 +342,7 @@ impl Look {
                 why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
                 continue;
             }
-            // A copy of another file is no item of its own, unless it was one before.
+            // A copy of another file is not an item of its own, unless it was one before.
             let base = bases.get(file.relative.as_str()).and_then(|base| entry_of(base));
             if let (Some(base), Some((_, content))) = (base, found.get(twin).cloned()) {
                 found.insert(file.relative.clone(), (base, content));
@@ -384,8 +384,7 @@ impl Look {
 }
 
 /// The reason to skip a file that a deploy has replaced with an import of another file.
-const TAKEN_OVER: &str =
-    "holds what a deploy wrote in the place of its text; edit that in the project, and deploy anew";
+const TAKEN_OVER: &str = "holds what a deploy wrote instead of its text; edit that in the project, and deploy again";
 
 /// Returns the files that are items by themselves, and were copies or forms of others when they were last looked at, and are as they
 /// were: what they are of was changed or deleted, and they say what that said. Those of one skill are so together or not at all.
@@ -469,7 +468,7 @@ fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns a path below `top` with `/` between; `None` where it is no UTF-8.
+/// Returns a path below `top` with `/` between; `None` where it is not a UTF-8.
 fn relative(top: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.strip_prefix(top).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.join("/"))

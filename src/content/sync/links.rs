@@ -61,7 +61,7 @@ impl Links {
                     }
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
-                // It is as it was, and what it leads to is no item any more.
+                // It is as it was, and what it leads to is no longer an item.
                 None if base.is_some() && look.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {

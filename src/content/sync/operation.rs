@@ -40,7 +40,7 @@ pub struct Sync {
     /// As if the two had never been synced: nothing counts as deleted, and what differs is proposed
     #[arg(long)]
     #[serde(default)]
-    anew: bool,
+    again: bool,
 }
 
 impl Operation for Sync {
@@ -55,7 +55,7 @@ impl Operation for Sync {
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
         1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), files that git has not \
-        merged or that hold conflict markers, and what is no item are let be. The folder is given the \
+        merged or that hold conflict markers, and what is not an item are skipped. The folder is given the \
         project's links once; then the project follows the folder's. A copy of an item's file follows \
         that, and none is made. To share a project, \
         commit the folder, and run `mcpkg sync` after each pull.";
@@ -112,7 +112,7 @@ impl Sync {
 
     /// Whether the project was synced with the folder, which is not there.
     fn knows(&self, context: &Context, gone: &Path) -> Result<bool> {
-        if self.anew {
+        if self.again {
             return Ok(false);
         }
         let parent = gone.parent().and_then(|parent| parent.canonicalize().ok());
@@ -167,7 +167,7 @@ impl Sync {
         })?;
         let report = Report { project: &project.name, folder: top, dry };
         // A row that this user did not write says nothing of the folder.
-        let known = known.filter(|_| !self.anew);
+        let known = known.filter(|_| !self.again);
         let known = if approval::is_given(context, &project, top)? { known } else { None };
         let (mut is_whole, mut strange) = (true, 0);
         if let Some(known) = &known {
@@ -306,10 +306,10 @@ fn lock(top: &Path) -> Result<FolderLock> {
     })
 }
 
-/// Refuses what is no folder of its own.
+/// Refuses what is not a folder of its own.
 fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", top.display())));
+        return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));
     }
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     if top.parent().is_none() || Some(top) == home.as_deref() {
@@ -322,5 +322,5 @@ fn refuse(top: &Path) -> Result<()> {
 fn missing(folder: &Path) -> Error {
     Error::new(Code::NotFound, format!("The folder `{}` is gone", folder.display()))
         .hint("nothing was taken for deleted; is its disk mounted?")
-        .hint("`mcpkg sync DIR --anew` writes the project into a new folder")
+        .hint("`mcpkg sync DIR --again` writes the project into a new folder")
 }

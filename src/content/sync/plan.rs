@@ -196,14 +196,14 @@ fn step(
 }
 
 /// The reason to skip what has replaced a file.
-const NO_FILE: &str = "is no regular file any more";
+const NO_FILE: &str = "is no longer a regular file";
 
 /// The same of a link, once it was decided that the item stays.
 const IS_LINK: &str = "is a link, and none is ever replaced; delete it to get the file back";
 
 /// Why the file of an agent that says more than the project has of it is not written.
 const SAYS_MORE: &str = "holds values or settings that the project does not keep, and a write would lose them; put variables \
-                         in place of the values, or make the change in it by hand";
+                         instead of the values, or make the change in it by hand";
 
 fn word(entry: &Entry) -> &'static str {
     match entry.what.uri().and_then(|uri| uri.split_once("://")) {

@@ -34,7 +34,7 @@ impl Act {
             Act::Merge(..) => "merge",
             Act::DeleteFile => "delete file",
             Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile => "propose",
-            Act::LetBe(_) => "let be",
+            Act::LetBe(_) => "skipped",
         })
     }
 
@@ -96,7 +96,7 @@ impl Report<'_> {
             ));
         }
         reply.hints.extend(unnamed(&look.unnamed));
-        let let_be = told("let be").map(|[_, _, path, why]| format!("`{path}` {why}; it was let be"));
+        let let_be = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; it was skipped"));
         reply.warnings.extend(let_be);
         let changed = outcome.changed.iter();
         reply.warnings.extend(changed.map(|path| format!("`{path}` was changed meanwhile; the next sync looks at it")));

@@ -78,7 +78,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) 
 /// Has what the folder is given of a server say where it lies there, if nothing is known of that here.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content is no server's.
+/// `E_INVALID_ARGUMENT` where the content is not a server's.
 pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
@@ -99,7 +99,7 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
 /// decides that at home.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content of an item is no server's.
+/// `E_INVALID_ARGUMENT` where the content of an item is not a server's.
 pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
@@ -126,7 +126,7 @@ pub(super) fn is_enabled(stored: &Stored) -> bool {
 /// Returns the servers that a sync brings, or makes something else, and that are switched off for that.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content of an item is no server's.
+/// `E_INVALID_ARGUMENT` where the content of an item is not a server's.
 pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
@@ -228,7 +228,7 @@ const WAITS: &str = "which waits to be decided about";
 
 /// The reason to skip a server whose file holds values.
 const NOT_WRITTEN: &str =
-    "which is not written; put variables in place of the values in it, or make the change in it by hand";
+    "which is not written; put variables instead of the values in it, or make the change in it by hand";
 
 /// Returns the servers that are read from a folder of these files, whose manifest lists those.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {

@@ -229,7 +229,7 @@ fn is_range(expression: &Expr<'_>) -> bool {
     matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
 }
 
-/// Whether an expression is a value as it stands: a text, a number, or a list or map of such.
+/// Whether an expression is a value as it is: a text, a number, or a list or map of such.
 fn is_literal(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Const(_) => true,

@@ -89,7 +89,7 @@ impl Builder {
         self.desired.left_out.push(LeftOut { module_id: module.id.clone(), target, reason });
     }
 
-    /// Adds an instructions module as a rule, with this front matter in place of its own.
+    /// Adds an instructions module as a rule, with this front matter instead of its own.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -238,7 +238,7 @@ impl Builder {
         };
         let path = real.join(name);
         if path.to_str().is_none() {
-            return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
+            return Err(leaves("it is not valid UTF-8, and could not be found again").hint("rename the folder"));
         }
         Ok(path)
     }

@@ -29,7 +29,7 @@ pub enum Form {
     CursorRule,
     /// Entries of MCP servers in an agent's file; the rest of the file is the user's.
     Servers,
-    /// A rule: front matter of ours in place of the module's own.
+    /// A rule: front matter of ours instead of the module's own.
     Rule,
     /// A subagent as TOML: its text is the module's without the front matter.
     Toml,

@@ -52,7 +52,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
             let split = sections::find(disk).ok_or("its block was taken out")?;
             let (sections, outside) = sections::parse(split.inner)?;
             if !sections::is_only_between(&outside) {
-                found.lost.push("text outside of the sections, which is no module's".to_owned());
+                found.lost.push("text outside of the sections, which is not a module's".to_owned());
             }
             for (id, text) in &sections {
                 if let Some(part) = output.parts.iter().find(|part| part.module_id == *id) {
@@ -153,7 +153,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
     Ok(found)
 }
 
-const NO_TEXT: &str = "it is no text";
+const NO_TEXT: &str = "it is not text";
 
 /// Returns the command's file that an edited text was spelled from, with the front matter that it has.
 fn command_of(part: &Part, spelling: Spelling, edited: &str) -> Result<Vec<u8>, String> {
@@ -174,7 +174,7 @@ fn gathered(
     }
     let (sections, outside) = sections::parse(disk)?;
     if !sections::is_only_between(&outside) {
-        found.lost.push("text outside of the sections, which is no module's".to_owned());
+        found.lost.push("text outside of the sections, which is not a module's".to_owned());
     }
     for part in parts {
         match sections.iter().find(|(id, _)| *id == part.module_id) {

@@ -278,7 +278,7 @@ impl Applying<'_> {
             confirm::check_plan(&confirmed, &prepared.hash)?;
         }
         self.check_adopt(&prepared)?;
-        // A token and `--yes` are no person's consent to what agents will run.
+        // A token and `--yes` are not person's consent to what agents will run.
         if consent.is_none() && context.confirmation != Confirmation::Ask {
             let has_code = !code::of(&prepared.plan.changes).is_empty();
             if has_code {

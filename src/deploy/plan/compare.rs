@@ -403,7 +403,7 @@ fn file_above(path: &Path) -> Option<&Path> {
 }
 
 fn no_folder(file: &Path, path: &Path) -> Error {
-    let why = format!("`{}` is no folder, and `{}` shall stand in it", file.display(), path.display());
+    let why = format!("`{}` is not a folder, and `{}` shall stand in it", file.display(), path.display());
     Error::new(Code::InvalidPath, why)
         .with_details(json!({ "path": file.display().to_string(), "path_posix": disk::posix(file) }))
         .hint("move it away")

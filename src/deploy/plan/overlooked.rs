@@ -75,7 +75,7 @@ fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let title = target.facts().title;
     let is_there = |file: &Path| file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
     let files = folders.into_iter().map(|folder| folder.join(over)).filter(|file| is_there(file));
-    files.map(|file| format!("{title} reads `{}` in place of the AGENTS.md beside it", file.display())).collect()
+    files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md beside it", file.display())).collect()
 }
 
 /// The user's skills that hide those of the project.
@@ -97,7 +97,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
         .iter()
         .map(|name| {
             let own = of_user.join(name);
-            format!("{} calls the skill `{}` in place of the project's", facts.title, own.display())
+            format!("{} calls the skill `{}` instead of the project's", facts.title, own.display())
         })
         .collect()
 }

@@ -33,7 +33,7 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
     Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
-/// The failure of an apply whose plan is not the one that was shown any more.
+/// The failure of an apply whose plan is no longer the one that was shown.
 pub fn changed_meanwhile() -> Error {
     Error::new(Code::PlanChanged, "Something changed after the plan was made; nothing was written")
         .hint("look at the plan again")

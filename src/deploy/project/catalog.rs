@@ -149,7 +149,7 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     for file in agent_files::all(db, project.id)? {
         catalog.agent_file(file);
     }
-    // What is left of the rows names resources that are no modules by default, or that are gone.
+    // What is left of the rows names resources that are not modules by default, or that are gone.
     let added: Vec<Uuid> =
         catalog.rows.keys().filter_map(|item| item.strip_prefix("resource:")?.parse().ok()).collect();
     for uuid in added {
@@ -269,7 +269,7 @@ impl Catalog {
             if parts.contains_key("SKILL.md") {
                 self.add(Kind::Skill, &name, row, parts.into_values().collect());
             } else {
-                self.warnings.push(format!("{SKILL}{name}/ has no SKILL.md, so it is no skill; it is left out"));
+                self.warnings.push(format!("{SKILL}{name}/ has no SKILL.md, so it is not a skill; it is left out"));
             }
         }
     }

@@ -69,12 +69,12 @@ impl Bounds {
     /// Returns the bounds of the repo in `own` with the folders that the user allowed.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for an allowed folder that is none; `E_NOT_FOUND`, `E_FILE_FAILED`.
+    /// `E_INVALID_ARGUMENT` for an invalid allowed folder; `E_NOT_FOUND`, `E_FILE_FAILED`.
     pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
         let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {
             real(path).and_then(Root::open).map_err(|error| {
-                let why = format!("--allow-outside `{}`: it is no folder that can be read", path.display());
+                let why = format!("--allow-outside `{}`: it is not a folder that can be read", path.display());
                 Error::new(Code::InvalidArgument, why).with_source(error)
             })
         };

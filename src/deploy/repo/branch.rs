@@ -105,7 +105,7 @@ impl GitRepo {
         if !well_formed {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is no name for a branch", name.escape_debug()),
+                format!("`{}` is not a name for a branch", name.escape_debug()),
             ));
         }
         if self.exists(name)? {

@@ -87,10 +87,10 @@ impl Lockfile {
                 lengths.contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
             };
             if !digits(&locked.sha256, &[64]) {
-                return Err(refuse(&path, Some(&id), "its sha256 is none", json!({})));
+                return Err(refuse(&path, Some(&id), "its sha256 is invalid", json!({})));
             }
             if locked.resolved_source.git.as_ref().is_some_and(|pin| !digits(&pin.commit, &[40, 64])) {
-                return Err(refuse(&path, Some(&id), "its commit is none", json!({})));
+                return Err(refuse(&path, Some(&id), "its commit is invalid", json!({})));
             }
             if modules.insert(id.clone(), locked).is_some() {
                 return Err(refuse(&path, Some(&id), "it is listed twice", json!({})));
@@ -144,7 +144,7 @@ impl Lockfile {
         let why = format!("its files in `{}` are not those that were pinned", from.display());
         let details = json!({"expected": locked.sha256, "actual": actual, "checkout": from.display().to_string()});
         Err(refuse(&self.path, Some(id), &why, details)
-            .hint("remove that folder to have it fetched again, or write the lockfile anew if the change is meant"))
+            .hint("remove that folder to have it fetched again, or write the lockfile again if the change is meant"))
     }
 }
 
@@ -188,8 +188,8 @@ mod tests {
             (r#"{"version":2,"new":1}"#, Code::LockfileVersion, "version 2 is not supported"),
             (r#"{"version":1}"#, Code::LockfileInvalid, "modules"),
             (&locked("null").replace('a', "x"), Code::LockfileInvalid, "is damaged"),
-            (&locked("null").replace("aaaa", "xxxx"), Code::LockfileInvalid, "its sha256 is none"),
-            (&locked(r#"{"url":"u","commit":"../x"}"#), Code::LockfileInvalid, "its commit is none"),
+            (&locked("null").replace("aaaa", "xxxx"), Code::LockfileInvalid, "its sha256 is invalid"),
+            (&locked(r#"{"url":"u","commit":"../x"}"#), Code::LockfileInvalid, "its commit is invalid"),
             (&twice, Code::LockfileInvalid, "listed twice"),
         ] {
             let error = parse(text).unwrap_err();

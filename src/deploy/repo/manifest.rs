@@ -118,7 +118,7 @@ impl Manifest {
                 return Err(refusal.error(&own, |why| refuse(&path, None, &format!("it {why}"), json!({}))));
             }
         };
-        let text = String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is no UTF-8", json!({})))?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse(&path, None, "it is not valid UTF-8", json!({})))?;
         Self::parse(&path, &text, bounds.has_allowed())
     }
 
@@ -178,7 +178,7 @@ fn check(path: &Path, raw: Raw, outside: bool) -> Result<Manifest> {
 
 /// The failure of a folder without the file.
 pub(super) fn missing(folder: &Path) -> Error {
-    let why = format!("`{}` has no {FILE}: it is no config repo", folder.display());
+    let why = format!("`{}` has no {FILE}: it is not a config repo", folder.display());
     Error::new(Code::ConfigMissing, why)
         .with_details(json!({"path": folder.join(FILE).display().to_string()}))
         .hint("name the folder that holds agentpack.yaml with --repo")
@@ -300,7 +300,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     for (what, text) in [("url", &raw.url), ("ref", &reference)] {
         // git would read it as an option.
         if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
-            let why = format!("the {what} `{}` of module `{id}` is none", text.escape_debug());
+            let why = format!("the {what} `{}` of module `{id}` is invalid", text.escape_debug());
             return Err(refuse(path, place, &why, details()));
         }
     }

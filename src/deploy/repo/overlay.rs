@@ -203,16 +203,16 @@ impl Overlay<'_> {
     fn patch(&self, id: &str, path: &str, found: FoundFile, files: &mut BTreeMap<String, Draft>) -> Result<()> {
         let patch = found.read(id, self.bounds)?;
         let file = patch.from.as_path();
-        let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is no UTF-8"))?;
+        let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is not valid UTF-8"))?;
         let Some(below) = files.get(path) else {
             let why = format!("changes `{path}`, which is not there");
             return Err(self.refuse(id, file, &why));
         };
         let Ok(before) = std::str::from_utf8(&below.content.bytes) else {
-            return Err(self.refuse(id, file, &format!("changes `{path}`, which is no UTF-8")));
+            return Err(self.refuse(id, file, &format!("changes `{path}`, which is not valid UTF-8")));
         };
         let after = patch::apply(before, text, path).map_err(|failure| match failure {
-            Failure::Malformed(why) => self.refuse(id, file, &format!("is no patch of one file: {why}")),
+            Failure::Malformed(why) => self.refuse(id, file, &format!("is not a patch of one file: {why}")),
             Failure::Differs(why) => self.failed(id, path, file, &why),
         })?;
         if after == before {

@@ -280,7 +280,7 @@ impl Work<'_> {
         let hashes = Hashes::of(&self.upstream.files);
         let baseline = Baseline::of(&hashes, self.origin(), rfc3339(self.proposal.now));
         let baseline = serde_json::to_string_pretty(&baseline)
-            .map_err(|error| Error::internal("a baseline is no JSON").with_source(error))?;
+            .map_err(|error| Error::internal("a baseline is not valid JSON").with_source(error))?;
         missing("overlay.json", "{\n  \"overlay_kind\": \"dir\"\n}\n".to_owned());
         missing("module_id", format!("{}\n", self.declared.id));
         missing(Baseline::FILE, baseline + "\n");
@@ -348,7 +348,7 @@ fn check_path(file: &ProposedFile) -> Result<()> {
     if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidPath, format!("`{}` is no path in a module", file.path.escape_debug()))
+    Err(Error::new(Code::InvalidPath, format!("`{}` is not a path in a module", file.path.escape_debug()))
         .with_details(json!({"module_id": file.module_id, "path": file.path})))
 }
 

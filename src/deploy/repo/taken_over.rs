@@ -81,7 +81,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
             (None, _) => {
                 warnings.push(format!("`{}` lists `{}`, which leads out of its folder", path.display(), entry.path))
             }
-            (_, None) => warnings.push(format!("`{}` lists `{}` with a hash that is none", path.display(), entry.path)),
+            (_, None) => warnings.push(format!("`{}` lists `{}` with an invalid hash", path.display(), entry.path)),
         }
     }
     (found, warnings)
@@ -151,7 +151,7 @@ mod tests {
             (manifest(1, "cursor", "a"), 0, "it is of `cursor`"),
             (manifest(1, "codex", "../a"), 1, "leads out"),
             (manifest(1, "codex", "/etc/a"), 1, "leads out"),
-            (manifest(1, "codex", "a").replacen("0a0a", "zz0a", 1), 1, "hash that is none"),
+            (manifest(1, "codex", "a").replacen("0a0a", "zz0a", 1), 1, "invalid hash"),
         ] {
             std::fs::write(folder.path().join(".agentpack.manifest.codex.json"), &text).unwrap();
             let (found, warnings) = read(folder.path(), target("codex"));

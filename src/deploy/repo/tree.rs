@@ -63,7 +63,7 @@ pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap
     if metadata.is_dir() {
         walk.folder(&At { shown: root.to_path_buf(), real: real.clone(), linked: false, depth: 0 }, "")?;
     } else if let (true, Some(name)) = (metadata.is_file(), root.file_name()) {
-        let name = name.to_str().ok_or_else(|| refuse(whose, root, "has a name that is no UTF-8"))?;
+        let name = name.to_str().ok_or_else(|| refuse(whose, root, "has a name that is not valid UTF-8"))?;
         walk.found.insert(name.to_owned(), FoundFile { from: root.to_path_buf(), real: real.clone(), linked: false });
     } else {
         return Err(refuse(whose, root, "is neither a folder nor a file"));
@@ -102,7 +102,7 @@ impl Walk<'_> {
             let name = entry.file_name();
             let from = at.shown.join(&name);
             let Some(name) = name.to_str() else {
-                return Err(refuse(self.whose, &from, "has a name that is no UTF-8"));
+                return Err(refuse(self.whose, &from, "has a name that is not valid UTF-8"));
             };
             if is_private(name) {
                 continue;

@@ -73,7 +73,7 @@ impl Candidate<'_> {
 
     fn text<'a>(&self, path: &str, file: &'a Draft) -> Result<&'a str> {
         std::str::from_utf8(&file.content.bytes)
-            .map_err(|error| self.refuse(Some(path), "it is no UTF-8", json!({"error": error.to_string()})))
+            .map_err(|error| self.refuse(Some(path), "it is not valid UTF-8", json!({"error": error.to_string()})))
     }
 
     fn matter(&self, path: &str, text: &str) -> Result<Map<String, Value>> {

@@ -22,7 +22,7 @@ const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"
 /// they are named.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the named root is no folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DB_BUSY`,
+/// `E_INVALID_ARGUMENT` where the named root is not a folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DB_BUSY`,
 /// `E_STORAGE`.
 pub(super) fn deploy_root(
     context: &Context,
@@ -36,7 +36,7 @@ pub(super) fn deploy_root(
         return match root.canonicalize() {
             Ok(real) if real.is_dir() => Ok(Some(real)),
             Err(_) if choice.may_be_gone => Ok(Some(root)),
-            Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is no folder", root.display()))),
+            Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is not a folder", root.display()))),
             Err(error) => Err(disk::failed("use", &root, error)),
         };
     }

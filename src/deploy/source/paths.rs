@@ -7,7 +7,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns a path with the home folder in place of a leading `~`.
+/// Returns a path with the home folder instead of a leading `~`.
 pub(super) fn expand(path: &Path, home: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(rest) => home.join(rest),

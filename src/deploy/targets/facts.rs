@@ -161,7 +161,7 @@ pub struct ProjectPlaces {
     pub agents_md: AgentsMd,
     /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
     pub agents_md_limit: Option<u64>,
-    /// The file that it reads in place of AGENTS.md where both stand in a folder.
+    /// The file that it reads instead of AGENTS.md where both stand in a folder.
     pub agents_md_override: Option<&'static str>,
     /// What else it loads in each session.
     pub always_loaded: &'static [&'static str],

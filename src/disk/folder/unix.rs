@@ -63,7 +63,7 @@ pub(super) fn open_file(folder: &Handle, _: &Path, name: &OsStr) -> Result<File>
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is no regular file any more"));
+        return Err(Error::new(ErrorKind::InvalidInput, "it is no longer a regular file"));
     }
     Ok(file)
 }

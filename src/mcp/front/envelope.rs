@@ -18,7 +18,7 @@ pub(in crate::mcp) enum Line<'a> {
     Blank,
     /// One message.
     One(Envelope<'a>),
-    /// An array of what may be messages, each as it stands.
+    /// An array of what may be messages, each as it is.
     Batch(Vec<&'a str>),
     /// No JSON, and why.
     Unreadable(String),
@@ -34,7 +34,7 @@ pub(in crate::mcp) enum Id<'a> {
 }
 
 impl<'a> Id<'a> {
-    /// The id as it stands in the request, where there is one.
+    /// The id as it is in the request, where there is one.
     pub(in crate::mcp) fn known(self) -> Option<&'a str> {
         match self {
             Id::Known(id) => Some(id),
@@ -53,7 +53,7 @@ pub(in crate::mcp) enum Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// The id that an answer to it carries, as it stands there.
+    /// The id that an answer to it carries, as it is there.
     pub(in crate::mcp) fn id(&self) -> Option<&'a str> {
         match self {
             Envelope::Request { id, .. } => Some(id),
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns the id as it stands where it is a string or an integer, and not too long.
+/// Returns the id as it is where it is a string or an integer, and not too long.
 fn id(raw: &str) -> Option<&str> {
     let digits = raw.strip_prefix('-').unwrap_or(raw);
     let integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -240,7 +240,7 @@ fn has_lone_surrogate(text: &str) -> bool {
     false
 }
 
-/// Returns the id in the beginning of a message whose end was not kept, as it stands: that of the outermost object.
+/// Returns the id in the beginning of a message whose end was not kept, as it is: that of the outermost object.
 pub(super) fn find_id(head: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

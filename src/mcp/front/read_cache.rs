@@ -27,7 +27,7 @@ const MAX_NAMES: usize = 1024;
 /// Limit on the keys that are remembered.
 const MAX_KEYS: usize = 4096;
 
-/// Answers from the cache on one shared connection; what has to be read anew runs on the threads of [`Readers`].
+/// Answers from the cache on one shared connection; what has to be read again runs on the threads of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
     /// What tools read.
@@ -67,7 +67,7 @@ impl ReadCache {
         Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state), is_remote })
     }
 
-    /// Reads the database's data version anew, for a request that does more than one thing.
+    /// Reads the database's data version again, for a request that does more than one thing.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.

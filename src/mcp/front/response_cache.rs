@@ -40,7 +40,7 @@ pub(crate) struct CacheKey {
 }
 
 impl CacheKey {
-    /// Asks anew in the memory of the last question.
+    /// Asks again in the memory of the last question.
     ///
     /// An answer depends on the project alone of what is configured, and one of tools on which of them are served. `header`
     /// is the name or URI that the request gave beside its parameters; it was compared with them before an answer was kept.

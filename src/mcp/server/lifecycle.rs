@@ -87,7 +87,7 @@ pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilit
     };
     // A database that cannot be read is told by the first request.
     if server.store.mark().is_ok_and(|mark| mark == of) {
-        let why = "this is mcpkg itself, with the same database; it is no plugin of its own";
+        let why = "this is mcpkg itself, with the same database; it is not a plugin of its own";
         return Err(ErrorData::invalid_request(why, None));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Live resources: resources/list, resources/read and completion/complete where the answer is no row.
+//! Live resources: resources/list, resources/read and completion/complete where the answer is not a row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -28,7 +28,7 @@ struct Rung {
     over: bool,
 }
 
-/// Why the resources are read anew.
+/// Why the resources are read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// It rang.

@@ -1,4 +1,4 @@
-//! Live resources that clients subscribed to: watched on a thread that runs while somebody is, read anew when it rings.
+//! Live resources that clients subscribed to: watched on a thread that runs while somebody is, read again when it rings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ impl LiveResources {
         }
     }
 
-    /// Reads a feed's live resources anew: all of them, or those that may change without a ring.
+    /// Reads a feed's live resources again: all of them, or those that may change without a ring.
     pub(super) fn look(&self, feed: &Feed, all: bool) {
         let context = self.context(&feed.config);
         let mut updated = Vec::new();

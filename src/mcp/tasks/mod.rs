@@ -176,7 +176,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Answers what a task of `asker` asked; what it did not ask is let be.
+    /// Answers what a task of `asker` asked; what it did not ask is skipped.
     ///
     /// # Errors
     /// As [`Tasks::cancel`].

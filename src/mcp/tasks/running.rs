@@ -94,7 +94,7 @@ impl RunningTask {
         self.tell();
     }
 
-    /// Tells it to give up; what it asked is not asked any more.
+    /// Tells it to give up; what it asked is no longer asked.
     pub(super) fn cancel(&self, by: CancelledBy) {
         {
             let mut state = self.state();

@@ -149,7 +149,7 @@ fn asks(tool: &Tool, context: &Context) -> bool {
     context.asks_before_destructive && tool.is_destructive() && !tool.asks_itself()
 }
 
-/// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked besides.
+/// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked also.
 ///
 /// # Errors
 /// As [`request::ask`].
@@ -218,8 +218,8 @@ const FAILURE: &str = "mcpkg/error";
 /// Where the result of a tool that reads content says what the content is of.
 const ITEM: &str = "mcpkg/item";
 
-/// Returns what is known of content beside the content itself. It is no structuredContent: Claude Code and Codex show a
-/// model that in place of the text or the image, others both.
+/// Returns what is known of content beside the content itself. It is not a structuredContent: Claude Code and Codex show a
+/// model that instead of the text or the image, others both.
 pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));

@@ -176,7 +176,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     out.push(b'}');
 }
 
-/// Appends the beginning of a result that is no failure, with its text.
+/// Appends the beginning of a result that is not a failure, with its text.
 fn push_text(text: &str, era: Era, out: &mut Vec<u8>) {
     era.open(out);
     out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");

@@ -52,7 +52,7 @@ pub(in crate::mcp) struct Page {
 /// Returns a page of the tools that a client is shown.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for a cursor that is none, `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` for an invalid cursor, `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     list_pages_of(PAGE, db, config, after)
 }

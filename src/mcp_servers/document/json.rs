@@ -37,15 +37,15 @@ pub(super) fn value(text: &str) -> Result<Value, Fault> {
     if root.value().is_none() {
         return Ok(Value::Null);
     }
-    root.to_serde_value().ok_or_else(|| Fault::new("it is no JSON"))
+    root.to_serde_value().ok_or_else(|| Fault::new("it is not valid JSON"))
 }
 
 /// Makes or changes the entry `name` below `key`.
 pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<String, Fault> {
     let root = parse(text)?;
-    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is no JSON object"))?;
+    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is not a JSON object"))?;
     let servers = match only(&object, key)? {
-        Some(property) => property.object_value().ok_or_else(|| Fault::new(format!("`{key}` is no object")))?,
+        Some(property) => property.object_value().ok_or_else(|| Fault::new(format!("`{key}` is not an object")))?,
         None => object.append(key, CstInputValue::Object(Vec::new())).object_value_or_set(),
     };
     match only(&servers, name)? {
@@ -106,12 +106,12 @@ pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
     Ok(root.to_string())
 }
 
-/// Puts an item into a list at the top, in the place of the one with its `id`.
+/// Puts an item into a list at the top, instead of the one with its `id`.
 pub(super) fn put_listed(text: &str, list: &str, item: &Value) -> Result<String, Fault> {
     let root = parse(text)?;
-    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is no JSON object"))?;
+    let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is not a JSON object"))?;
     let array = match only(&object, list)? {
-        Some(property) => property.array_value().ok_or_else(|| Fault::new(format!("`{list}` is no list")))?,
+        Some(property) => property.array_value().ok_or_else(|| Fault::new(format!("`{list}` is not a list")))?,
         None => object.append(list, CstInputValue::Array(Vec::new())).array_value_or_set(),
     };
     let known = array.elements().into_iter().find(|known| has_id(known, item.get("id")));

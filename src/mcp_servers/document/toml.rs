@@ -37,7 +37,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<
     let servers = root
         .get_mut(key)
         .and_then(Item::as_table_like_mut)
-        .ok_or_else(|| Fault::new(format!("`{key}` is no table")))?;
+        .ok_or_else(|| Fault::new(format!("`{key}` is not a table")))?;
     let inline = matches!(servers.get(name), Some(Item::Value(_))) || is_inline(servers);
     match servers.get_mut(name).and_then(Item::as_table_like_mut).filter(|_| !change.replaces) {
         Some(entry) => update(entry, change),

@@ -83,7 +83,7 @@ pub struct Finished {
 /// it runs on.
 ///
 /// # Errors
-/// See [`Failure`]. A program that fails is no failure.
+/// See [`Failure`]. A program that fails is not a failure.
 pub fn run(
     sandbox: Program,
     request: Request,
@@ -161,7 +161,7 @@ impl Met {
         };
         let talk_over = move || {
             let mut report = Report::default();
-            // Where it cannot be written to, or what it says is no frame, it ended or is no starter any more.
+            // Where it cannot be written to, or what it says is not a frame, it ended or is no longer a starter.
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);

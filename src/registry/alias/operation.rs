@@ -66,7 +66,7 @@ impl Operation for Alias {
         check(alias)?;
         let name = Name::parse(tool)?;
         if !name.is_publishable() {
-            let what = format!("'{name}' is no tool's full name");
+            let what = format!("'{name}' is not a tool's full name");
             return Err(Error::new(Code::InvalidArgument, what).hint("such as alice/utils/weather"));
         }
         let is_installed = context.store.write(|db| {

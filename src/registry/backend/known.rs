@@ -83,7 +83,7 @@ impl Known {
     /// Returns the registry, if this user uses it on this machine.
     ///
     /// # Errors
-    /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for a URL that is none.
+    /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for an invalid URL.
     pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
         let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
         approval::check(context, place)?;

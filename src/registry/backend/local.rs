@@ -214,7 +214,7 @@ impl Registry for Local<'_> {
 /// Returns the version of a row of this database's own packages.
 fn version_of(row: &PackageRow) -> Result<Version> {
     let parsed = Version::parse(&row.release.version);
-    parsed.map_err(|error| damaged_value("a package has a version that is none").with_source(error))
+    parsed.map_err(|error| damaged_value("a package has an invalid version").with_source(error))
 }
 
 /// Returns the manifest of a version as JSON.

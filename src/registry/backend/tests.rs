@@ -412,7 +412,7 @@ fn an_index_is_made_from_the_files_and_believed_for_nothing_but_words() {
     assert_eq!(ground.resolved("b/two"), Ok("team:3.0.0".to_owned()));
     std::fs::remove_file(path.join("index.json")).unwrap();
     ground.publish("team", "a/three@1.0.0", b"5").unwrap();
-    assert_eq!(ground.found("", &[], 10).1, 4, "publishing makes a lost index anew");
+    assert_eq!(ground.found("", &[], 10).1, 4, "publishing makes a lost index again");
 }
 
 #[cfg(unix)]

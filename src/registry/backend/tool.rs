@@ -34,7 +34,7 @@ pub struct Listed {
     pub sha256: Option<Sha>,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is not to be used any more, where that is so.
+    /// Why it is no longer to be used, where that is so.
     pub yank: Option<Yank>,
 }
 
@@ -55,7 +55,7 @@ pub struct VersionInfo {
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is not to be used any more, where that is so.
+    /// Why it is no longer to be used, where that is so.
     pub yank: Option<Yank>,
 }
 

@@ -95,7 +95,7 @@ impl Key {
     pub fn check(self, text: &str) -> Result<String> {
         let text = text.trim();
         let wrong = |why: String, hint: &str| {
-            let what = format!("'{}' is no value of {}: {why}", text.escape_debug(), self.name());
+            let what = format!("'{}' is not a value of {}: {why}", text.escape_debug(), self.name());
             Error::new(Code::InvalidArgument, what).hint(hint)
         };
         match self {
@@ -131,7 +131,7 @@ fn images(text: &str) -> Result<String, String> {
             && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c))
     };
     match names.iter().find(|name| !is_image(name)) {
-        Some(odd) => Err(format!("'{}' is no image's name", odd.escape_debug())),
+        Some(odd) => Err(format!("'{}' is not an image's name", odd.escape_debug())),
         None => Ok(names.join(",")),
     }
 }

@@ -37,7 +37,7 @@ impl Operation for Config {
     const HELP: &'static str = "execution.allow_unsandboxed lets tools run without a sandbox for which `tool allow` says so; the programs \
         of this machine stand in for the images that execution.stand_in names, with commas between them; execution.timeout counts \
         where neither the caller nor the manifest says how long; cache.size is how much disk unpacked tools take together; \
-        cache.ttl is for how long what a registry answered to a search is used without asking again. What lets tools do more needs a terminal: there is no --yes for it. Who is trusted is no setting: \
+        cache.ttl is for how long what a registry answered to a search is used without asking again. What lets tools do more needs a terminal: there is no --yes for it. Who is trusted is not a setting: \
         `mcpkg tool trust` decides that.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool config",

@@ -102,7 +102,7 @@ impl ConfigFile {
         let value = match value {
             Value::Null => return Ok(Self::default()),
             Value::Object(map) => without_nulls(map),
-            _ => return Err(text.malformed("it is no mapping of keys and values")),
+            _ => return Err(text.malformed("it is not a mapping of keys and values")),
         };
         let read: Self = serde_json::from_value(value).map_err(|error| text.malformed(error))?;
         let sections = [

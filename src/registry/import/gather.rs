@@ -139,7 +139,7 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
             let taken = known.get(short).or_else(|| plan.aliases.get(short)).filter(|taken| *taken != tool).cloned();
             let why = match (alias::check(short), is_tool, taken) {
                 (Err(error), ..) => error.message().to_owned(),
-                (_, false, _) => format!("'{}' is no tool's name", tool.escape_debug()),
+                (_, false, _) => format!("'{}' is not a tool's name", tool.escape_debug()),
                 (.., Some(taken)) => format!("it stands for {taken} already"),
                 (Ok(()), true, None) if known.contains_key(short) => "it is so already".to_owned(),
                 (Ok(()), true, None) => {
@@ -163,7 +163,7 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
     let token = match wanted.auth_token_ref.as_deref().map(Reference::from_str) {
         Some(Ok(token)) => Some(token.to_string()),
         Some(Err(error)) => {
-            left("registry.authTokenRef", format!("it is no reference of mcpkg's: {}", error.message()));
+            left("registry.authTokenRef", format!("it is not a reference of mcpkg's: {}", error.message()));
             None
         }
         None => None,

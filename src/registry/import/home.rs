@@ -85,7 +85,7 @@ impl Home {
         };
         if !real.starts_with(&self.above) {
             let what = format!("`{}` leads out of `{}`", path.display(), self.above.display());
-            return Err(Error::new(Code::InvalidPath, what).hint("put the file in the place of the link"));
+            return Err(Error::new(Code::InvalidPath, what).hint("put the file instead of the link"));
         }
         let text = file::read_text(&real, LARGEST).map_err(|error| Error::file("read", &path, error))?;
         Ok(Some(Text { name: name.to_owned(), path, text }))

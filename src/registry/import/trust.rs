@@ -16,7 +16,7 @@ use crate::store::tools::trust::{TrustedPart, TrustedRow};
 /// Returns the policy that the file names.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for a word that is no policy: none stands for a default.
+/// `E_INVALID_ARGUMENT` for a word that is not a policy: none stands for a default.
 pub(super) fn policy(trust: &Trust, text: &Text) -> Result<Option<Policy>> {
     let word = trust.policy.clone().or_else(|| trust.require_signatures.map(|required| required.to_string()));
     let policy = word.map(|word| Policy::of_word(&word)).transpose();

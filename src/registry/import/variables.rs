@@ -1,4 +1,4 @@
-//! `.env` files: variables of tools that are no secrets.
+//! `.env` files: variables of tools that are not secrets.
 
 use super::home::Text;
 use crate::error::Result;

@@ -98,13 +98,13 @@ impl Lockfile {
             version: u32,
         }
         let head: Head =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of tools: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of tools: {error}")))?;
         if head.version != VERSION {
             let why = format!("has version {}; this mcpkg reads version {VERSION}", head.version);
             return Err(Error::new(Code::LockfileVersion, why));
         }
         let lock: Self =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of tools: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of tools: {error}")))?;
         lock.check()?;
         Ok(lock)
     }
@@ -137,10 +137,10 @@ impl Locked {
             return Err("its name has one segment".to_owned());
         }
         if self.digest().is_none() {
-            return Err("its digest is no SHA-256 in hex".to_owned());
+            return Err("its digest is not a SHA-256 in hex".to_owned());
         }
         let odd = self.identities.iter().find(|identity| identity.parse::<Identity>().is_err());
-        odd.map_or(Ok(()), |odd| Err(format!("'{}' is no identity", odd.escape_debug())))
+        odd.map_or(Ok(()), |odd| Err(format!("'{}' is not an identity", odd.escape_debug())))
     }
 
     /// The SHA-256 of its archive.

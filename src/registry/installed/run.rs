@@ -70,7 +70,7 @@ impl FromStr for Arguments {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map(Self).map_err(|error| format!("it is no JSON object: {error}"))
+        serde_json::from_str(text).map(Self).map_err(|error| format!("it is not a JSON object: {error}"))
     }
 }
 
@@ -93,7 +93,7 @@ impl FromStr for Span {
         match seconds {
             Some(seconds) if seconds > LONGEST.as_secs() => Err("no run takes longer than 1h".to_owned()),
             Some(seconds) if seconds > 0 => Ok(Self(seconds)),
-            _ => Err("it is no span of time".to_owned()),
+            _ => Err("it is not a span of time".to_owned()),
         }
     }
 }
@@ -175,7 +175,7 @@ impl Run {
             (None, Some(path)) => {
                 let text = file::read_text(path, file::TEXT).map_err(|error| Error::file("read", path, error))?;
                 let wrong = |error| {
-                    Error::new(Code::InvalidArgument, format!("`{}` is no JSON object: {error}", path.display()))
+                    Error::new(Code::InvalidArgument, format!("`{}` is not a JSON object: {error}", path.display()))
                 };
                 serde_json::from_str(&text).map_err(wrong)?
             }

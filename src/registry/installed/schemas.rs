@@ -16,7 +16,7 @@ pub struct Failure {
     pub category: Option<String>,
     /// What to do about it
     pub hint: Option<String>,
-    /// What is known besides, by code
+    /// What is known also, by code
     pub details: Option<Map<String, Value>>,
 }
 

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(
             module,
             include_bytes!("scaffold/main.wasm"),
-            "`UPDATE_DOCS=1 cargo test --lib scaffold` makes it anew"
+            "`UPDATE_DOCS=1 cargo test --lib scaffold` makes it again"
         );
     }
 

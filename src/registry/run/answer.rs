@@ -110,7 +110,7 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
 }
 
 /// Returns the files that a run left, and what is not taken of them, without the secrets: a text has them hidden as what is printed
-/// has, and a file that is no text, or whose path names one, is not taken.
+/// has, and a file that is not text, or whose path names one, is not taken.
 pub fn without_secrets(
     files: impl Iterator<Item = OutputFile>,
     left_out: Vec<String>,

@@ -1,7 +1,7 @@
 //! Building a tool: `build` and `hooks` of its manifest, run once for each archive in a sandbox, on a copy of its files.
 //!
 //! What is left is kept as an archive in the database, by the archive that it was made of and where it was made. A row alone is
-//! not run, since the database may be somebody else's: it counts with a record of this machine's, else the tool is built anew.
+//! not run, since the database may be somebody else's: it counts with a record of this machine's, else the tool is built again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ fn check(bytes: &[u8], build: &Build) -> Result<()> {
     match disk::sha256(bytes) == build.sha256 {
         true => Ok(()),
         false => {
-            let why = "What the build of a tool left is not what is in the database any more";
+            let why = "What the build of a tool left is no longer what is in the database";
             Err(Error::new(Code::Damaged, why).hint("install the tool again"))
         }
     }

@@ -1,7 +1,7 @@
 //! The arguments of bubblewrap: what a tool sees, and what it does not.
 //!
 //! Nothing of the host is there but `/usr` for reading and what its programs need of `/etc`. Every file system that can be
-//! written to is one in memory, with a size. Variables are no arguments: every user of the machine can read those.
+//! written to is one in memory, with a size. Variables are not arguments: every user of the machine can read those.
 
 use std::ffi::OsString;
 

@@ -90,7 +90,7 @@ fn podman(said: &str) -> Engine {
 /// Why the engine does not say, or the image cannot be used.
 pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     if !is_name(name) {
-        return Err(format!("'{}' is no image's name", name.escape_debug()));
+        return Err(format!("'{}' is not an image's name", name.escape_debug()));
     }
     let format = "{{.Id}} {{json .Config.Volumes}}";
     let output = run(engine.kind, &["image", "inspect", "--format", format, name])?;

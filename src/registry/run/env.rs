@@ -106,7 +106,7 @@ fn too_short(tool: &str, name: &str) -> Error {
     );
     Error::new(Code::ToolEnv, why)
         .with_details(serde_json::json!({ "names": [name] }))
-        .hint(format!("`mcpkg tool env set {name} --value TEXT --for {tool}` sets a value that is no secret"))
+        .hint(format!("`mcpkg tool env set {name} --value TEXT --for {tool}` sets a value that is not a secret"))
 }
 
 #[cfg(test)]

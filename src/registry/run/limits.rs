@@ -50,7 +50,7 @@ impl Default for Limits {
     }
 }
 
-/// What a manifest or a caller asks for in place of a default.
+/// What a manifest or a caller asks for instead of a default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
     /// How long it may run.

@@ -69,7 +69,7 @@ impl Plan {
     pub fn check_folders(&self, tool: &Tool) -> Result<()> {
         for folder in &self.granted.folders {
             if !Path::new(folder).is_dir() {
-                let why = format!("{} is allowed to use `{folder}`, which is no folder any more", tool.name);
+                let why = format!("{} is allowed to use `{folder}`, which is no longer a folder", tool.name);
                 return Err(Error::new(Code::NotFound, why)
                     .hint(format!("`mcpkg tool allow {} files {folder} --revoke` takes it back", tool.name)));
             }

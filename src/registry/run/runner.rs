@@ -19,7 +19,7 @@ use crate::process::{Printed, Tell};
 pub struct Job<'a> {
     /// The program and its arguments. Paths in it are those that a sandbox has.
     pub argv: &'a [String],
-    /// The variables, secrets among them: they are handed over inside, and are no arguments.
+    /// The variables, secrets among them: they are handed over inside, and are not arguments.
     pub variables: &'a BTreeMap<String, String>,
     /// The tool's files on this machine: for reading, at [`WORKSPACE`](super::mount::WORKSPACE).
     pub tree: &'a Path,

@@ -22,7 +22,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
             let real = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
             match real.is_dir() {
                 true => Ok(real),
-                false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
+                false => Err(Error::new(Code::NotFound, format!("`{}` is not a folder", folder.display()))),
             }
         }
         Tree::Archive(sha256) => trees::checked(&Cache::of(context)?, sha256, now, || archive(context, sha256)),

@@ -63,11 +63,13 @@ impl Runner for Unsandboxed {
         for folder in [&workspace, &output, &home] {
             fs::create_dir(folder).map_err(NotRun::Lost)?;
         }
-        let request = request(&job).ok_or_else(|| NotRun::Unavailable("the run's folder is no UTF-8".to_owned()))?;
+        let request =
+            request(&job).ok_or_else(|| NotRun::Unavailable("the run's folder is not valid UTF-8".to_owned()))?;
         let cgroup = cgroup(&job.limits);
         let not_started = |error: &std::io::Error| format!("mcpkg's own program cannot be started: {error}");
         let program = starter::program().map_err(|error| NotRun::Unavailable(not_started(&error)))?;
-        let program = program.to_str().ok_or_else(|| NotRun::Unavailable("mcpkg's path is no UTF-8".to_owned()))?;
+        let program =
+            program.to_str().ok_or_else(|| NotRun::Unavailable("mcpkg's path is not valid UTF-8".to_owned()))?;
         let program = starter::within(cgroup.as_ref(), program);
         let program = program.map_err(|error| NotRun::Unavailable(not_started(&error)))?;
         let program = program.environment(Environment::Exactly(BTreeMap::new())).folder(job.scratch);

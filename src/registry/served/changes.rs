@@ -16,7 +16,7 @@ use crate::registry::backend::wire;
 use crate::registry::package::Name;
 use crate::store::tools::packages::{Visibility, Yank};
 
-/// Says that a version is not to be used any more.
+/// Says that a version is no longer to be used.
 ///
 /// # Errors
 /// 400, 404, 422, 500, 503.

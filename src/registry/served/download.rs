@@ -74,7 +74,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
 }
 
 fn header(text: String) -> Result<HeaderValue, Failure> {
-    let odd = |error| Error::internal("what is said of an archive is no header").with_source(error);
+    let odd = |error| Error::internal("what is said of an archive is not a header").with_source(error);
     HeaderValue::try_from(text).map_err(|error: http::header::InvalidHeaderValue| odd(error).into())
 }
 

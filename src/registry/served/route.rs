@@ -25,7 +25,7 @@ pub enum Route {
     Download(Name, Version),
     /// To publish a version of a tool.
     Publish(Name),
-    /// To say that a version is not to be used any more.
+    /// To say that a version is no longer to be used.
     Yank(Name, Version),
     /// To say that it is again.
     Unyank(Name, Version),
@@ -101,7 +101,7 @@ fn name(segments: &[&str]) -> Result<Name, Failure> {
 }
 
 fn version(text: &str) -> Result<Version, Failure> {
-    let why = || Failure::bad_request(format!("'{}' is no version, such as 1.2.0", text.escape_debug()));
+    let why = || Failure::bad_request(format!("'{}' is not a version, such as 1.2.0", text.escape_debug()));
     wire::version(text).ok_or_else(why)
 }
 

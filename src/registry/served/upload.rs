@@ -79,7 +79,7 @@ pub fn json_body(body: &mut (dyn Read + Send)) -> Result<Value, Failure> {
         return Ok(Value::Object(serde_json::Map::new()));
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
-    if value.is_object() { Ok(value) } else { Err(Failure::bad_request("The body is no object in JSON")) }
+    if value.is_object() { Ok(value) } else { Err(Failure::bad_request("The body is not an object in JSON")) }
 }
 
 fn whole(body: &mut (dyn Read + Send)) -> Result<Vec<u8>, Failure> {
@@ -93,7 +93,7 @@ fn cut_off(error: &dyn std::fmt::Display) -> Failure {
 }
 
 fn not_json(error: &serde_json::Error) -> Failure {
-    Failure::bad_request(format!("The body of this request is no JSON: {error}"))
+    Failure::bad_request(format!("The body of this request is not valid JSON: {error}"))
 }
 
 /// An upload in JSON.
@@ -111,7 +111,7 @@ fn in_json(body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
     let bytes = whole(body)?;
     let InJson { manifest, bundle, visibility } = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
     let bundle = STANDARD.decode(bundle.as_bytes());
-    let bundle = bundle.map_err(|error| Failure::bad_request(format!("`bundle` is no base64: {error}")))?;
+    let bundle = bundle.map_err(|error| Failure::bad_request(format!("`bundle` is not valid base64: {error}")))?;
     if bundle.len() as u64 > IN_JSON {
         let why =
             format!("In JSON an archive has at most {} MiB; send a larger one as multipart/form-data", IN_JSON >> 20);
@@ -131,7 +131,7 @@ fn manifest_of(value: Value) -> Result<Value, Failure> {
     match value {
         Value::Null | Value::Object(_) => Ok(value),
         Value::String(text) => serde_json::from_str(&text).map_err(|error| not_json(&error)),
-        _ => Err(Failure::bad_request("`manifest` is no object in JSON")),
+        _ => Err(Failure::bad_request("`manifest` is not an object in JSON")),
     }
 }
 

@@ -46,7 +46,7 @@ impl Bundle {
         }
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
-            Err(error) => return Self::unreadable(Form::Unknown, format!("it is no JSON: {error}")),
+            Err(error) => return Self::unreadable(Form::Unknown, format!("it is not valid JSON: {error}")),
         };
         let media_type = value["mediaType"].as_str().unwrap_or_default();
         if media_type.starts_with("application/vnd.dev.sigstore.bundle") || value["verificationMaterial"].is_object() {

@@ -77,7 +77,7 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
 /// # Errors
 /// Why it is not a valid envelope, for people.
 pub fn read(text: &str) -> Result<Envelope, String> {
-    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no DSSE envelope: {error}"))?;
+    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is not a DSSE envelope: {error}"))?;
     if written.payload_type != STATEMENT {
         return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
     }
@@ -87,7 +87,7 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     if written.signatures.len() > MAX_SIGNATURES {
         return Err(format!("it has more than {MAX_SIGNATURES} signatures"));
     }
-    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is no base64".to_owned())?;
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is not valid base64".to_owned())?;
     let signed = pre_authentication(&written.payload_type, &payload);
     let signers = written.signatures.iter().map(|signature| signer(signature, &signed)).collect();
     Ok(Envelope { payload, signers })
@@ -106,7 +106,8 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     if let Some(known) = kept().get(line) {
         return Ok(known.clone());
     }
-    let key = identity::public_key(line).map_err(|error| format!("its public key is none that is checked: {error}"))?;
+    let key =
+        identity::public_key(line).map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;
     // Each key has exactly one line, without a comment: no part that is not signed can vary.
     if identity::line_of(&key).ok().as_deref() != Some(line) {
         return Err("its public key is not as OpenSSH writes it".to_owned());
@@ -126,8 +127,8 @@ fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     if signature.keyid != identity.fingerprint() {
         return Err("its keyid is not the fingerprint of its public key".to_owned());
     }
-    let bytes = STANDARD.decode(&signature.sig).map_err(|_| "its signature is no base64".to_owned())?;
-    let bytes = Signature::from_slice(&bytes).map_err(|_| "its signature is none of ed25519".to_owned())?;
+    let bytes = STANDARD.decode(&signature.sig).map_err(|_| "its signature is not valid base64".to_owned())?;
+    let bytes = Signature::from_slice(&bytes).map_err(|_| "its signature is not an ed25519 signature".to_owned())?;
     // Strict: refuses signatures that other implementations refuse, and malleable ones.
     key.verify_strict(signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
     Ok(identity)
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!(read(&serde_json::json!(one).to_string()).expect_err("none"), "it has no signature");
     }
 
-    /// One flipped bit anywhere in an envelope: it is no envelope any more, or its signature is none.
+    /// One flipped bit anywhere in an envelope: it is no longer an envelope, or its signature is none.
     #[test]
     fn one_flipped_bit_never_verifies() {
         let text = sign(br#"{"a":1}"#, &key()).expect("signed").into_bytes();

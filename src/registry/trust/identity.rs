@@ -79,7 +79,7 @@ impl FromStr for Identity {
 /// `E_KEY_INVALID` where it is no such line, or a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
-        .map_err(|error| invalid("It is no public key as OpenSSH writes it").with_source(error))?;
+        .map_err(|error| invalid("It is not a public key as OpenSSH writes it").with_source(error))?;
     verifying_key(key.key_data())
 }
 

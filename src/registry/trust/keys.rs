@@ -286,7 +286,7 @@ impl Key {
 
 fn path_of(name: &str) -> Result<PathBuf> {
     if !is_name(name) {
-        return Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a key", name.escape_debug()))
+        return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a key", name.escape_debug()))
             .hint("names are of letters, digits, hyphens and underscores"));
     }
     Ok(folder()?.join(name))

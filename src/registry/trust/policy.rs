@@ -45,7 +45,7 @@ impl Policy {
             _ => {}
         }
         Self::ALL.into_iter().find(|policy| policy.word() == word).ok_or_else(|| {
-            Error::new(Code::InvalidArgument, format!("'{}' is no policy", word.escape_debug())).suggest(
+            Error::new(Code::InvalidArgument, format!("'{}' is not a policy", word.escape_debug())).suggest(
                 word,
                 Self::ALL.iter().map(|policy| policy.word()),
                 "the policies are require_attestation, prompt and allow",
@@ -61,7 +61,7 @@ pub enum Verb {
     Learn,
     /// To install it.
     Install,
-    /// To put it in the place of another version.
+    /// To put it instead of another version.
     Update,
     /// To run it by its name.
     Run,

@@ -53,18 +53,20 @@ pub fn bundle(statement: &[u8], signature: &str) -> String {
 /// # Errors
 /// Why it is not valid, for people.
 pub fn read(text: &str) -> Result<Signed, String> {
-    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no signed statement: {error}"))?;
+    let written: Written =
+        serde_json::from_str(text).map_err(|error| format!("it is not a signed statement: {error}"))?;
     if written.media_type != MEDIA_TYPE || written.payload_type != STATEMENT {
         return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
     }
-    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is no base64".to_owned())?;
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is not valid base64".to_owned())?;
     let signer = signer(&written.signature, &payload);
     Ok(Signed { payload, signer })
 }
 
 /// Returns the signer of a signature over `payload`, or why the signature is not valid.
 fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
-    let signature = SshSig::from_pem(pem).map_err(|error| format!("its signature is none of ssh-keygen's: {error}"))?;
+    let signature =
+        SshSig::from_pem(pem).map_err(|error| format!("its signature was not made by ssh-keygen: {error}"))?;
     // Neither the version nor the armour is signed: there is one text for each signature.
     if signature.version() != VERSION {
         return Err(format!("its signature is of version {}", signature.version()));
@@ -83,11 +85,11 @@ fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
         return Err(format!("its signature is of the kind {}", signature.algorithm()));
     }
     let key = identity::verifying_key(signature.public_key())
-        .map_err(|error| format!("its public key is none that is checked: {error}"))?;
+        .map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;
     let signed = SshSig::signed_data(NAMESPACE, signature.hash_alg(), payload)
-        .map_err(|error| format!("its signature is none of ssh-keygen's: {error}"))?;
+        .map_err(|error| format!("its signature was not made by ssh-keygen: {error}"))?;
     let bytes = Signature::from_slice(signature.signature_bytes())
-        .map_err(|_| "its signature is none of ed25519".to_owned())?;
+        .map_err(|_| "its signature is not an ed25519 signature".to_owned())?;
     key.verify_strict(&signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
     Ok(Identity::of(&key))
 }

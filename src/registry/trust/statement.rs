@@ -59,7 +59,7 @@ impl Outcome {
     /// `E_INVALID_ARGUMENT`.
     pub fn of_word(word: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.word() == word).ok_or_else(|| {
-            Error::new(Code::InvalidArgument, format!("'{}' is no result of an audit", word.escape_debug()))
+            Error::new(Code::InvalidArgument, format!("'{}' is not a result of an audit", word.escape_debug()))
                 .hint("results are passed, passed-with-warnings and failed")
         })
     }

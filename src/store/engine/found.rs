@@ -11,7 +11,7 @@ use crate::store::sums::{DAMAGED, checksum};
 use crate::store::text::legible;
 
 /// Reads an item: its kind, project, name, URI, description, how badly it fits, and in columns 6 to 8 what the checksum of what
-/// lists show is over besides, and that checksum.
+/// lists show is over also, and that checksum.
 pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
     // What lists show, in the order in which the checksum is over it; a prompt has no URI.

@@ -35,7 +35,7 @@ impl<'v> Value<'v> {
     /// whose checksum shows that it holds what was written. `None` for NULL.
     ///
     /// # Errors
-    /// `E_DB_CORRUPT` where it is no text.
+    /// `E_DB_CORRUPT` where it is not a text.
     pub(in crate::store) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
         match self {
             Value::Text(text) => Ok(Some(text)),

@@ -94,7 +94,7 @@ pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str)
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
     let Some(output) = step.output else { return Ok(None) };
-    String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is no text"))
+    String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is not text"))
 }
 
 /// Records how a step ended, or that its outcome is unknown, and why.

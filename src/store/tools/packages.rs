@@ -45,7 +45,7 @@ impl Visibility {
     }
 }
 
-/// Why a version is not to be used any more.
+/// Why a version is no longer to be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Yank {
     /// When.
@@ -78,7 +78,7 @@ pub struct Release {
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is not to be used any more, where that is so.
+    /// Why it is no longer to be used, where that is so.
     pub yank: Option<Yank>,
 }
 

@@ -124,12 +124,12 @@ pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
 /// Returns how many identities have to count, where that was set.
 ///
 /// # Errors
-/// `E_DB_CORRUPT` where it is no number, or none that asks for anybody; `E_STORAGE`.
+/// `E_DB_CORRUPT` where it is not a number, or none that asks for anybody; `E_STORAGE`.
 pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
     let Some(text) = setting(db, MINIMUM)? else { return Ok(None) };
     match text.parse() {
         Ok(number) if number >= 1 => Ok(Some(number)),
-        _ => Err(damaged("the number of attestations that a tool needs is no number")),
+        _ => Err(damaged("the number of attestations that a tool needs is not a number")),
     }
 }
 

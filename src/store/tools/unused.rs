@@ -102,7 +102,7 @@ pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
     Ok(ids.len() as u64)
 }
 
-/// Returns what builds left of archives that are not here any more.
+/// Returns what builds left of archives that are no longer here.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -114,7 +114,7 @@ pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
     db.single(sql, params![since.runs, since.seen], |row| Ok(Amount { count: row.get(0)?, bytes: row.get(1)? }))
 }
 
-/// Lets go what builds left of archives that are not here any more.
+/// Lets go what builds left of archives that are no longer here.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

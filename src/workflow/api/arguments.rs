@@ -12,7 +12,7 @@ use crate::workflow::spec::{Body, Flag, Form, Place, Positional, Style};
 /// The most characters of a description.
 pub const LONGEST: usize = 1_000;
 
-/// Headers that are no parameters, whatever a document says: requests have them anyway.
+/// Headers that are not parameters, whatever a document says: requests have them anyway.
 const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// The header by which a server knows a request that it had before.
@@ -61,7 +61,7 @@ pub fn of<'d>(
     for (name, argument) in naming::placeholders(path) {
         let declared = parameters.iter().find(|parameter| parameter.place == "path" && parameter.name == name);
         let Some(declared) = declared else {
-            let message = format!("the placeholder `{{{name}}}` is no parameter of the path");
+            let message = format!("the placeholder `{{{name}}}` is not a parameter of the path");
             return Err(Fault { rule: Rule::PathParameterUndeclared, message, at: operation });
         };
         made.place_in_path(references, *declared, argument)?;
@@ -427,7 +427,7 @@ mod tests {
         let fault = of(References::new(&none), "/a/{b}", &Value::Null, &none).expect_err("a fault");
         assert_eq!(
             (fault.rule, fault.message.as_str()),
-            (Rule::PathParameterUndeclared, "the placeholder `{b}` is no parameter of the path")
+            (Rule::PathParameterUndeclared, "the placeholder `{b}` is not a parameter of the path")
         );
         // The operation's own goes before the path's.
         let item =

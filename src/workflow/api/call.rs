@@ -75,7 +75,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     outgoing.headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, */*;q=0.5"));
     if let (Some(key), Idempotency::Key) = (key, spec.idempotency) {
         let value = HeaderValue::from_str(key)
-            .map_err(|_| Error::new(Code::InvalidArgument, "The idempotency key is none of a header"))?;
+            .map_err(|_| Error::new(Code::InvalidArgument, "The idempotency key is not valid in a header"))?;
         outgoing.headers.entry(HeaderName::from_static("idempotency-key")).or_insert(value);
     }
     let has_key = outgoing.headers.contains_key(IDEMPOTENCY_KEY);
@@ -96,7 +96,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         return Err(refused(catalog, spec, &answer));
     }
     let output = answer::value(&answer).map_err(|why| {
-        let message = format!("'{}' answered what is no JSON: {why}", spec.id);
+        let message = format!("'{}' answered what is not valid JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
     let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
@@ -109,7 +109,8 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
     let headers = catalog.headers.iter().filter(|_| catalog.is_own(&outgoing.url)).collect::<Vec<_>>();
     for (name, reference) in headers {
         let header = HeaderName::from_bytes(name.as_bytes());
-        let header = header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is no header's name")))?;
+        let header =
+            header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is not a header's name")))?;
         outgoing.headers.insert(header, sensitive(resolve(reference)?.expose(), reference)?);
     }
     for scheme in &spec.auth {
@@ -128,7 +129,7 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
             Scheme::Header { name } => {
                 let header = HeaderName::from_bytes(name.as_bytes());
                 let header =
-                    header.map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is no header's name")))?;
+                    header.map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is not a header's name")))?;
                 put(&mut outgoing.headers, header, sensitive(secret.expose(), reference)?);
             }
             Scheme::Query { name } => outgoing.url = outgoing.url.and(name, secret.expose()),

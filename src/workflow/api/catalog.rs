@@ -228,11 +228,11 @@ impl Catalog {
     /// Takes references of secrets for headers; an empty one takes a header away.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for what is no header's name, or a header that requests have anyway.
+    /// `E_INVALID_ARGUMENT` for what is not a header's name, or a header that requests have anyway.
     pub fn set_headers(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
             if HeaderName::from_bytes(name.as_bytes()).ok().is_none_or(|header| OWN.contains(&header.as_str())) {
-                let message = format!("'{}' is no header that can be set", name.escape_debug());
+                let message = format!("'{}' is not a header that can be set", name.escape_debug());
                 return Err(Error::new(Code::InvalidArgument, message).hint("such as X-Api-Key=env:API_KEY"));
             }
             change(&mut self.headers, name, reference);

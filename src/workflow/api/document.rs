@@ -29,7 +29,7 @@ impl Document {
     /// Reads a document; `from` is what messages call it. Of one at a path the files are read that it refers to below its folder.
     ///
     /// # Errors
-    /// `E_CATALOG_INVALID` where it is no text, larger than it may be, neither JSON nor YAML, or no description of a version
+    /// `E_CATALOG_INVALID` where it is not text, larger than it may be, neither JSON nor YAML, or no description of a version
     /// that is known.
     pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
@@ -122,7 +122,7 @@ mod tests {
         for (bytes, says) in [
             (&b""[..], "1:1: syntax: it is empty"),
             (b"\n \n", "it is empty"),
-            (b"{\n  \xff", "2:3: syntax: it is no UTF-8"),
+            (b"{\n  \xff", "2:3: syntax: it is not valid UTF-8"),
             (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is not valid JSON: trailing comma"),
             (
                 b"openapi: 3.0.0\n\tx: [",

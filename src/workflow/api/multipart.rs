@@ -105,7 +105,7 @@ fn refused(flag: &Flag, why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The argument '{}' cannot be sent: {why}", flag.name))
 }
 
-/// Returns a name as it stands between quotes, as browsers write it.
+/// Returns a name as it is between quotes, as browsers write it.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

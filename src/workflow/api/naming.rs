@@ -115,7 +115,7 @@ pub fn names_one(path: &str) -> bool {
     last.contains('{') && kebab(&without_placeholders(last)).is_empty()
 }
 
-/// Returns the segments of a path that are no placeholders and no versions, without the first `shared` of them.
+/// Returns the segments of a path that are not placeholders and no versions, without the first `shared` of them.
 fn concrete(path: &str, shared: usize) -> Vec<String> {
     let segments = resources(path).split('/').filter(|segment| !segment.is_empty()).skip(shared);
     let plain = segments.filter(|segment| !is_version(segment)).map(|segment| kebab(&without_placeholders(segment)));

@@ -69,10 +69,10 @@ const fn switched_on() -> bool {
 /// Reads a registry; returns its catalogs, and a note for each entry that is not one.
 ///
 /// # Errors
-/// Why it is no registry, for a person. No value of the file is repeated.
+/// Why it is not a registry, for a person. No value of the file is repeated.
 pub fn entries(text: &str) -> Result<(Vec<Entry>, Vec<String>), String> {
     let mut file: Value = serde_json::from_str(text)
-        .map_err(|error| format!("it is no JSON at line {}, column {}", error.line(), error.column()))?;
+        .map_err(|error| format!("it is not valid JSON at line {}, column {}", error.line(), error.column()))?;
     let Value::Array(written) = file["catalogs"].take() else { return Err("it has no list `catalogs`".to_owned()) };
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for (index, value) in written.into_iter().enumerate() {

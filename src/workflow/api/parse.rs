@@ -26,7 +26,7 @@ pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
         let good = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
         let (line, column) = places::at(&before, before.len());
-        Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column)
+        Violation::of_text(Rule::Syntax, "it is not UTF-8 text", line, column)
     })?;
     let text = match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),

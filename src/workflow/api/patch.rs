@@ -13,7 +13,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Its id, in place of the one that it was given.
+    /// Its id, instead of the one that it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it does.

@@ -204,7 +204,8 @@ fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
 
 fn header(flag: &Flag, value: &Value) -> Result<(HeaderName, HeaderValue)> {
     let refused = |why: &str| invalid(format!("The argument '{}' cannot be a header: {why}", flag.name));
-    let name = HeaderName::from_bytes(key(flag).as_bytes()).map_err(|_| refused("its name is none of a header"))?;
+    let name =
+        HeaderName::from_bytes(key(flag).as_bytes()).map_err(|_| refused("its name is not valid in a header"))?;
     if OWN.contains(&name.as_str()) {
         return Err(refused("the request has its own"));
     }
@@ -252,7 +253,7 @@ fn body_of(
     match whole {
         Some((flag, Value::String(text))) if flag.format.as_deref() == Some("byte") => STANDARD
             .decode(text)
-            .map_err(|error| invalid(format!("The argument '{}' is no base64: {error}", flag.name))),
+            .map_err(|error| invalid(format!("The argument '{}' is not valid base64: {error}", flag.name))),
         Some((flag, fields @ Value::Object(_))) if Media::of(&body.content_type) == Media::Form => {
             Ok(pairs(key(flag), fields, None).join("&").into_bytes())
         }

@@ -12,7 +12,7 @@ use crate::error::{Code, Error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// It is no text of the form that it seems to have.
+    /// It is not text of the form that it seems to have.
     Syntax,
     /// It is of another version than OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0.
     OpenapiVersion,
@@ -30,7 +30,7 @@ pub enum Rule {
     RefCycle,
     /// Two parameters of one list have one name and one place.
     DuplicateParameter,
-    /// A placeholder of a path is no parameter.
+    /// A placeholder of a path is not a parameter.
     PathParameterUndeclared,
 }
 
@@ -149,7 +149,7 @@ const NAMED: usize = 100;
 /// Returns the failure of a document that no command can be made of.
 pub fn invalid(from: &str, violations: &[Violation]) -> Error {
     let what = match violations {
-        [] => format!("`{from}` is no OpenAPI description"),
+        [] => format!("`{from}` is not an OpenAPI description"),
         [only] => format!("`{from}` cannot be imported: {}", only.line()),
         [first, rest @ ..] => format!("`{from}` cannot be imported: {}; and {} more", first.line(), rest.len()),
     };

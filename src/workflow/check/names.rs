@@ -56,7 +56,7 @@ fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool
     if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;
     }
-    let message = format!("`{name}` is no name for {what}");
+    let message = format!("`{name}` is not a name for {what}");
     let found = match is_key {
         true => book.at_key(Kind::BadIdentifier, pointer, message),
         false => book.at(Kind::BadIdentifier, pointer, message),

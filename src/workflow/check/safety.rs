@@ -125,7 +125,7 @@ fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
                 continue;
             }
             let message = match spec.filter(|_| is_argument) {
-                Some(spec) => format!("`{name}` is no secret of {}", spec.id),
+                Some(spec) => format!("`{name}` is not a secret of {}", spec.id),
                 None => format!("the secret `{name}` would go where no command takes it"),
             };
             let found = book.inside(Kind::SecretWrongCatalog, &used.pointer, &path.name_at, message);

@@ -28,7 +28,7 @@ pub struct Surveyed {
     pub order: Vec<usize>,
 }
 
-/// Reads as much of a text as can be read; `None` where it is no mapping.
+/// Reads as much of a text as can be read; `None` where it is not a mapping.
 ///
 /// # Errors
 /// `E_SCHEMA_VERSION`; what `commands` returns.

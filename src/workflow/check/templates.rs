@@ -65,7 +65,7 @@ pub(super) fn check(book: &mut Book<'_>, definition: &Definition) -> Vec<Use> {
     for (index, named) in definition.inputs.list.iter().enumerate() {
         let pointer = definition.inputs.pointer(index);
         for (arg, value) in &named.input.provider_args {
-            // A mapping binds a step or an input, and is no template.
+            // A mapping binds a step or an input, and is not a template.
             if !value.is_object() {
                 let at = below(&format!("{pointer}/provider_args"), arg);
                 reader.value(&Slot::ProviderArg(index, arg.clone()), &at, value, true);
@@ -76,7 +76,7 @@ pub(super) fn check(book: &mut Book<'_>, definition: &Definition) -> Vec<Use> {
         {
             let why = error.to_string();
             let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            let message = format!("`{pattern}` is no pattern that is taken: {why}");
+            let message = format!("`{pattern}` is not a pattern that is taken: {why}");
             reader.book.at(Kind::BadRegex, &format!("{pointer}/validate/pattern"), message);
         }
     }

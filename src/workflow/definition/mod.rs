@@ -71,7 +71,7 @@ pub struct Step {
     /// The command's arguments by name.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     pub with: Map<String, Value>,
-    /// The whole body of the request, in place of arguments that go there.
+    /// The whole body of the request, instead of arguments that go there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Run it again until a condition holds.

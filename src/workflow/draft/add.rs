@@ -43,7 +43,7 @@ impl Operation for Add {
     const TOOL: &'static str = "propose_workflow";
     const CLI: &'static [&'static str] = &["draft", "add"];
     const TITLE: &'static str = "Propose a workflow";
-    const ABOUT: &'static str = "Propose a workflow, new or in place of one, for a person to approve";
+    const ABOUT: &'static str = "Propose a workflow, new or instead of one, for a person to approve";
     const USER_WORDS: &'static str = "Save a workflow";
     const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
         show` and `diff`, and decides with `approve` or `reject`; nothing is run.";
@@ -82,7 +82,7 @@ impl Operation for Add {
                 return Err(too_many(project));
             }
             let kept = Kept::named(db, project, &uuid.to_string())?;
-            // Made from what is not there any more, it would wait for nothing.
+            // Made from what is no longer there, it would wait for nothing.
             kept.unless_stale(db)?;
             Ok(kept)
         })?;

@@ -31,7 +31,7 @@ impl Operation for Edit {
     const TITLE: &'static str = "Edit a draft";
     const ABOUT: &'static str = "Edit a draft's text in $VISUAL or $EDITOR, and show what is found in it";
     const HELP: &'static str = "Where its workflow was changed since, the text begins with lines that say how; saving without them, or with \
-        another text, proposes the draft anew from what is there now. Leaving all as it is changes nothing.";
+        another text, proposes the draft again from what is there now. Leaving all as it is changes nothing.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
@@ -72,7 +72,7 @@ fn told(kept: &Kept, moved: &str) -> String {
         None => "no workflow: it was deleted".to_owned(),
     };
     let head = format!("The workflow was changed since this draft was made; now there is {now}. What was changed:");
-    let end = "Delete these lines, or change the text, to propose it anew from what is there now.";
+    let end = "Delete these lines, or change the text, to propose it again from what is there now.";
     let lines = std::iter::once(head.as_str()).chain(moved.lines()).chain([end]);
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }

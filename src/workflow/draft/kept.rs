@@ -100,7 +100,7 @@ impl Kept {
         });
         Err(Error::new(Code::DraftStale, why)
             .hint(format!(
-                "`mcpkg draft edit {}` shows what was changed, and proposes the draft anew",
+                "`mcpkg draft edit {}` shows what was changed, and proposes the draft again",
                 tail(self.draft.uuid)
             ))
             .with_details(details))

@@ -94,7 +94,7 @@ pub enum Next {
 ///
 /// # Errors
 /// What keeps the run from noting how far it is: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`; it is interrupted
-/// then. That a step failed is no error.
+/// then. That a step failed is not an error.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
     let Taken { id: run, plan_hash, rows, earlier, project, generation } = taken;

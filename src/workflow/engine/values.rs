@@ -87,7 +87,7 @@ impl Values {
     /// Returns whether a condition holds, and what its operands are without the secrets that are known.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` where it is no condition.
+    /// `E_STEP_FAILED` where it is not a condition.
     pub fn holds(&self, text: &Value, known: &Known) -> Result<(bool, String)> {
         holds(text, self, known)
     }
@@ -103,7 +103,7 @@ impl Values {
     /// Returns a template of an answer filled in; what is missing is null.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` where it is no template.
+    /// `E_STEP_FAILED` where it is not a template.
     pub fn answer(&self, template: &Value) -> Result<Value> {
         fill(template, &mut |template| {
             Ok(match template.fill(self) {
@@ -192,10 +192,11 @@ fn holds(text: &Value, scope: &dyn Scope, known: &Known) -> Result<(bool, String
     let text = match text {
         Value::String(text) => text,
         Value::Bool(holds) => return Ok((*holds, format!("the condition is {holds}"))),
-        other => return Err(broken(&other.to_string(), "it is no condition")),
+        other => return Err(broken(&other.to_string(), "it is not a condition")),
     };
-    let expression = Template::read_condition(text)
-        .map_err(|faults| broken(text, faults.first().map_or("it is no condition", |fault| fault.message.as_str())))?;
+    let expression = Template::read_condition(text).map_err(|faults| {
+        broken(text, faults.first().map_or("it is not a condition", |fault| fault.message.as_str()))
+    })?;
     let holds = condition(&expression, scope).unwrap_or(false);
     Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope, known))))
 }

@@ -137,8 +137,8 @@ impl Operation for Unexpose {
         })?;
         let name = &self.name;
         let sentence = match was {
-            true => format!("Workflow '{name}' of project '{project}' is no tool any more"),
-            false => format!("Workflow '{name}' of project '{project}' was no tool"),
+            true => format!("Workflow '{name}' of project '{project}' is no longer a tool"),
+            false => format!("Workflow '{name}' of project '{project}' was not a tool"),
         };
         Ok(Reply::sentence(
             sentence,

@@ -84,7 +84,7 @@ impl<'t> Cursor<'t> {
             self.take(|c| c.is_ascii_digit());
         }
         let number = serde_json::from_str(&self.text[start..self.at]);
-        number.map_err(|_| Fault::syntax(start..self.at, "this is no number"))
+        number.map_err(|_| Fault::syntax(start..self.at, "this is not a number"))
     }
 
     /// Returns the text in quotes that stands here, without its escapes.
@@ -158,7 +158,7 @@ impl<'t> Cursor<'t> {
         Fault::syntax(self.at..self.at + width, format!("{found} where {expected} is expected"))
     }
 
-    /// Says that the sign which stands here is no operator.
+    /// Says that the sign which stands here is not an operator.
     pub(super) fn unsupported(&self, sign: &str) -> Fault {
         let message = format!("expressions have no `{sign}`");
         Fault { kind: FaultKind::Unsupported, at: self.at..self.at + sign.len(), message }

@@ -138,7 +138,7 @@ impl Template {
     }
 }
 
-/// Returns a value as it stands inside of a text: text as it is, null as nothing, all else as compact JSON.
+/// Returns a value as it is inside of a text: text as it is, null as nothing, all else as compact JSON.
 fn as_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

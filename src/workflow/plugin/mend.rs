@@ -21,19 +21,19 @@ const SERVERS: &str = "mcpServers";
 /// How oatty names a secret of the system's keychain.
 const KEYCHAIN: &str = "${secret:";
 
-/// Reads a file. `keep` are the variables and headers whose text is no secret.
+/// Reads a file. `keep` are the variables and headers whose text is not a secret.
 ///
 /// # Errors
 /// Why it holds no servers, for a person.
 pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
-    let mut file: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let mut file: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let servers = file.get_mut(SERVERS).and_then(Value::as_object_mut);
     let servers = servers.ok_or_else(|| format!("it has no object `{SERVERS}`"))?;
     let mut mended = Mended::default();
     let mut secrets = Secrets::keeping(keep);
     for (name, entry) in std::mem::take(servers) {
         let Value::Object(mut entry) = entry else {
-            mended.notes.push(format!("'{name}' was left: it is no object"));
+            mended.notes.push(format!("'{name}' was left: it is not an object"));
             continue;
         };
         let enabled = rearrange(&name, &mut entry, &mut mended.notes);

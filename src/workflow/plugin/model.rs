@@ -135,5 +135,5 @@ impl Plugin {
 /// `E_INTERNAL`.
 pub fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value)
-        .map_err(|error| Error::internal("what is stored of a plugin is no JSON").with_source(error))
+        .map_err(|error| Error::internal("what is stored of a plugin is not valid JSON").with_source(error))
 }

@@ -102,7 +102,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let (left, how) = match standing.health(context.clock.now()) {
         Health::Well => return Ok(None),
         Health::BackingOff(left) if left <= LONGEST_PAUSE => return Ok(Some(left)),
-        Health::BackingOff(left) => (left, "failed and is let be for a while"),
+        Health::BackingOff(left) => (left, "failed and is skipped for a while"),
         Health::Failed(left) => (left, "failed ten times within an hour"),
     };
     let name = plugin.name();

@@ -90,7 +90,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
         let why = if name.is_empty() || name.chars().count() > LONGEST {
             format!("its name has not between 1 and {LONGEST} characters")
         } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            "its name has a blank in it, or what is no character".to_owned()
+            "its name has a blank in it, or what is not a character".to_owned()
         } else if open != name {
             "its name holds a secret".to_owned()
         } else if said.contains("\\u0000") {

@@ -98,7 +98,7 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     }
 }
 
-/// Refuses a secret that is no reference, and one that an agent gives.
+/// Refuses a secret that is not a reference, and one that an agent gives.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED`, `E_INVALID_ARGUMENT`.

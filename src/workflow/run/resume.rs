@@ -79,7 +79,7 @@ impl FromStr for Word {
             "retry" => What::Retry,
             "skip" => What::Skip,
             "done" => What::Done,
-            _ => return Err(format!("'{what}' is none of retry, skip and done")),
+            _ => return Err(format!("'{what}' is not one of retry, skip and done")),
         };
         Ok(Self { step: step.to_owned(), what })
     }
@@ -198,7 +198,7 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
         Some(path) => {
             let text = file::read_text(path, MAX_OUTPUT).map_err(|error| Error::file("read", path, error))?;
             serde_json::from_str(&text).map_err(|error| {
-                Error::new(Code::InvalidArgument, format!("`{}` is no JSON: {error}", path.display()))
+                Error::new(Code::InvalidArgument, format!("`{}` is not valid JSON: {error}", path.display()))
             })?
         }
     };

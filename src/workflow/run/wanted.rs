@@ -99,7 +99,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     Ok((Wanted::of_text(workflow.to_string(), inputs), earlier))
 }
 
-const NO_DEFINITION: &str = "what a run was to do is no definition";
+const NO_DEFINITION: &str = "what a run was to do is not a definition";
 
 fn hidden_text(run: &Run) -> Error {
     let why =

@@ -28,7 +28,7 @@ pub struct Run {
     #[arg(value_name = "NAME|FILE", value_parser = text, required_unless_present_any = ["draft", "of"], add = WORKFLOWS)]
     #[serde(skip)]
     file: Option<Text>,
-    /// Run what a draft says, in place of a saved workflow
+    /// Run what a draft says, instead of a saved workflow
     #[arg(long, value_name = "ID", conflicts_with = "file", add = DRAFTS)]
     #[serde(skip)]
     draft: Option<String>,

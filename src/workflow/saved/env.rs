@@ -27,7 +27,7 @@ const SET: Names = Names::Stored(|typed| {
 pub struct Set {
     /// The variable's name
     name: String,
-    /// Its value, which is no secret: it is stored as it is
+    /// Its value, which is not a secret: it is stored as it is
     #[arg(allow_hyphen_values = true)]
     value: String,
 }
@@ -139,11 +139,11 @@ impl Operation for List {
     }
 }
 
-/// Refuses what is no variable's name, and a value that is a secret by its looks.
+/// Refuses what is not a variable's name, and a value that is a secret by its looks.
 fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {
-        return refuse(format!("'{}' is no variable's name", name.escape_debug())).map_err(|error: Error| {
+        return refuse(format!("'{}' is not a variable's name", name.escape_debug())).map_err(|error: Error| {
             error.hint("a name has letters, digits and underscores, and does not begin with a digit")
         });
     }

@@ -187,7 +187,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if is_identifier(name) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a workflow", name.escape_debug()))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a workflow", name.escape_debug()))
         .hint("a name has letters, digits, - and _, begins with a letter or _, and has 64 characters at most"))
 }
 

@@ -29,7 +29,7 @@ impl Operation for Rename {
     const TITLE: &'static str = "Rename a workflow";
     const ABOUT: &'static str = "Rename a workflow; its history stays with it";
     const HELP: &'static str =
-        "A workflow's name is the one in its text, where it is written anew; the rest of the text stays.";
+        "A workflow's name is the one in its text, where it is written again; the rest of the text stays.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow rename app_with_db app_with_postgres"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;

@@ -27,7 +27,7 @@ pub struct Suggest {
     /// The column, from 1
     #[arg(long, value_name = "N", requires = "line")]
     column: Option<usize>,
-    /// What is pointed at as a JSON pointer, such as /inputs/app, in place of line and column
+    /// What is pointed at as a JSON pointer, such as /inputs/app, instead of line and column
     #[arg(long)]
     pointer: Option<String>,
     /// What was typed of an id, or words

@@ -96,13 +96,13 @@ impl Template {
                 .hint("a template has template, title, description, parameters, workflow and fixtures")
         })?;
         if !is_identifier(&template.name) {
-            return Err(wrong(&format!("'{}' is no name for one", template.name.escape_debug())));
+            return Err(wrong(&format!("'{}' is not a name for one", template.name.escape_debug())));
         }
         template.parameters()?;
         let whole = serde_json::json!([template.workflow, template.fixtures]);
         for name in placeholders(&whole) {
             if !template.parameters.contains_key(&name) {
-                let error = wrong(&format!("`$({name})` is none of its parameters"));
+                let error = wrong(&format!("`$({name})` is not one of its parameters"));
                 return Err(match nearest(&name, template.parameters.keys().map(String::as_str)) {
                     Some(near) => error.hint(format!("did you mean `$({near})`?")),
                     None => error,
@@ -122,13 +122,15 @@ impl Template {
             let parameter: Parameter = serde_json::from_value(value.clone())
                 .map_err(|error| wrong(&format!("the parameter '{}': {error}", name.escape_debug())))?;
             if !is_identifier(name) {
-                return Err(wrong(&format!("'{}' is no name of a parameter", name.escape_debug())));
+                return Err(wrong(&format!("'{}' is not a name of a parameter", name.escape_debug())));
             }
             for (key, command) in [("of", &parameter.of), ("after", &parameter.after)] {
                 let is_command =
                     |command: &String| self.parameters.get(command).is_some_and(|of| of["type"] == "command");
                 if command.as_ref().is_some_and(|command| !is_command(command)) {
-                    return Err(wrong(&format!("`{key}` of the parameter '{name}' is no parameter that is a command")));
+                    return Err(wrong(&format!(
+                        "`{key}` of the parameter '{name}' is not a parameter that is a command"
+                    )));
                 }
             }
             if (parameter.r#type == ParameterType::Arguments) != parameter.of.is_some() {
@@ -142,9 +144,9 @@ impl Template {
     }
 }
 
-/// Returns the failure of a text that is no template.
+/// Returns the failure of a text that is not a template.
 pub fn wrong(why: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("The text is no template: {why}"))
+    Error::new(Code::InvalidArgument, format!("The text is not a template: {why}"))
 }
 
 impl ParameterType {

@@ -81,7 +81,7 @@ impl Text {
                 let at = error.utf8_error().valid_up_to();
                 Err(Error::new(
                     Code::InvalidArgument,
-                    format!("{} is no UTF-8 text: byte {at} begins no character", self.name()),
+                    format!("{} is not UTF-8 text: byte {at} begins no character", self.name()),
                 )
                 .with_source(error))
             }
@@ -141,7 +141,7 @@ impl Object {
     /// Reads it.
     ///
     /// # Errors
-    /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is no mapping.
+    /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is not a mapping.
     pub(in crate::workflow) fn read(self) -> Result<Map<String, Value>> {
         let text = match self {
             Self::Agent(map) => return Ok(map),
@@ -155,11 +155,11 @@ impl Object {
                 let at = format!("{}:{}:{}", text.name(), found.span.line, found.span.column);
                 Err(Error::new(Code::InvalidArgument, format!("{at}: {}", found.message)))
             }
-            _ => Err(Error::new(Code::InvalidArgument, format!("{} is no mapping", text.name()))),
+            _ => Err(Error::new(Code::InvalidArgument, format!("{} is not a mapping", text.name()))),
         }
     }
 
-    /// Reads a draft of a workflow; what is said of it, its `diagnostics`, is no part of it.
+    /// Reads a draft of a workflow; what is said of it, its `diagnostics`, is not part of it.
     ///
     /// # Errors
     /// As [`Object::read`].

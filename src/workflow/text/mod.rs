@@ -1,4 +1,4 @@
-//! The text of workflows: checked, written anew, planned.
+//! The text of workflows: checked, written again, planned.
 
 pub(in crate::workflow) mod argument;
 pub(in crate::workflow) mod dry_run;

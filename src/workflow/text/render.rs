@@ -22,7 +22,7 @@ pub struct Render {
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     #[arg(required_unless_present = "draft", conflicts_with = "draft")]
     yaml: Option<Text>,
-    /// The workflow as an object, in place of its text
+    /// The workflow as an object, instead of its text
     #[arg(long, value_name = "FILE", value_parser = object)]
     draft: Option<Object>,
 }

@@ -27,7 +27,7 @@ pub struct Validate {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
-    /// Write the file anew with every fix that is certain
+    /// Write the file again with every fix that is certain
     #[arg(long)]
     #[serde(skip)]
     fix: bool,
@@ -77,7 +77,7 @@ impl Operation for Validate {
         let mut fixed = 0;
         if self.fix {
             let Some(path) = self.yaml.path() else {
-                return Err(Error::new(Code::InvalidArgument, "Only a file can be written anew; --fix needs one"));
+                return Err(Error::new(Code::InvalidArgument, "Only a file can be written again; --fix needs one"));
             };
             for _ in 0..ROUNDS {
                 let (better, count) = mended(&text, &checked.findings);

@@ -1,4 +1,4 @@
-//! One pass over the parser's events makes the value and the places, and refuses what is no part of the subset.
+//! One pass over the parser's events makes the value and the places, and refuses what is not part of the subset.
 
 use std::collections::HashMap;
 
@@ -332,7 +332,7 @@ impl<'t> Walk<'t> {
             Event::Scalar(text, style, ..) => {
                 let is_text = !matches!(style, ScalarStyle::Plain) || scalar::plain(&text).0.is_string();
                 if !is_text {
-                    let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is no text"));
+                    let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is not text"));
                     found.hint("put it in quotes").fix(span, json!(text).to_string());
                     // A key that was left out has no text that could be quoted.
                     found.fix.take_if(|_| span.start == span.end);
@@ -340,12 +340,12 @@ impl<'t> Walk<'t> {
                 Ok(is_text.then(|| text.into_owned()))
             }
             Event::Alias(_) => {
-                self.find(Kind::NonScalarKey, span, "an alias is no key");
+                self.find(Kind::NonScalarKey, span, "an alias is not a key");
                 Ok(None)
             }
             other => {
                 self.pass((other, span))?;
-                self.find(Kind::NonScalarKey, span, "a list or a mapping is no key");
+                self.find(Kind::NonScalarKey, span, "a list or a mapping is not a key");
                 Ok(None)
             }
         }

@@ -1,7 +1,7 @@
 //! Whether an agent may have a repository built: what it runs is the repository's word, with the rights of this user.
 //!
 //! A person consents to a repository's commands once. What they said yes to is kept outside of any database, by the repository's
-//! folder, where it came from and all of its commands: where one of them changes, it is asked for anew. A shell is not asked, and
+//! folder, where it came from and all of its commands: where one of them changes, it is asked for again. A shell is not asked, and
 //! its builds approve nothing for agents: an agent that has a shell could approve itself.
 
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
         }
         failed
     };
-    // The records come first: a consent that was used without them would be asked for anew.
+    // The records come first: a consent that was used without them would be asked for again.
     let keep = |subject: &Subject<'_>| context.approved.put(Kind::WorkspaceBuild, &subject.sha256, &subject.note);
     subjects.iter().try_for_each(keep).map_err(withdraw)?;
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)

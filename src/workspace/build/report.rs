@@ -83,7 +83,7 @@ impl Report {
 
     fn failure(&self, row: &Row) -> Error {
         let Some(Outcome { ended, output, .. }) = &row.outcome else {
-            return Error::internal("a command that was not run is no failure");
+            return Error::internal("a command that was not run is not a failure");
         };
         let tail = tail(output);
         let (repo, step) = (&row.repo, row.step.word());

@@ -51,7 +51,7 @@ impl<'w> Seen<'w> {
         let Some(own) = git::own_folder(&folder) else {
             return Err(Error::new(
                 Code::NotFound,
-                format!("{}: `{}` is no git repository", repo.name, folder.display()),
+                format!("{}: `{}` is not a git repository", repo.name, folder.display()),
             )
             .with_details(serde_json::json!({ "repo": repo.name }))
             .hint("`mcpkg workspace sync` clones what is missing"));

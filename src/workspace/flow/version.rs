@@ -14,7 +14,7 @@ use crate::git::refs::Ref;
 pub fn read(text: &str) -> Result<Version> {
     Version::parse(text).map_err(|error| {
         let refused =
-            Error::new(Code::InvalidArgument, format!("`{}` is no semantic version: {error}", text.escape_debug()));
+            Error::new(Code::InvalidArgument, format!("`{}` is not a semantic version: {error}", text.escape_debug()));
         match text.strip_prefix(['v', 'V']).filter(|rest| Version::parse(rest).is_ok()) {
             Some(rest) => refused.hint(format!("write `{rest}`; the tag's prefix is the workspace's")),
             None => refused.hint("a version is MAJOR.MINOR.PATCH, such as 1.0.0 or 2.0.0-rc.1"),

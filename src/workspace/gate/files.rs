@@ -65,7 +65,7 @@ impl Files {
             Some(Kind::File) => Ok(Found::File),
             Some(Kind::Folder) => Ok(Found::Folder),
             Some(Kind::Link | Kind::Other) => {
-                Err(Error::new(Code::InvalidPath, format!("`{}` is no regular file", path.display())))
+                Err(Error::new(Code::InvalidPath, format!("`{}` is not a regular file", path.display())))
             }
             None => Err(missing(path)),
         }

@@ -33,7 +33,7 @@ pub struct Header {
 pub struct Port {
     /// Its name.
     pub name: String,
-    /// The type of its elements; of what is no tensor, what it is.
+    /// The type of its elements; of what is not a tensor, what it is.
     pub dtype: String,
     /// Its shape, where the model says how many dimensions it has.
     pub shape: Option<Vec<Dim>>,
@@ -66,7 +66,7 @@ pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String>
     })
 }
 
-/// Why a file is no model that can be registered.
+/// Why a file is not a model that can be registered.
 #[derive(Debug)]
 pub enum Refusal {
     /// It is none of ONNX's.
@@ -97,7 +97,7 @@ impl Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotOnnx(why) => write!(f, "is no ONNX model: {why}"),
+            Self::NotOnnx(why) => write!(f, "is not an ONNX model: {why}"),
             Self::Truncated => f.write_str("is a truncated ONNX model: it ends in the middle"),
             Self::NoGraph => f.write_str("is an ONNX model without a graph"),
             Self::ExternalData => f.write_str("has weights in other files, which a gate does not take"),

@@ -213,7 +213,7 @@ fn feed(store: Store, pieces: std::sync::Arc<Pieces>) -> Feed {
 }
 
 fn text(header: &Header) -> Result<String> {
-    serde_json::to_string(header).map_err(|error| Error::internal("a header is no JSON").with_source(error))
+    serde_json::to_string(header).map_err(|error| Error::internal("a header is not valid JSON").with_source(error))
 }
 
 fn header(model: &gate::Model) -> Result<Header> {

@@ -57,7 +57,7 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
     let base = Url::parse(&url).ok_or_else(|| {
         Error::new(
             Code::InvalidArgument,
-            format!("{source} is no address of a gate: `{}`", redact(&url).escape_debug()),
+            format!("{source} is not an address of a gate: `{}`", redact(&url).escape_debug()),
         )
         .with_details(json!({ "url": redact(&url) }))
         .hint("an address is of http or https, such as http://127.0.0.1:8080, without a user and a password")

@@ -130,7 +130,11 @@ impl Remote<'_> {
         let mut response = self.send(method, path, payload, model)?;
         let body = self.whole(&mut response)?;
         serde_json::from_slice(&body).map_err(|error| {
-            self.unreachable("parse", Some(response.status), &format!("its answer is none of a model gate: {error}"))
+            self.unreachable(
+                "parse",
+                Some(response.status),
+                &format!("its answer is not that of a model gate: {error}"),
+            )
         })
     }
 
@@ -264,7 +268,7 @@ impl Gate for Remote<'_> {
         }
         let bytes = files.read(&path, input::MAX_JSON)?;
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {
-            return Err(input::refused(text, &format!("it is no JSON: {error}")));
+            return Err(input::refused(text, &format!("it is not valid JSON: {error}")));
         }
         let payload = Payload::json(bytes);
         let tested: Tested = self.ask(Method::POST, &of_model("inference", model)?, Some(payload), Some(model))?;

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, ErrorKind, Read, Seek};
 pub enum Fault {
     /// It ends in the middle.
     Truncated,
-    /// It is no message of this format, or breaks a rule of it.
+    /// It is not a message of this format, or breaks a rule of it.
     Malformed(String),
     /// The disk failed.
     Disk(io::Error),
@@ -155,7 +155,7 @@ impl<R: Read + Seek> Wire<R> {
     /// # Errors
     /// See [`Fault`].
     pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
-        String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a text is no UTF-8"))
+        String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a text is not valid UTF-8"))
     }
 
     /// Returns the next whole number before `end`, of packed ones too.

@@ -55,7 +55,7 @@ pub fn add(text: &str, shown: &str, manifest: &Manifest, repo: &NewRepo<'_>) -> 
 /// Returns `text` without the repository called `name`.
 ///
 /// # Errors
-/// `E_WORKSPACE_INVALID` where what is left is no manifest, such as where others depend on the repository.
+/// `E_WORKSPACE_INVALID` where what is left is not a manifest, such as where others depend on the repository.
 pub fn remove(text: &str, shown: &str, name: &str) -> Result<String> {
     let mut document = parse(text)?;
     match document.get_mut("repos") {

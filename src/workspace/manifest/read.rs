@@ -162,7 +162,7 @@ impl Reader<'_> {
             };
             let whole = if key.ends_with("_prefix") { format!("{word}x") } else { word.clone() };
             if !names::is_branch(&whole) {
-                self.fault(place, format!("`{key}` is no part of a branch's or tag's name: \"{word}\""));
+                self.fault(place, format!("`{key}` is not part of a branch's or tag's name: \"{word}\""));
             }
             word
         };
@@ -200,7 +200,10 @@ impl Reader<'_> {
         let name = self.required(table, "name", place.clone(), "[[repos]]");
         if !name.is_empty() && !names::is_repo(&name) {
             let (_, place) = self.placed_text(table, "name").unwrap_or_default();
-            self.fault(place, format!("\"{name}\" is no name of a repository: letters, digits, `.`, `_`, `-` and `/`"));
+            self.fault(
+                place,
+                format!("\"{name}\" is not a name of a repository: letters, digits, `.`, `_`, `-` and `/`"),
+            );
         }
         let url = self.required(table, "url", place, "[[repos]]");
         let path = match self.placed_text(table, "path") {
@@ -219,7 +222,7 @@ impl Reader<'_> {
         let default_branch = match self.placed_text(table, "default_branch") {
             Some((branch, place)) => {
                 if !names::is_branch(&branch) {
-                    self.fault(place, format!("`default_branch` is no name of a branch: \"{branch}\""));
+                    self.fault(place, format!("`default_branch` is not a name of a branch: \"{branch}\""));
                 }
                 branch
             }

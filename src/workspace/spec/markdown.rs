@@ -135,7 +135,7 @@ enum Open {
     Heading(Section),
     /// HTML, to be taken apart at its end, with its first line.
     Html(String, usize),
-    /// What is no part of the text: the metadata before it.
+    /// What is not part of the text: the metadata before it.
     Nothing,
 }
 

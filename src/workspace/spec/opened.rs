@@ -85,7 +85,7 @@ impl Document {
 }
 
 impl Spec {
-    /// Reads a spec. What is wrong with its documents is no failure.
+    /// Reads a spec. What is wrong with its documents is not a failure.
     ///
     /// # Errors
     /// `E_NOT_FOUND` where its folder is gone; `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -154,7 +154,7 @@ pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
         return Ok(None);
     }
     let bytes = folder.read(name, MAX_DOCUMENT)?;
-    let no_text = |_| Error::new(Code::FileFailed, format!("`{}` is no UTF-8 text", name.display()));
+    let no_text = |_| Error::new(Code::FileFailed, format!("`{}` is not UTF-8 text", name.display()));
     String::from_utf8(bytes).map(Some).map_err(no_text)
 }
 

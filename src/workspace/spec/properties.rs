@@ -121,7 +121,7 @@ proptest! {
     fn any_metadata_is_read_and_what_is_edited_can_be_read(text in "[a-z:'\"#{}\\[\\]&*!|>% \n-]{0,60}") {
         let read = Metadata::read(&text);
         if let Some(edited) = metadata::archived(&text, "2026-02-11") {
-            prop_assert!(read.faults.iter().all(|fault| !fault.message.starts_with("is no metadata")));
+            prop_assert!(read.faults.iter().all(|fault| !fault.message.starts_with("is not metadata")));
             let again = Metadata::read(&edited);
             prop_assert_eq!(again.status.as_deref(), Some("archived"));
         }

@@ -70,7 +70,7 @@ impl Operation for Add {
             None => format!("{}{}", workspace.manifest.flow.feature_prefix, self.name),
         };
         if !names::is_branch(&branch) {
-            let message = format!("`{}` is no name of a branch", branch.escape_debug());
+            let message = format!("`{}` is not a name of a branch", branch.escape_debug());
             return Err(Error::new(Code::InvalidArgument, message).hint("see `git help check-ref-format`"));
         }
         journal::put_right(context, &workspace.root, false)?;
@@ -212,7 +212,7 @@ fn free(repo: &Repo, place: &Path) -> Result<()> {
     if is_free {
         return Ok(());
     }
-    let message = format!("{}: `{}` is there already, and is no worktree of it", repo.name, place.display());
+    let message = format!("{}: `{}` is there already, and is not a worktree of it", repo.name, place.display());
     Err(Error::new(Code::AlreadyExists, message)
         .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
         .hint("move it away, or take another name"))

@@ -1,4 +1,4 @@
-//! What a command would do, shown in place of doing it.
+//! What a command would do, shown instead of doing it.
 
 use serde_json::{Value, json};
 

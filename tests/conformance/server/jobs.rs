@@ -30,7 +30,7 @@ pub fn has(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
-/// Returns how one of them is answered; `talk` answers it where it is no task.
+/// Returns how one of them is answered; `talk` answers it where it is not a task.
 pub fn answer(talk: Arc<Talk<CallToolRequestParams, CallToolResponse>>) -> Answer {
     let run = |request, task| -> Pending<CallToolResult> { Box::pin(run(request, task)) };
     Answer::Task(Arc::new(TaskTool { support: Box::new(support), talk, run: Box::new(run) }))
@@ -47,7 +47,7 @@ fn support(request: &CallToolRequestParams) -> TaskSupport {
     }
 }
 
-/// Answers a call that is no task.
+/// Answers a call that is not a task.
 pub async fn call(request: &CallToolRequestParams) -> Option<Result<CallToolResponse, ErrorData>> {
     Some(match request.name.as_ref() {
         "greet" => Ok(text(format!("Hello, {}!", argument(request, "name").as_str().unwrap_or("World")))),

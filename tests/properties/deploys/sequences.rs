@@ -72,7 +72,7 @@ impl World {
         let of = |row: &deploys::Deployed| {
             let path = PathBuf::from(&row.path).strip_prefix(&base).expect("below").to_owned();
             let thing = match (tree.0.get(&path), &row.applied) {
-                // Bits that the user changed and that a deploy has no word about are no part of what it left.
+                // Bits that the user changed and that a deploy has no word about are not part of what it left.
                 (Some(Thing::File(_, bytes)), Image::File { mode, .. }) => Some(Thing::File(*mode, bytes.clone())),
                 (thing, _) => thing.cloned(),
             };

@@ -11,7 +11,7 @@ use super::{made, weigh};
 
 use crate::support::config;
 
-/// What no signature covers: names of values that the library puts in the place of those that are missing, the log's name in its note, and
+/// What no signature covers: names of values that the library puts instead of those that are missing, the log's name in its note, and
 /// the note's end. A bit that flips there changes nothing that is checked.
 const UNSIGNED: [&str; 6] =
     [r#""mediaType""#, r#""logIndex""#, r#""treeSize""#, r#""hashes""#, "log.example.com ", r#"\n"}"#];

@@ -179,7 +179,7 @@ fn what_another_instance_has_part_in_is_signed_by_nobody() {
     assert_eq!(signer(&authority.read(&ours)), "github:alice");
     assert!(refused(&authority.read(&theirs)).starts_with("it does not verify"));
     assert!(refused(&Bundle::read(&ours.to_string(), &Root::Embedded)).starts_with("it does not verify"));
-    // Each part of theirs in the place of ours.
+    // Each part of theirs instead of ours.
     for path in [
         "/verificationMaterial/certificate",
         "/verificationMaterial/tlogEntries",
@@ -242,7 +242,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
     }
     scratch.file("other.json", "{}");
     let ran = scratch.run(&["tool", "trust", "root", "other.json"]);
-    assert!(ran.status == 2 && ran.stderr.contains("is no root of Sigstore's"), "{ran}");
+    assert!(ran.status == 2 && ran.stderr.contains("is not a root of Sigstore's"), "{ran}");
     let with = ["tool", "sign", TOOL, "--with", "weather.sigstore.json"];
     let ran = scratch.run(&with);
     assert!(ran.status == 1 && ran.stderr.contains("is not stored: it does not verify"), "{ran}");

@@ -34,7 +34,7 @@ fn x15_names_stay_whatever_the_document_has_before_or_after() {
     scratch.file("api.json", list("/orgs/{org}/apps", Some("/orgs/apps")));
     scratch.ok(&["catalog", "refresh", "t", "--yes"]);
     assert_eq!(ids(&scratch), ["t:orgs:apps:all=/orgs/apps", "t:orgs:apps:list=/orgs/{org}/apps"]);
-    // Imported anew, the plainer one has it: only what is there already is kept.
+    // Imported again, the plainer one has it: only what is there already is kept.
     scratch.ok(&["catalog", "remove", "t", "--yes"]);
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "t"]);
     assert_eq!(ids(&scratch), ["t:orgs:apps:for-org=/orgs/{org}/apps", "t:orgs:apps:list=/orgs/apps"]);

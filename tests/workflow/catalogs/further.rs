@@ -164,7 +164,7 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
         let ran = scratch.run(&["catalog", "set", "t", "--auth", given]);
         assert!(ran.status != 0 && ran.stderr.contains(says), "{given}: {ran}");
     }
-    // Taken away it is not asked any more.
+    // Taken away it is no longer asked.
     scratch.ok(&["catalog", "set", "t", "--auth", &format!("token@{origin}=")]);
     assert_ne!(scratch.run(&["command", "run", "t:uploads:create", "--yes"]).status, 0);
     assert_eq!(uploads.seen().len(), 1);

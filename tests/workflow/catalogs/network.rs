@@ -92,7 +92,7 @@ fn what_breaks_on_the_way_has_a_code() {
         (Trouble::Drop, "cannot be asked"),
         (Trouble::Garbage, "it does not speak HTTP"),
         (Trouble::Half, "the connection broke"),
-        (Trouble::NoJson, "answered what is no JSON"),
+        (Trouble::NoJson, "answered what is not valid JSON"),
         (Trouble::Large(9 << 20), "its answer has more than 8388608 bytes"),
         (Trouble::Status(200, vec![("content-length", "99999999".to_owned())], "short"), ""),
     ] {
@@ -189,8 +189,8 @@ fn redirects_stay_within_the_origin() {
         ground.refused("apps:list", json!({}), Code::HttpRefused, &format!("redirects to {host}, which is another"));
     }
     ground.api.trouble([to(302, "file:///etc/passwd")]);
-    ground.refused("apps:list", json!({}), Code::HttpRefused, "redirects to what is no address");
-    // What is no GET is not sent again, wherever it leads.
+    ground.refused("apps:list", json!({}), Code::HttpRefused, "redirects to what is not an address");
+    // What is not a GET is not sent again, wherever it leads.
     ground.api.trouble([to(307, "/api/v1/apps")]);
     ground.refused("apps:create", json!({ "region": "eu" }), Code::HttpRefused, "redirects a POST to 127.0.0.1");
     assert_eq!((ground.api.apps(), other.seen().len()), (0, 0));

@@ -9,7 +9,7 @@ use crate::support::api::{Api, Trouble};
 /// A scratch database with the fixture imported from a file that can be changed.
 fn ground() -> (Scratch, Value) {
     let (scratch, mut document) = (Scratch::new(), hosting());
-    // What is left out is no part of these stories.
+    // What is left out is not part of these stories.
     document["paths"].as_object_mut().expect("paths").retain(|path, _| !path.starts_with("/broken"));
     scratch.file("api.json", document.to_string());
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "hosting"]);
@@ -129,7 +129,7 @@ fn a_correction_that_cannot_be_is_refused() {
     for (arguments, status, says) in [
         (&["hosting:apps:lst", "--effect", "read"][..], 1, "did you mean 'hosting:apps:list'?"),
         (&["hosting:apps:list", "--name", "apps:create"], 1, "There is a command 'hosting:apps:create' already"),
-        (&["hosting:apps:list", "--name", "a b"], 2, "'a b' is no part of a command's name"),
+        (&["hosting:apps:list", "--name", "a b"], 2, "'a b' is not part of a command's name"),
         (&["hosting:apps:list", "--effect", "none"], 2, "possible values: read, write, destroy"),
         (&["hosting:apps:list", "--tag", "idd=x"], 2, "has no field 'idd'"),
         (&["hosting:apps:list", "--tag", "x"], 2, "names no field with its tags"),

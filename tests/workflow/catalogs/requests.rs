@@ -159,7 +159,7 @@ fn what_cannot_be_sent_is_refused_and_named() {
             "apps:slug:update",
             json!({ "app_id": "a", "body": "no base64!" }),
             Code::InvalidArgument,
-            "'body' is no base64",
+            "'body' is not valid base64",
         ),
         ("stacks:info", json!({ "stack_id": "a" }), Code::HttpRefused, "`id` is written in the style label"),
         (

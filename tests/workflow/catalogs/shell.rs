@@ -38,7 +38,7 @@ components:
     --- stdout
     Imported 2 commands of Notes REST API v2 2 as 'notes'
     --- stderr
-    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is no parameter of the path; GET /notes/{id} is left out
+    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is not a parameter of the path; GET /notes/{id} is left out
     hint: commands take the security scheme 'token': `mcpkg catalog set notes --auth token=env:NAME` says where its secret is kept
     hint: 1 command cannot be run: `mcpkg catalog show notes` says why
     ");
@@ -127,10 +127,10 @@ fn a_secret_itself_is_refused_and_not_repeated() {
         (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),
         (&["--auth", "session=env:A"], "mcpkg cannot send the secret of the scheme 'session'"),
         (&["--auth", "token"], "a name with where its secret is kept"),
-        (&["--header", "Host=env:A"], "'Host' is no header that can be set"),
+        (&["--header", "Host=env:A"], "'Host' is not a header that can be set"),
         (&["--header", "a b=env:A"], "no header that can be set"),
-        (&["--base-url", "http://example.com"], "is no address that an API is asked at"),
-        (&["--base-url", "https://u:p@example.com"], "is no address"),
+        (&["--base-url", "http://example.com"], "is not an address that an API is asked at"),
+        (&["--base-url", "https://u:p@example.com"], "is not an address"),
         (&["--timeout", "601"], "601"),
         (&["--max-answer", "65"], "65"),
     ] {

@@ -124,7 +124,7 @@ fn what_is_no_registry_is_refused_and_told_to_a_person() {
     scratch.file("bad.json", "hunter22");
     let refused = scratch.run(&["catalog", "import", "--from-oatty", "bad.json"]);
     assert_eq!(refused.status, 2, "{refused}");
-    assert!(refused.stderr.contains("`bad.json` holds no catalogs: it is no JSON at line 1"), "{refused}");
+    assert!(refused.stderr.contains("`bad.json` holds no catalogs: it is not valid JSON at line 1"), "{refused}");
     assert!(refused.stderr.contains("registry.json") && !refused.stderr.contains("hunter22"), "{refused}");
     let missing = scratch.run(&["catalog", "import", "--from-oatty", "none.json"]);
     assert!(missing.status == 1 && missing.stderr.contains("none.json"), "{missing}");

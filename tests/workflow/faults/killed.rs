@@ -31,7 +31,7 @@ struct Thirty {
 }
 
 impl Thirty {
-    /// `None` where the database is no file: each run begins with a copy of it, and ends with its flushes.
+    /// `None` where the database is not a file: each run begins with a copy of it, and ends with its flushes.
     fn new() -> Option<Self> {
         let ground = Ground::new();
         if !ground.scratch.is_file() {

@@ -1,4 +1,4 @@
-//! What a call by name is refused is no command either.
+//! What a call by name is refused is not a command either.
 
 use serde_json::{Value, json};
 

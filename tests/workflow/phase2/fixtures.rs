@@ -80,7 +80,7 @@ fn a_plan_takes_a_fixture_by_its_name() {
     assert_eq!(missing["error"]["code"], "E_NOT_FOUND");
     assert!(missing["error"]["hint"].as_str().is_some_and(|hint| hint.contains("ready")), "{missing}");
     let wrong = call(&mut client, "dry_run", json!({ "yaml": NOTE, "fixture": { "input": {} } }));
-    assert_eq!(wrong["error"]["code"], "E_INVALID_ARGUMENT", "what is no field is not passed over");
+    assert_eq!(wrong["error"]["code"], "E_INVALID_ARGUMENT", "what is not a field is not passed over");
     client.finish();
 }
 

@@ -103,7 +103,7 @@ fn one_that_never_starts_is_let_be_and_a_person_may_try() {
     };
     fail((0..10).map(|n| now - 600_000 + n).collect());
     assert_eq!(ground.listed()["state"], "failed");
-    let failed = ground.call("toy:add_note", json!({})).expect_err("it is let be");
+    let failed = ground.call("toy:add_note", json!({})).expect_err("it is skipped");
     assert_eq!(failed.error.code().name(), "E_PLUGIN_UNAVAILABLE");
     assert!(failed.error.message().contains("failed ten times within an hour: it ended"), "{}", failed.error);
     assert!(

@@ -88,7 +88,7 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     warning: server 'files': the text of env TOKEN was not kept; set the variable TOKEN to it
     warning: server 'files': its key `tags` was left
     warning: server 'docs': `baseUrl` is read as `url`
-    warning: 'Old' was left: 'Old' is no name of a plugin
+    warning: 'Old' was left: 'Old' is not a name of a plugin
     warning: 'leaky' was left: MCP server 'leaky' cannot be a plugin: its command line takes the variable TOKEN, and every user of the machine can read what a program is started with
     hint: nothing was started: `mcpkg plugin check` at a terminal shows each of them and asks
     ");

@@ -60,7 +60,7 @@ fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
     let done = approved(&ground, &mut client, &draft);
     assert_eq!(done["final_output"], "api", "{done}");
     assert_eq!(ground.api.apps(), 2);
-    // What a person rejected is not run any more.
+    // What a person rejected is no longer run.
     ground.scratch.ok(&["draft", "reject", &id]);
     assert_eq!(code(&execute(&mut client, draft)), "E_DRAFT_STALE");
     let near = execute(&mut client, json!({ "workflow": "app_with_d" }));

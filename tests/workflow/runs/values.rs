@@ -66,7 +66,7 @@ steps:
     assert_eq!(again["final_output"]["app"]["region"], "eu", "{again}");
     let look = run(&ground, &mut client, &json!({ "yaml": second }));
     assert_eq!(look["final_output"]["id"], "app-2", "{look}");
-    // What is no value of the input any more is none.
+    // What is no longer a value of the input is none.
     let narrower = first.replace("from: history }", "from: history }, enum: [us]");
     let missing = execute(&mut client, json!({ "yaml": narrower }));
     assert_eq!(code(&missing), "E_INPUTS_REQUIRED", "{missing}");

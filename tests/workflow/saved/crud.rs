@@ -94,7 +94,7 @@ fn a_rename_changes_the_name_in_the_text_alone() {
     assert!(taken.status == 1 && taken.stderr.contains("Workflow 'keep_note' already exists"), "{taken}");
     for bad in ["", "two words", "../x", "9a", "a.b", &"a".repeat(65)] {
         let ran = scratch.run(&["workflow", "rename", "other", bad]);
-        assert!(ran.status == 2 && ran.stderr.contains("is no name of a workflow"), "{bad}: {ran}");
+        assert!(ran.status == 2 && ran.stderr.contains("is not a name of a workflow"), "{bad}: {ran}");
     }
 }
 
@@ -116,7 +116,7 @@ fn an_edit_is_kept_as_it_was_written() {
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE.replace("for later", "for ever"));
     let history = scratch.json(&["workflow", "history", "keep_note"]);
     assert_eq!(history["revisions"][0]["message"], "A better word");
-    // A comment is no change of what it says.
+    // A comment is not a change of what it says.
     assert_eq!(history["revisions"][0]["model_hash"], history["revisions"][1]["model_hash"]);
     let diff = scratch.json(&["workflow", "diff", "keep_note"]);
     assert_eq!((&diff["changes"], &diff["same"]), (&json!([]), &json!(false)));

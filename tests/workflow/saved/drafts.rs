@@ -168,7 +168,7 @@ fn a_draft_whose_base_moved_is_stale_and_an_edit_takes_it_in() {
     let draft = scratch.json(&["draft", "show", &id]);
     assert_eq!((&draft["state"], &draft["base_revision"]), (&json!("open"), &json!(2)));
     assert!(!draft["yaml"].as_str().expect("a text").contains("#|"));
-    run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": id })).expect("it is not stale any more");
+    run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": id })).expect("it is no longer stale");
     let text = scratch.ok(&["workflow", "show", "keep_note"]);
     assert!(text.contains("Keeps one note") && text.contains("name: second"), "{text}");
 }

@@ -17,7 +17,7 @@ fn names(world: &World) -> Vec<(String, bool)> {
     all(world).into_iter().map(|server| (server.name, server.enabled)).collect()
 }
 
-/// Every text of the database, as it stands in the file.
+/// Every text of the database, as it is in the file.
 fn bytes_of(world: &World) -> Vec<u8> {
     let location = world.context.store.location().to_string();
     let read = |suffix: &str| std::fs::read(format!("{location}{suffix}")).unwrap_or_default();

@@ -76,7 +76,7 @@ impl Candidates {
     fn take(&mut self, prepared: &Prepared, change: &Change, module: Option<&str>) {
         let output = prepared.plan.desired.output(&change.path);
         let (Some(output), Some(bytes)) = (output, change.before.bytes()) else {
-            return self.skip(prepared, change, "read_error", "it is no file".to_owned());
+            return self.skip(prepared, change, "read_error", "it is not a file".to_owned());
         };
         let unmapped = match unmap::unmap(output, bytes) {
             Ok(unmapped) => unmapped,
@@ -105,7 +105,7 @@ impl Candidates {
             }
             let is_text = matches!(prepared.kinds.get(&edit.module_id), Some(Kind::Command | Kind::Prompt));
             if is_text && std::str::from_utf8(&edit.bytes).is_err() {
-                self.skip(prepared, change, "read_error", "it is no UTF-8 text any more".to_owned());
+                self.skip(prepared, change, "read_error", "it is no longer UTF-8 text".to_owned());
                 continue;
             }
             let base = output.parts.iter().find(|part| part.module_id == edit.module_id && part.file == edit.file);
@@ -151,7 +151,7 @@ impl Candidates {
         })
     }
 
-    /// Names tools in what to do about the skipped ones, in place of commands.
+    /// Names tools in what to do about the skipped ones, instead of commands.
     pub(super) fn for_agent(&mut self) {
         for skipped in &mut self.skipped {
             let actions: &[&str] = match skipped.code {

@@ -33,7 +33,8 @@ impl Operation for Add {
     const TOOL: &'static str = "add_module";
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
-    const ABOUT: &'static str = "Deploy a text resource that is no module by itself, or what `module remove` took out";
+    const ABOUT: &'static str =
+        "Deploy a text resource that is not a module by itself, or what `module remove` took out";
     const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules by \
         themselves. Any other text resource, such as file:///docs/style.md, becomes one by this: instructions, or a \
         prompt file.";
@@ -105,7 +106,7 @@ impl Add {
             return refuse(format!("{} cannot be a module; `mcpkg module list` says why", uri.escape_debug()));
         }
         if !resource.attributes.text {
-            return refuse(format!("Resource '{}' is no text, so it cannot be a module", resource.name));
+            return refuse(format!("Resource '{}' is not text, so it cannot be a module", resource.name));
         }
         Ok(resource)
     }

@@ -24,7 +24,7 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["module", "remove"];
     const TITLE: &'static str = "Remove a module";
     const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
-    const HELP: &'static str = "What was added by `mcpkg module add` is no module any more; any other one is only not enabled. The next deploy \
+    const HELP: &'static str = "What was added by `mcpkg module add` is no longer a module; any other one is only not enabled. The next deploy \
         deletes the files that the module gave.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
@@ -51,7 +51,7 @@ impl Operation for Remove {
             let name = before.parts.first().map_or(String::new(), |part| part.source.name().to_owned());
             (format!("Removed module '{}' from project '{project}'", before.id), format!("module add {name}"))
         } else {
-            let sentence = format!("Module '{}' of project '{project}' is not deployed any more", before.id);
+            let sentence = format!("Module '{}' of project '{project}' is no longer deployed", before.id);
             (sentence, format!("module set {} --enabled true", before.id))
         };
         Ok(Reply::sentence(sentence, json!({ "id": before.id })).hint(format!("`mcpkg {back}` brings it back")))

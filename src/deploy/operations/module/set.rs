@@ -144,7 +144,7 @@ fn checked(globs: Vec<String>) -> Result<Vec<String>> {
 fn only_instructions(module: &Listed) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("Module '{}' is no instructions, so it applies when it is called", module.id),
+        format!("Module '{}' is not instructions, so it applies when it is called", module.id),
     )
     .hint("`--type instructions` makes instructions of a prompt")
 }

@@ -23,7 +23,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Addresses that are remembered for their guesses.
 const MAX_ADDRESSES: usize = 4096;
 
-/// Decides on each request anew.
+/// Decides on each request again.
 pub(super) struct AccessControl {
     config: Arc<Config>,
     /// Whether a key is asked for also while none was ever made.

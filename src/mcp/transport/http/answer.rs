@@ -25,7 +25,7 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
-    /// The id of the request, as it stands there.
+    /// The id of the request, as it is there.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
     /// The failure of mcpkg's own that it tells of.
@@ -91,7 +91,7 @@ impl Refusal {
         self.0.error.code.0 != REFUSED
     }
 
-    /// Returns it as the answer to the request with this id, which is as it stands there.
+    /// Returns it as the answer to the request with this id, which is as it is there.
     #[must_use]
     pub(super) fn to(mut self, id: Option<&str>) -> Self {
         self.0.id = id.map(str::to_owned);

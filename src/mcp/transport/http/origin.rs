@@ -92,7 +92,7 @@ impl Origins {
         };
         let Some((host, port)) = reached else {
             return forbidden(
-                "The Host of this request is none of this server's; --allow-host NAME adds one".to_owned(),
+                "The Host of this request does not belong to this server; --allow-host NAME adds one".to_owned(),
             );
         };
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };

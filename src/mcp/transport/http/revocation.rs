@@ -126,7 +126,7 @@ mod tests {
         revocation.check();
         let ended = [&one, &again, &other, &without].map(|stream| stream.revoked().is_cancelled());
         assert_eq!(ended, [true, true, false, false]);
-        // Made anew under the same name, it is another one's.
+        // Made again under the same name, it is another one's.
         let new = open("a");
         drop((one, again));
         assert_eq!(revocation.keys().len(), 3);

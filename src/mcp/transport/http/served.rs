@@ -27,7 +27,7 @@ use crate::op::{Answer, Content, Context, Head, Sent, Served};
 use crate::store::Store;
 use crate::store::pieces::Pieces;
 
-/// The most bytes of a body that is no upload.
+/// The most bytes of a body that is not an upload.
 const SMALL: u64 = 1 << 20;
 
 /// Bytes of a body that stay in memory while it comes in.

@@ -34,7 +34,7 @@ impl Record {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(bytes: &[u8], name: &Name, version: &Version) -> Result<Self, String> {
-        let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is no JSON: {error}"))?;
+        let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not valid JSON: {error}"))?;
         if object["name"] != name.as_str() || object["version"] != version.to_string() {
             return Err(format!("is not of {name}@{version}"));
         }

@@ -57,7 +57,7 @@ impl Root {
             return Err(self.malformed(format!("`{}` holds no {REGISTRY}", self.path.display())));
         };
         let said: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|error| self.malformed(format!("its {REGISTRY} is no JSON: {error}")))?;
+            .map_err(|error| self.malformed(format!("its {REGISTRY} is not valid JSON: {error}")))?;
         if said["format"] != FORMAT || said["version"] != VERSION {
             return Err(self.malformed(format!("its {REGISTRY} is not that of a registry of version {VERSION}")));
         }
@@ -72,7 +72,7 @@ impl Root {
     /// Returns the bytes of a regular file; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_REGISTRY_ANSWER` where it is no regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link
+    /// `E_REGISTRY_ANSWER` where it is not a regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link
     /// leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };
@@ -106,7 +106,7 @@ impl Root {
         let Some((folder, name)) = folders.holding(&path)? else { return Ok(None) };
         let Some(entry) = folder.entry(name)? else { return Ok(None) };
         if entry.kind != Kind::File {
-            return Err(self.malformed(format!("`{relative}` is no regular file")));
+            return Err(self.malformed(format!("`{relative}` is not a regular file")));
         }
         // A sparse file is refused before it is read.
         if entry.stat.is_some_and(|stat| stat.size.cast_unsigned() > limit) {

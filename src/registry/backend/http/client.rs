@@ -145,7 +145,7 @@ impl<'c> Client<'c> {
         let url = self.base.below(path, &[]);
         let mut request = self.request(method, &url, true)?;
         let content_type = HeaderValue::from_str(&payload.content_type)
-            .map_err(|error| Error::internal("a content type is no header").with_source(error))?;
+            .map_err(|error| Error::internal("a content type is not a header").with_source(error))?;
         request.headers_mut().insert(CONTENT_TYPE, content_type);
         *request.body_mut() = payload.bytes;
         let until = Instant::now() + bounds.time;

@@ -51,7 +51,7 @@ impl<'c> Http<'c> {
     /// Returns the registry of a row.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where its URL is none that is asked, or its token is no reference.
+    /// `E_INVALID_ARGUMENT` where its URL is none that is asked, or its token is not a reference.
     pub fn new(context: &'c Context, place: &Place) -> Result<Self> {
         let base = address(&place.location)?;
         let token = place.token.as_deref().map(Reference::from_str).transpose()?;
@@ -69,7 +69,7 @@ impl<'c> Http<'c> {
     }
 
     fn json(&self, body: &[u8]) -> Result<Value> {
-        serde_json::from_slice(body).map_err(|_| self.client.malformed("what it sent is no JSON"))
+        serde_json::from_slice(body).map_err(|_| self.client.malformed("what it sent is not valid JSON"))
     }
 
     /// Sends JSON.
@@ -181,8 +181,11 @@ impl<'c> Http<'c> {
 /// `E_INVALID_ARGUMENT` where it is none, or what is sent to it could be read by others.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
-        Error::new(Code::InvalidArgument, format!("'{}' is no URL of a registry: {why}", crate::redact::redact(text)))
-            .hint("such as https://registry.example.com; a token is given with --token")
+        Error::new(
+            Code::InvalidArgument,
+            format!("'{}' is not a URL of a registry: {why}", crate::redact::redact(text)),
+        )
+        .hint("such as https://registry.example.com; a token is given with --token")
     };
     let url = Url::parse(text).ok_or_else(|| wrong("it begins with https://, and has no user or password in it"))?;
     if !url.is_private() {
@@ -203,7 +206,7 @@ impl Registry for Http<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let (answer, checked_at, stale) = self.searched(query)?;
         let read = answers::search(&answer, query.limit);
-        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is no answer to a search"))?;
+        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not an answer to a search"))?;
         Ok(Found { hits, total, checked_at, stale })
     }
 
@@ -328,7 +331,7 @@ impl Registry for Http<'_> {
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
         let path = format!("{}/attestations", release(&version.name, &version.version));
         let bundle: Value = serde_json::from_str(bundle).map_err(|_| {
-            Error::new(Code::InvalidArgument, "The attestation is no JSON, which registries take alone")
+            Error::new(Code::InvalidArgument, "The attestation is not valid JSON, which registries take alone")
         })?;
         let answer = self.tell(&path, &json!({ "bundle": bundle }))?;
         match answer.status {

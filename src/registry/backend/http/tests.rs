@@ -330,9 +330,9 @@ fn answers_to_searches_are_kept_for_an_hour_and_stand_in_afterwards() {
     assert_eq!(look(true), (1, 3, "stale", Some(now)));
     assert_eq!(look(false), (1, 3, "ok", Some(now + 2 * HOLDS)), "304");
     assert_eq!(server.lines().len(), 2);
-    let anew = Query { refresh: true, ..query("one & two", false) };
-    assert_eq!(search(&ground.context, &anew, None).unwrap().total, 3);
-    assert_eq!(server.lines().len(), 3, "it is asked anew within the hour");
+    let again = Query { refresh: true, ..query("one & two", false) };
+    assert_eq!(search(&ground.context, &again, None).unwrap().total, 3);
+    assert_eq!(server.lines().len(), 3, "it is asked again within the hour");
 }
 
 #[test]

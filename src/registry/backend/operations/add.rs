@@ -119,7 +119,7 @@ impl Add {
             _ => error,
         })?;
         let text = real.into_os_string().into_string();
-        text.map_err(|_| Error::new(Code::InvalidPath, "The folder's path is no UTF-8, and cannot be kept"))
+        text.map_err(|_| Error::new(Code::InvalidPath, "The folder's path is not valid UTF-8, and cannot be kept"))
     }
 }
 
@@ -133,6 +133,6 @@ fn check_name(name: &str) -> Result<()> {
     if name != PATH && begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a registry", name.escape_debug()))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a registry", name.escape_debug()))
         .hint("a name has a-z, 0-9, - and _, such as team"))
 }

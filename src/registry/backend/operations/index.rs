@@ -15,7 +15,7 @@ use crate::registry::backend::directory::Directory;
 use crate::registry::backend::{Known, approval};
 use crate::store::tools::registries::Kind;
 
-/// Make a registry's index anew
+/// Make a registry's index again
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Index {
     /// Name of the registry, which is a folder
@@ -26,8 +26,8 @@ pub struct Index {
 impl Operation for Index {
     const TOOL: &'static str = "index_registry";
     const CLI: &'static [&'static str] = &["registry", "index"];
-    const TITLE: &'static str = "Make a registry's index anew";
-    const ABOUT: &'static str = "Make the index of a folder anew from the tools that lie in it, for searches";
+    const TITLE: &'static str = "Make a registry's index again";
+    const ABOUT: &'static str = "Make the index of a folder again from the tools that lie in it, for searches";
     const HELP: &'static str = "Publishing keeps the index up to date. Where tools were copied into the folder by \
         hand, or taken \
         out of it, this does.";
@@ -46,7 +46,7 @@ impl Operation for Index {
     fn run(self, context: &Context) -> Result<Reply> {
         let known = Known::named(context, &self.name)?;
         let Some(place) = known.place.filter(|place| place.kind == Kind::Directory) else {
-            return Err(Error::new(Code::InvalidArgument, format!("The registry '{}' is no folder", self.name))
+            return Err(Error::new(Code::InvalidArgument, format!("The registry '{}' is not a folder", self.name))
                 .hint("only a folder has an index that is made here"));
         };
         approval::check(context, &place)?;

@@ -66,7 +66,7 @@ impl Operation for Publish {
     const ABOUT: &'static str = "Publish a package in a registry, with what was signed of it";
     const HELP: &'static str = "The folder is packed as `mcpkg tool pack` does, and the signatures that `mcpkg tool \
         sign` made of \
-        these very bytes go with it. A version that was published never changes: the same again is no failure, other \
+        these very bytes go with it. A version that was published never changes: the same again is not a failure, other \
         files under the same version are refused.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];

@@ -50,7 +50,7 @@ pub struct Search {
     #[arg(long)]
     #[serde(skip)]
     offline: bool,
-    /// Ask each registry anew, also where its last answer is younger than an hour
+    /// Ask each registry again, also where its last answer is younger than an hour
     #[arg(long, conflicts_with = "offline")]
     #[serde(skip)]
     refresh: bool,

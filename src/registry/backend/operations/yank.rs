@@ -45,7 +45,7 @@ impl Operation for YankVersion {
     const TOOL: &'static str = "yank_tool";
     const CLI: &'static [&'static str] = &["tool", "yank"];
     const TITLE: &'static str = "Take a version back";
-    const ABOUT: &'static str = "Say that a published version is not to be used any more; its archive stays";
+    const ABOUT: &'static str = "Say that a published version is no longer to be used; its archive stays";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
     const EFFECT: Effect = Effect::Write;

@@ -76,6 +76,6 @@ pub fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     let shown = name.escape_debug();
-    Err(Error::new(Code::InvalidArgument, format!("'{shown}' is no name of a toolset"))
+    Err(Error::new(Code::InvalidArgument, format!("'{shown}' is not a name of a toolset"))
         .hint("a name has up to 64 of these: letters a to z, digits, `.`, `_`, `-`"))
 }

@@ -87,7 +87,7 @@ impl Operation for Import {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = file::read_text(&self.file, file::TEXT).map_err(|error| Error::file("read", &self.file, error))?;
         let sets: Sets = serde_json::from_str(&text).map_err(|error| {
-            let what = format!("`{}` is no list of toolsets: {error}", self.file.display());
+            let what = format!("`{}` is not a list of toolsets: {error}", self.file.display());
             Error::new(Code::InvalidArgument, what).hint(r#"it begins with {"toolsets": {"NAME": ["TOOL"]}}"#)
         })?;
         let mut missing = Vec::new();

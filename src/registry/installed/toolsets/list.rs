@@ -60,7 +60,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_toolset";
     const CLI: &'static [&'static str] = &["toolset", "show"];
     const TITLE: &'static str = "Show a toolset";
-    const ABOUT: &'static str = "Show the tools of a toolset, and which of them are not installed any more";
+    const ABOUT: &'static str = "Show the tools of a toolset, and which of them are no longer installed";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset show web-dev"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -89,7 +89,7 @@ impl Differences {
         self.mcp_tools.lines("MCP tool", &mut lines);
         lines.extend(self.schemas.iter().map(SchemaChange::line));
         lines.extend(self.required_variables.iter().map(|name| format!("it asks for the variable {name} now")));
-        lines.extend(self.lost_grants.iter().map(|grant| format!("it is not allowed {grant} any more")));
+        lines.extend(self.lost_grants.iter().map(|grant| format!("it is no longer allowed {grant}")));
         lines
     }
 

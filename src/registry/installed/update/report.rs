@@ -21,7 +21,7 @@ pub struct Report {
 pub enum Done {
     /// Nothing: there is no newer version.
     Current {
-        /// Why the installed version is not to be used any more, where its publisher took it back.
+        /// Why the installed version is no longer to be used, where its publisher took it back.
         yank: Option<Yank>,
     },
     /// Nothing: a person chose this version although a newer one is installed.

@@ -42,7 +42,7 @@ pub(super) struct Source {
 /// Returns what is packed of a folder, in the order of the archive: by the bytes of the paths.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is no UTF-8;
+/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is not valid UTF-8;
 /// `E_FILE_FAILED`.
 pub(super) fn walk(folder: &Path) -> Result<Found> {
     let mut found = Found::default();
@@ -63,7 +63,7 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
         let entry = entry.map_err(failed)?;
         let on_disk = entry.path();
         let Ok(name) = entry.file_name().into_string() else {
-            return Err(refused(Rule::Utf8, &on_disk.to_string_lossy(), "has a name that is no UTF-8"));
+            return Err(refused(Rule::Utf8, &on_disk.to_string_lossy(), "has a name that is not valid UTF-8"));
         };
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let metadata = fs::symlink_metadata(&on_disk).map_err(failed)?;

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 32;
 /// `E_ARCHIVE_INVALID`.
 pub(super) fn check(path: &[u8]) -> Result<&str> {
     let Ok(path) = std::str::from_utf8(path) else {
-        return Err(refused(Rule::Utf8, &String::from_utf8_lossy(path), "is no UTF-8"));
+        return Err(refused(Rule::Utf8, &String::from_utf8_lossy(path), "is not valid UTF-8"));
     };
     let wrong = |rule, message: &str| Err(refused(rule, path, message));
     if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {

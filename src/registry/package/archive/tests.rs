@@ -64,7 +64,7 @@ fn assert_refused(bytes: Vec<u8>, rule: &str) {
 fn x65_the_same_tree_gives_the_same_bytes() {
     let files: [(&str, &[u8]); 3] = [("b/run.sh", b"#!/bin/sh\n"), ("a.txt", b"a"), ("b/a/c", b"")];
     let (first, second) = (folder(&files), folder(&files));
-    // Times, the order of making, and what a mode says besides.
+    // Times, the order of making, and what a mode says also.
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
     fs::File::options().write(true).open(second.path().join("a.txt")).unwrap().set_modified(old).unwrap();
     #[cfg(unix)]

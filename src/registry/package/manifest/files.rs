@@ -84,7 +84,7 @@ fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems)
         return sources;
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        problems.error("", at, Kind::Malformed, "it is no UTF-8 text");
+        problems.error("", at, Kind::Malformed, "it is not UTF-8 text");
         return sources;
     };
     text.clone_into(&mut sources.raw);
@@ -111,7 +111,7 @@ fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems)
         Ok(Node { value: Tree::Mapping(fields), .. }) => sources.fields = fields,
         Ok(node) if node.is_null() && !is_yaml => {}
         Ok(node) if node.is_null() => problems.error("", at, Kind::Malformed, "it is empty"),
-        Ok(node) => problems.error("", node.at, Kind::Malformed, "it is no mapping of keys and values"),
+        Ok(node) => problems.error("", node.at, Kind::Malformed, "it is not a mapping of keys and values"),
         Err((why, at)) => problems.error("", at, Kind::Malformed, why),
     }
     sources

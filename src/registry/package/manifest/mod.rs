@@ -45,7 +45,7 @@ impl Checked {
     /// Returns the manifest.
     ///
     /// # Errors
-    /// `E_MANIFEST_INVALID` with every error, and what is to say besides.
+    /// `E_MANIFEST_INVALID` with every error, and what is to say also.
     pub fn manifest(self) -> Result<Manifest> {
         self.manifest.ok_or_else(|| problem::refusal(&self.errors, &self.warnings))
     }
@@ -106,7 +106,7 @@ impl Manifest {
         const FILE: &str = "manifest.json";
         let mut problems = Problems::default();
         let Tree::Mapping(fields) = Node::json(FILE, json).value else {
-            return Err(Error::new(Code::ManifestInvalid, "The manifest is no mapping of keys and values"));
+            return Err(Error::new(Code::ManifestInvalid, "The manifest is not a mapping of keys and values"));
         };
         let at = Place { file: FILE, line: 0, column: 0 };
         let sources = files::Sources { file: FILE, raw: String::new(), fields, at, doc: None };

@@ -218,7 +218,7 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// Returns why a text is no YAML, without the reader's own words for the place.
+/// Returns why a text is not valid YAML, without the reader's own words for the place.
 fn reason(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();

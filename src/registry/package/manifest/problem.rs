@@ -27,7 +27,7 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The file is no YAML, or no mapping.
+    /// The file is not valid YAML, or no mapping.
     Malformed,
     /// A field is missing.
     Missing,

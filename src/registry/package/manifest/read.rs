@@ -112,7 +112,7 @@ fn name(fields: &Fields<'_>, problems: &mut Problems) -> Option<Name> {
     };
     let text = fields.text("name", problems)?;
     if let Some(why) = name::wrong(text) {
-        let why = format!("'{}' is no tool's name: {why}", text.escape_debug());
+        let why = format!("'{}' is not a tool's name: {why}", text.escape_debug());
         problems.error("/name", pair.node.at, Kind::Value, why);
     }
     Name::parse(text).ok()
@@ -144,7 +144,7 @@ fn version(fields: &Fields<'_>, problems: &mut Problems) -> Option<Version> {
     let text = fields.text("version", problems)?;
     let read = Version::parse(text);
     if read.is_err() || text.len() > 100 {
-        let why = format!("'{}' is no version such as 1.0.0", text.escape_debug());
+        let why = format!("'{}' is not a version such as 1.0.0", text.escape_debug());
         problems.error("/version", pair.node.at, Kind::Value, why);
         return None;
     }

@@ -197,7 +197,7 @@ fn what_breaks_a_rule_is_an_error() {
         (&format!("{BARE}inputSchema: {{ type: string }}\n"), "has to be `object`"),
         (
             &format!("{BARE}inputSchema: {{ properties: {{ a: {{ type: strin }} }} }}\n"),
-            "`inputSchema.properties.a.type`: \"strin\" is no type",
+            "`inputSchema.properties.a.type`: \"strin\" is not a type",
         ),
         (&format!("{BARE}outputSchema: {{ $ref: 'https://example.com/x' }}\n"), "points to nothing"),
         (&format!("{BARE}annotations: {{ readOnlyHint: 1 }}\n"), "true or false"),
@@ -269,7 +269,7 @@ fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
     let yaml =
         format!("{BARE}descripton: y\ninputSchema:\n  properties:\n    a:\n      type: strin\nscripts: {{ a: w }}\n");
     let found = errors(&yaml);
-    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is no type; a type is array, boolean";
+    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is not a type; a type is array, boolean";
     assert!(found[0].starts_with(told), "{found:?}");
     let refused = of(&[("enact.yaml", &yaml)]).manifest().expect_err("a type");
     assert!(refused.hints()[0].contains("did you mean `description`?"), "{:?}", refused.hints());

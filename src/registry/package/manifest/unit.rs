@@ -49,7 +49,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
         let Some((_, worth)) = TIMES.iter().find(|(name, _)| *name == unit) else {
             return Err(match unit {
                 "" => "it has no unit; write 30s, 5m or 1h".to_owned(),
-                unit => format!("'{}' is no unit of time; known are ns, us, ms, s, m, h", unit.escape_debug()),
+                unit => format!("'{}' is not a unit of time; known are ns, us, ms, s, m, h", unit.escape_debug()),
             });
         };
         nanos += number * worth;
@@ -72,12 +72,12 @@ pub fn time(text: &str) -> Result<Duration, String> {
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = number(text.trim())?;
     let Some((_, worth)) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())) else {
-        return Err(format!("'{}' is no unit of size; known are K, M, G, Ki, Mi, Gi", unit.escape_debug()));
+        return Err(format!("'{}' is not a unit of size; known are K, M, G, Ki, Mi, Gi", unit.escape_debug()));
     };
     #[expect(clippy::cast_precision_loss, reason = "a unit is a small whole number")]
     let bytes = number * *worth as f64;
     if !(1.0..=1e15).contains(&bytes) {
-        return Err("it is no size that a machine has".to_owned());
+        return Err("it is not a size that a machine has".to_owned());
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 1 and 1e15")]
     Ok(bytes as u64)

@@ -55,7 +55,7 @@ impl Argv {
     pub fn list(items: &[Value]) -> Result<Self, String> {
         let one = |item: &Value| match item {
             Value::String(text) => pieces(text),
-            other => Err(format!("`{other}` is no text; put it in quotes")),
+            other => Err(format!("`{other}` is not text; put it in quotes")),
         };
         let element = |item: &Value| match item {
             Value::Array(group) => Ok(Element::Group(group.iter().map(one).collect::<Result<_, String>>()?)),

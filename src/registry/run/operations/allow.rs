@@ -151,7 +151,7 @@ fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
     })?;
     grants::withdraw(&context.approved, grant)?;
     let sentence = match was {
-        true => format!("{} is not allowed any more: {}", grant.tool, words(&grant.allowed)),
+        true => format!("{} is no longer allowed: {}", grant.tool, words(&grant.allowed)),
         false => format!("{} was not allowed: {}", grant.tool, words(&grant.allowed)),
     };
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
@@ -197,7 +197,7 @@ fn checked(context: &Context, folder: &str) -> Result<String> {
     let real = real(folder)?;
     let path = Path::new(&real);
     if !path.is_dir() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{real}` is no folder")));
+        return Err(Error::new(Code::InvalidArgument, format!("`{real}` is not a folder")));
     }
     let taken = TAKEN.iter().map(Path::new).find(|taken| path.starts_with(taken) || taken.starts_with(path));
     if let Some(taken) = taken {
@@ -221,7 +221,7 @@ fn real(folder: &str) -> Result<String> {
         None => folder.into(),
     };
     let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
-    let no_text = |_| Error::new(Code::InvalidArgument, "A folder whose path is no UTF-8 cannot be allowed");
+    let no_text = |_| Error::new(Code::InvalidArgument, "A folder whose path is not valid UTF-8 cannot be allowed");
     real.into_os_string().into_string().map_err(no_text)
 }
 

@@ -30,7 +30,7 @@ pub struct Set {
     /// Where its value is kept: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
     #[arg(required_unless_present = "value")]
     reference: Option<String>,
-    /// A value that is no secret, which is stored as it is
+    /// A value that is not a secret, which is stored as it is
     #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
     value: Option<String>,
     /// The tools that get it, such as 'alice/*'
@@ -200,7 +200,7 @@ fn find(db: &crate::store::Db<'_>, name: &str, pattern: &str) -> Result<Option<V
 
 fn check(name: &str) -> Result<()> {
     if !secret::is_variable(name) {
-        return Err(Error::new(Code::InvalidArgument, format!("'{}' is no variable's name", name.escape_debug()))
+        return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a variable's name", name.escape_debug()))
             .hint("a name has letters, digits and underscores, and does not begin with a digit"));
     }
     if USUAL.iter().any(|(usual, _)| *usual == name) {

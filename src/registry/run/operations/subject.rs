@@ -51,7 +51,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
     let real = std::fs::canonicalize(path).map_err(|error| missing(path, error))?;
     match real.is_dir() {
         true => Ok(real),
-        false => Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display()))
+        false => Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", path.display()))
             .hint("name the folder that holds the tool's manifest")),
     }
 }
@@ -59,7 +59,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
 /// Returns the tool that a user means, for what is allowed to it.
 ///
 /// # Errors
-/// As [`folder`]; `E_MANIFEST_INVALID`; `E_INVALID_ARGUMENT` where it is no name; as [`resolve`] and [`download`] for a
+/// As [`folder`]; `E_MANIFEST_INVALID`; `E_INVALID_ARGUMENT` where it is not a name; as [`resolve`] and [`download`] for a
 /// tool that is not installed.
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {

@@ -49,7 +49,7 @@ type Function = TypedFunc<(), ()>;
 fn function(store: &Store<Host>, instance: &Instance, name: &str) -> Result<Option<Function>, End> {
     let typed = |function: Func| function.typed(store);
     let function = instance.get_func(store, name).map(typed).transpose();
-    function.map_err(|_| End::NotStarted(format!("`{name}` is no function without parameters and results")))
+    function.map_err(|_| End::NotStarted(format!("`{name}` is not a function without parameters and results")))
 }
 
 fn call_all(store: &mut Store<Host>, functions: Vec<Function>) -> End {

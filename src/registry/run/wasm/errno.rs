@@ -16,7 +16,7 @@ impl Errno {
     pub const FAULT: Self = Self(21);
     /// The file would be longer than a file may be.
     pub const FBIG: Self = Self(22);
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     pub const ILSEQ: Self = Self(25);
     /// An argument that means nothing.
     pub const INVAL: Self = Self(28);

@@ -33,7 +33,7 @@ pub use ran::{End, Ran};
 /// Runs a program to its end, and reports each piece of its standard error as it comes.
 ///
 /// # Errors
-/// `E_INTERNAL` where the interpreter fails. What a program does is no error.
+/// `E_INTERNAL` where the interpreter fails. What a program does is not an error.
 pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Result<Ran> {
     contained::contained(|| drive::run(program, setup, told))
 }

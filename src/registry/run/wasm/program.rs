@@ -41,7 +41,7 @@ impl Program {
             [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => {
                 return wrong("is a component; compile it to a module of WASI preview 1 (`wasm32-wasip1`)");
             }
-            _ => return wrong("is no WebAssembly module"),
+            _ => return wrong("is not a WebAssembly module"),
         }
         if bytes.len() > MAX_MODULE {
             return wrong(&format!("has more than {} MiB", MAX_MODULE >> 20));
@@ -50,7 +50,7 @@ impl Program {
         let module = Module::new(&Engine::new(&config()), moved.as_deref().unwrap_or(&bytes));
         match module {
             Ok(module) => Ok(Self { module, files }),
-            Err(error) => wrong(&format!("is no module that can be run: {}", error.to_string().trim())),
+            Err(error) => wrong(&format!("is not a module that can be run: {}", error.to_string().trim())),
         }
     }
 
@@ -70,7 +70,7 @@ fn config() -> Config {
         .ignore_custom_sections(true)
         // Each function once, and none of it in the time of a later run.
         .compilation_mode(CompilationMode::Eager)
-        // It is exported in place of that.
+        // It is exported instead of that.
         .allow_start_fn(false)
         .set_max_recursion_depth(MAX_CALLS)
         .set_max_stack_height(MAX_STACK);
@@ -113,10 +113,10 @@ mod tests {
             Program::compile("a.wasm", Arc::new(files)).err().unwrap_or_default()
         };
         assert_eq!(of(&wat::parse_str("(module)").expect("a module")), "");
-        assert_eq!(of(b"#!/bin/sh\n"), "`a.wasm` is no WebAssembly module");
-        assert_eq!(of(b""), "`a.wasm` is no WebAssembly module");
+        assert_eq!(of(b"#!/bin/sh\n"), "`a.wasm` is not a WebAssembly module");
+        assert_eq!(of(b""), "`a.wasm` is not a WebAssembly module");
         assert!(of(b"\0asm\x0d\0\x01\0").contains("is a component"));
-        assert!(of(b"\0asm\x01\0\0\0\xff").contains("is no module that can be run"));
+        assert!(of(b"\0asm\x01\0\0\0\xff").contains("is not a module that can be run"));
         let wrong = wat::parse_str("(module (func (result i32) (i64.const 1)))").expect("text");
         assert!(of(&wrong).contains("type mismatch"), "{}", of(&wrong));
         assert_eq!(

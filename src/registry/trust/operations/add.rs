@@ -137,7 +137,7 @@ pub(super) fn identity(text: &str) -> Result<Identity> {
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn part(word: &str) -> Result<TrustedPart> {
     TrustedPart::of_word(word).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("'{}' is no part in which somebody is trusted", word.escape_debug()))
+        Error::new(Code::InvalidArgument, format!("'{}' is not part in which somebody is trusted", word.escape_debug()))
             .hint("the parts are publisher, auditor and both")
     })
 }

@@ -81,7 +81,7 @@ impl Operation for Remove {
             context.event(db, context.author(), None, "tool.trust.remove", &first.identity)
         })?;
         let patterns: Vec<&str> = rows.iter().map(|row| row.pattern.as_str()).collect();
-        let sentence = format!("{} is not trusted any more for {}", named(first), patterns.join(", "));
+        let sentence = format!("{} is no longer trusted for {}", named(first), patterns.join(", "));
         Ok(Reply::sentence(sentence, json!({ "identity": first.identity, "for": patterns })))
     }
 }

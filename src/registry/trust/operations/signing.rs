@@ -45,7 +45,7 @@ pub(super) struct Signing {
     #[arg(long, conflicts_with_all = ["with", "key"])]
     #[serde(default)]
     print: bool,
-    /// Registry that it goes to besides, which has this very archive
+    /// Registry that it goes to also, which has this very archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
     /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig. Or a bundle of Sigstore's over it
@@ -126,7 +126,7 @@ impl Signing {
     }
 }
 
-/// Returns what an identity signed of this archive before in this form, where it is here: a signature made anew would only say
+/// Returns what an identity signed of this archive before in this form, where it is here: a signature made again would only say
 /// another time.
 fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form: &str) -> Result<Option<String>> {
     let root = Root::of_user(&context.approved)?;
@@ -144,7 +144,7 @@ fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form
 
 /// Posts an attestation to a registry, where it is about the archive that the registry has.
 fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> Result<()> {
-    let odd = |error| Error::internal("an archive has a version that is none").with_source(error);
+    let odd = |error| Error::internal("an archive has an invalid version").with_source(error);
     let (name, version) = (Name::parse(&subject.name)?, Version::parse(&subject.version).map_err(odd)?);
     let backend = Known::named(context, registry)?.open(context)?;
     let there = backend.version(&name, &version)?;

@@ -13,10 +13,10 @@ const DATED: &str = "2026-10-23";
 /// Returns what a root says.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is no root that bundles can be checked against.
+/// `E_INVALID_ARGUMENT` where it is not a root that bundles can be checked against.
 pub fn described(root: &Root) -> Result<Described> {
     let invalid = |why: String| {
-        Error::new(Code::InvalidArgument, format!("It is no root of Sigstore's: {why}"))
+        Error::new(Code::InvalidArgument, format!("It is not a root of Sigstore's: {why}"))
             .hint("a root is a `trusted_root.json`, as TUF repositories of Sigstore's have it; it names certificates, a log of signatures and a log of certificates")
     };
     // A root without authorities, or with a broken certificate, is refused: only a root that works is shown.

@@ -34,7 +34,7 @@ static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made
 pub fn read(text: &str, root: &Root) -> Held {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
-        Err(error) => return Held::unreadable(format!("it is no bundle of Sigstore's: {error}")),
+        Err(error) => return Held::unreadable(format!("it is not a bundle of Sigstore's: {error}")),
     };
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
         return Held::unreadable("it signs the digest of a file, and holds no statement".to_owned());

@@ -74,7 +74,7 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
         format!(
-            "its certificate is for '{}' by the issuer '{}', who is none that is known",
+            "its certificate is for '{}' by the issuer '{}', which is not known",
             san.as_str().escape_debug(),
             issuer.escape_debug()
         )

@@ -75,7 +75,7 @@ pub(in crate::store::engine) fn kept_beside(database: &Path, timestamp: &str) ->
     beside(database, &format!(".before-restore-{timestamp}"))
 }
 
-/// Refuses a file that is no database of mcpkg.
+/// Refuses a file that is not a database of mcpkg.
 pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
     open::check_header(from).map_err(|error| of_backup(from, error))
 }

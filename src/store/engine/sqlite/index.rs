@@ -50,13 +50,13 @@ fn is_another(
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
     // SQLite moves a database without a name into a file once it is large.
-    let anew = Connection::open("")?;
-    anew.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
-    fill(db, &Db::new(Link::Sqlite(&anew), None))?;
+    let again = Connection::open("")?;
+    again.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
+    fill(db, &Db::new(Link::Sqlite(&again), None))?;
     let words = format!("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, {index}, instance)");
-    anew.execute_batch(&words)?;
+    again.execute_batch(&words)?;
     connection.execute_batch(&words)?;
-    let compared = differ(connection, &anew, passes_over);
+    let compared = differ(connection, &again, passes_over);
     connection.execute_batch("DROP TABLE temp.words")?;
     compared
 }

@@ -109,7 +109,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     };
     let mut file = file::open(path).map_err(|error| match error.kind() {
         ErrorKind::IsADirectory | ErrorKind::Unsupported => {
-            Error::new(Code::NotDatabase, format!("`{}` is no database: {error}", path.display()))
+            Error::new(Code::NotDatabase, format!("`{}` is not a database: {error}", path.display()))
                 .hint("name the database file itself with --db")
         }
         _ => unavailable(path, &error),

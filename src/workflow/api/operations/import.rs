@@ -24,7 +24,7 @@ pub struct Import {
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
-    /// Take over the catalogs of oatty's registry.json in place of a document
+    /// Take over the catalogs of oatty's registry.json instead of a document
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["document", "prefix", "name", "base_url", "header", "auth"])]
     #[serde(default)]

@@ -152,7 +152,7 @@ fn get(context: &Context, name: &str) -> Result<Catalog> {
 fn base_url(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
     url.map(|url| super::servers::base(&url)).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("`{text}` is no address that an API is asked at"))
+        Error::new(Code::InvalidArgument, format!("`{text}` is not an address that an API is asked at"))
             .hint("https is, and http of this machine alone, without a name, a password and a query")
     })
 }

@@ -42,7 +42,7 @@ pub struct PatchCommand {
     #[arg(long, value_enum)]
     #[serde(skip)]
     idempotency: Option<Idempotency>,
-    /// Where the list stands in its answer, such as data.items; `.` is the answer itself, none that it is no list
+    /// Where the list stands in its answer, such as data.items; `.` is the answer itself, none that it is not a list
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     list: Option<String>,

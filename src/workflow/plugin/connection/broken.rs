@@ -18,7 +18,7 @@ pub enum Broken {
     Ungreeted(String),
     /// It answered with an error of the protocol's.
     Said(ErrorData),
-    /// It answered what is no answer, or asks for what it is not given.
+    /// It answered what is not an answer, or asks for what it is not given.
     Odd(String),
     /// The connection ended before the answer.
     Ended(String),

@@ -97,10 +97,10 @@ impl Filling<'_> {
     fn address(&self, definition: &Definition, reach: Reach) -> Result<Launch> {
         let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no address"))?;
         let url = Url::parse(&self.filled(url)?)
-            .ok_or_else(|| self.refuse("its address is none, or has a name and a password in it"))?;
+            .ok_or_else(|| self.refuse("its address is invalid, or has a name and a password in it"))?;
         let mut headers = HeaderMap::new();
         for (name, text) in &definition.headers {
-            let bad = |_| self.refuse(&format!("'{}' is no header's name", name.escape_debug()));
+            let bad = |_| self.refuse(&format!("'{}' is not a header's name", name.escape_debug()));
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(bad)?;
             let filled = self.filled(text)?;
             let bad = |_| self.refuse(&format!("the value of '{header}' holds characters that no header takes"));

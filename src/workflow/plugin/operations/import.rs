@@ -27,7 +27,7 @@ pub struct Import {
     /// JSON file with `mcpServers`, such as oatty's mcp.json
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Keep the text of this variable or header, which is no secret
+    /// Keep the text of this variable or header, which is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,

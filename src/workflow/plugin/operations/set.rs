@@ -55,7 +55,7 @@ pub struct Set {
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     label: Option<String>,
-    /// Tool that is no list after all
+    /// Tool that is not a list after all
     #[arg(long, value_name = "TOOL")]
     #[serde(default)]
     no_provider: Option<String>,

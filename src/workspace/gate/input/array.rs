@@ -13,7 +13,7 @@ const DEEPEST: usize = 32;
 /// # Errors
 /// What is wrong with it.
 pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
-    match serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))? {
+    match serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON: {error}"))? {
         Value::Object(tensors) => tensors.into_iter().map(|(name, value)| of_name(name, &value, ports)).collect(),
         array @ Value::Array(_) => match ports {
             [only] => Ok(vec![(Some(only.name.clone()), of_array(&array, Some(only), None, None)?)]),
@@ -42,7 +42,7 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
         None => None,
         Some(name) => {
             let known = name.as_str().and_then(Dtype::named);
-            Some(known.ok_or_else(|| format!("{name} is no type of a tensor's elements, such as \"float32\""))?)
+            Some(known.ok_or_else(|| format!("{name} is not a type of a tensor's elements, such as \"float32\""))?)
         }
     };
     let shape = match object.get("shape") {
@@ -105,7 +105,7 @@ fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes
             false if shape.len() != depth => Err("the arrays in each other differ in depth".to_owned()),
             false => {
                 let shown: String = array.to_string().chars().take(40).collect();
-                Err(format!("{shown} is no {}", dtype.name()))
+                Err(format!("{shown} is not a {}", dtype.name()))
             }
         };
     };
@@ -159,14 +159,14 @@ mod tests {
             (json!([1, [2]]), "the arrays in each other differ in length"),
             (json!([[1], 2]), "the arrays in each other differ in depth"),
             (json!([[1, 2], [3]]), "the arrays in each other differ in length"),
-            (json!([1.5]), "1.5 is no int32"),
-            (json!([4_294_967_296_u64]), "4294967296 is no int32"),
+            (json!([1.5]), "1.5 is not an int32"),
+            (json!([4_294_967_296_u64]), "4294967296 is not an int32"),
             (json!({ "x": { "data": 1 } }), "`x`: `data` is an array"),
             (
                 json!({ "x": { "data": [], "shpae": [] } }),
                 "`x`: a tensor has `dtype`, `shape` and `data`, and no `shpae`",
             ),
-            (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is no type"),
+            (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is not a type"),
             (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` is a list of lengths"),
             (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not go with 1 elements"),
             (json!({ "y": [1] }), "the model has no input `y`; "),
@@ -174,7 +174,7 @@ mod tests {
             let told = one(&value, &[Dim::Any]).unwrap_err();
             assert!(told.starts_with(why), "{value}: {told}");
         }
-        assert!(read(b"{", &[]).unwrap_err().starts_with("it is no JSON: "));
+        assert!(read(b"{", &[]).unwrap_err().starts_with("it is not valid JSON: "));
         assert!(read(b"[1]", &[]).unwrap_err().contains("takes 0 inputs"));
         let deep = format!("{}1{}", "[".repeat(50), "]".repeat(50));
         assert!(read(deep.as_bytes(), &[port(&[Dim::Any])]).unwrap_err().contains("too many arrays"));

@@ -24,7 +24,7 @@ static HEADER: LazyLock<Regex> = LazyLock::new(|| {
 /// # Errors
 /// What is wrong with it.
 pub fn read(bytes: &[u8]) -> Result<Tensor, String> {
-    let none = || "it is no .npy file".to_owned();
+    let none = || "it is not a .npy file".to_owned();
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(none)?;
     let (size, rest) = match rest {
         [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
@@ -75,13 +75,13 @@ mod tests {
             npy(&format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}\n"), &[0; 8])
         };
         for (bytes, why) in [
-            (b"PK".to_vec(), "it is no .npy file"),
-            (MAGIC.to_vec(), "it is no .npy file"),
-            (npy("{'descr': [('a', '<f4')]}", &[]), "it is no .npy file"),
+            (b"PK".to_vec(), "it is not a .npy file"),
+            (MAGIC.to_vec(), "it is not a .npy file"),
+            (npy("{'descr': [('a', '<f4')]}", &[]), "it is not a .npy file"),
             (of("<c8", "False", "4"), "tensors of c8 are not taken"),
             (of(">f4", "False", "2"), "its numbers have the highest byte first"),
             (of("<f4", "False", "3"), "its shape [3] of float32 does not go with 2 elements"),
-            (of("<f4", "False", "99999999999999999999"), "it is no .npy file"),
+            (of("<f4", "False", "99999999999999999999"), "it is not a .npy file"),
         ] {
             assert_eq!(read(&bytes).unwrap_err(), why);
         }

@@ -16,7 +16,7 @@ const MAX_NAME: u64 = 4096;
 /// # Errors
 /// What is wrong with it.
 pub fn read(bytes: &[u8]) -> Result<Named, String> {
-    let proto = Proto::read(bytes).map_err(|fault| format!("it is no tensor of ONNX's: {fault}"))?;
+    let proto = Proto::read(bytes).map_err(|fault| format!("it is not a tensor of ONNX's: {fault}"))?;
     if proto.is_external {
         return Err("its values lie in another file".to_owned());
     }
@@ -103,7 +103,7 @@ fn unpacked(dtype: Dtype, numbers: &[u8]) -> Result<Vec<u8>, String> {
         let (low, high) = number.split_at(size);
         // What is cut off only says the sign.
         if !high.iter().all(|byte| *byte == 0) && !high.iter().all(|byte| *byte == 0xff) {
-            return Err(format!("a number is no {}", dtype.name()));
+            return Err(format!("a number is not a {}", dtype.name()));
         }
         bytes.extend_from_slice(low);
     }
@@ -132,14 +132,14 @@ mod tests {
     #[test]
     fn what_is_none_is_told() {
         for (bytes, why) in [
-            (&b"\xff"[..], "it is no tensor of ONNX's: it ends in the middle"),
+            (&b"\xff"[..], "it is not a tensor of ONNX's: it ends in the middle"),
             (&[0x10, 8], "tensors of string are not taken"),
             (&[0x10, 16], "tensors of bfloat16 are not taken"),
             (&[0x10, 22], "tensors of int4 are not taken"),
             (&[], "tensors of unknown are not taken"),
             (&[0x10, 1, 0x70, 1], "its values lie in another file"),
             (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not go with 0 elements"),
-            (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is no int8"),
+            (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not an int8"),
         ] {
             assert_eq!(read(bytes).unwrap_err(), why);
         }

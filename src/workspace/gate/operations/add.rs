@@ -90,7 +90,7 @@ impl Add {
         if names::is_name(&name) {
             return Ok(name);
         }
-        let message = format!("`{}` is no name of a model", name.escape_debug());
+        let message = format!("`{}` is not a name of a model", name.escape_debug());
         Err(Error::new(Code::InvalidArgument, message)
             .hint("a name has up to 100 letters, digits, `.`, `_` and `-`, and begins with a letter or digit; `--name` gives one"))
     }

@@ -42,7 +42,7 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["gate", "routes", "set"];
     const TITLE: &'static str = "Set route";
     const ABOUT: &'static str = "Make an endpoint of the gate stand for a model";
-    const HELP: &'static str = "`mcpkg gate test` takes the endpoint of an active route in the place of a model's name. An \
+    const HELP: &'static str = "`mcpkg gate test` takes the endpoint of an active route instead of a model's name. An \
         endpoint that stood for another model stands for this one from then on.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate routes set resnet50 /v1/classify", "mcpkg gate routes set resnet50 /v1/classify --inactive"];
@@ -62,7 +62,7 @@ impl Operation for Set {
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
         if !is_endpoint(&self.endpoint) {
-            let message = format!("`{}` is no endpoint", self.endpoint.escape_debug());
+            let message = format!("`{}` is not an endpoint", self.endpoint.escape_debug());
             return Err(Error::new(Code::InvalidArgument, message)
                 .hint("an endpoint is a path such as /v1/classify, of letters, digits, `.`, `_`, `-`, `~` and `/`"));
         }

@@ -137,7 +137,7 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Writes the metadata and moves the folder; returns what could not be done besides. Where the move fails the metadata is
+/// Writes the metadata and moves the folder; returns what could not be done also. Where the move fails the metadata is
 /// put back. A process that is killed in between leaves an open spec whose metadata says that it is archived: validation
 /// tells of it, and archiving it again completes the work.
 fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, day: &str) -> Result<Option<String>> {

@@ -1,4 +1,4 @@
-//! rmcp's sessions, with the replay buffer in place of what rmcp remembers.
+//! rmcp's sessions, with the replay buffer instead of what rmcp remembers.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ impl Manager {
         self.replay.working(session) > 0
     }
 
-    /// Returns the order of a session; one that is not there any more has none that lasts.
+    /// Returns the order of a session; one that is no longer there has none that lasts.
     fn order(&self, id: &SessionId) -> Arc<Order> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
     }

@@ -25,7 +25,7 @@ const KEPT: Duration = Duration::from_secs(10 * 60);
 /// What rmcp calls the stream of a session, behind the session's id.
 const COMMON: &str = ":common";
 
-/// How long a client waits until it connects anew, in milliseconds.
+/// How long a client waits until it connects again, in milliseconds.
 const RETRY: u128 = 3000;
 
 /// The end of an event that has no data and only tells a client where it is in a stream (a priming event).
@@ -76,7 +76,7 @@ struct Follower {
 impl ReplayBuffer {
     /// Returns the events after the event `last`, and those that come from now on.
     ///
-    /// Without `last`, or where it is no event's id, these are the events of the session's own stream that were not
+    /// Without `last`, or where it is not an event's id, these are the events of the session's own stream that were not
     /// delivered yet. Where it is of another session, the stream is empty.
     pub(super) fn follow(
         self: &Arc<Self>,
@@ -147,7 +147,7 @@ impl ReplayBuffer {
         }
     }
 
-    /// Ends the stream of a request that is not answered any more.
+    /// Ends the stream of a request that is no longer answered.
     pub(super) fn cancel(&self, session: &SessionId, request: &RequestId) {
         let mut state = self.state();
         if let Some(name) = state.working.get(session).and_then(|working| working.get(request)).cloned() {
@@ -299,7 +299,7 @@ impl State {
 }
 
 impl StreamEvents {
-    /// Whether it can be forgotten: nobody follows it, and nothing more comes or it is made anew when something does.
+    /// Whether it can be forgotten: nobody follows it, and nothing more comes or it is made again when something does.
     fn is_forgettable(&self, name: &str) -> bool {
         let is_made_anew = name.ends_with(COMMON) || self.session.is_none();
         (self.ended || is_made_anew) && self.changed.receiver_count() == 0

@@ -30,7 +30,7 @@ pub fn place<'p>(tree: &Tree, base: Id, path: &'p str) -> Answer<Place<'p>> {
     }
     match name {
         "" => return Err(Errno::NOENT),
-        // What they name is there, and is no name in its folder.
+        // What they name is there, and is not a name in its folder.
         "." | ".." => {
             walk(tree, base, whole)?;
             return Err(Errno::INVAL);

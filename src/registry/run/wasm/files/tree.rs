@@ -255,7 +255,7 @@ impl Tree {
         }
     }
 
-    /// Moves a file or folder, in place of a file or an empty folder that is there.
+    /// Moves a file or folder, instead of a file or an empty folder that is there.
     pub fn rename(&mut self, from: (Id, &str), to: (Id, &str), now: u64) -> Answer {
         let id = *self.entries(from.0)?.get(from.1).ok_or(Errno::NOENT)?;
         let facts = self.facts(id)?;
