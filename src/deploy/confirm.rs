@@ -54,7 +54,7 @@ pub fn consume(
 
 /// Returns the failure of a call that says yes and gives no token.
 pub fn missing() -> Error {
-    Error::new(Code::ConfirmTokenRequired, "An apply takes the confirm_token that `deploy` gives")
+    Error::new(Code::ConfirmTokenRequired, "deploy_apply needs the confirm_token that `deploy` returned")
 }
 
 /// Returns contract 000's failure of a token that is not taken; `asked` is what it was held against.
@@ -64,21 +64,21 @@ fn refusal(refused: Refused, asked: &Value) -> Error {
             let at = rfc3339(at);
             return Error::new(Code::ConfirmTokenExpired, format!("The confirm token expired at {at}"))
                 .with_details(json!({ "expired_at": at }))
-                .hint("ask for the plan again, with `deploy`");
+                .hint("get a new token with `deploy`");
         }
-        Refused::Unknown => ("unknown", "The confirm token is not known to this database", json!({})),
-        Refused::Consumed => ("consumed", "The confirm token was used already", json!({})),
+        Refused::Unknown => ("unknown", "The confirm token is unknown to this database", json!({})),
+        Refused::Consumed => ("consumed", "The confirm token was already used", json!({})),
         Refused::OtherInputs { given } => (
             "inputs_differ",
-            "The confirm token was given for other arguments",
+            "The confirm token was issued for other arguments",
             json!({ "confirmed": given, "asked": asked }),
         ),
         Refused::OtherPlan { given } => (
             "plan_changed",
-            "The plan changed after the confirm token was given",
+            "The plan changed since the confirm token was issued",
             json!({ "confirm_plan_hash": asked, "expected_confirm_plan_hash": given }),
         ),
     };
     details["mismatch_kind"] = json!(kind);
-    Error::new(Code::ConfirmTokenMismatch, why).with_details(details).hint("ask for the plan again, with `deploy`")
+    Error::new(Code::ConfirmTokenMismatch, why).with_details(details).hint("get a new token with `deploy`")
 }

@@ -40,10 +40,10 @@ pub const DOMAIN: Domain = Domain {
         holds: |_| true,
     }],
     commands: &[
-        ("module", "Choose what a deploy takes from the project: commands, skills, instructions"),
-        ("target", "Choose the agents that a deploy writes for"),
+        ("module", "Choose what the project deploys: commands, skills, instructions"),
+        ("target", "Choose which agents are deployed to"),
         ("snapshot", "Look at stored deploys, pin and prune them"),
-        ("evolve", "Take back into the project what was changed on disk"),
+        ("evolve", "Take changes made on disk back into the project"),
     ],
     recover: apply::undo::recover,
     health: |context| [apply::places::health(context), apply::journal::health(context)].concat(),

@@ -130,40 +130,40 @@ fn what_makes_no_sense_is_refused() {
     status: 2
     --- stdout
     --- stderr
-    error: Module 'skill:pdf' cannot be of type prompt; it can be skill
+    error: Module 'skill:pdf' cannot have the type prompt; it can be skill
     "#);
     assert_snapshot!(scratch.run(&["module", "set", "skill:pdf", "--targets", "claude-code"]), @r#"
     status: 1
     --- stdout
     --- stderr
-    error: No target is called 'claude-code'; there are claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
+    error: No target is called 'claude-code'; the targets are claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf
     hint: did you mean 'claude_code'?
     "#);
     assert_snapshot!(scratch.run(&["module", "set", "command:focus", "--type", "instructions"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: Module 'command:focus', a template, cannot be of type instructions; it can be command or prompt
+    error: Module 'command:focus', a template, cannot have the type instructions; it can be command or prompt
     "#);
     assert_snapshot!(scratch.run(&["module", "set", "command:hello", "--type", "instructions"]), @r#"
     status: 1
     --- stdout
     --- stderr
-    error: Another module of this type has the name already; nothing was changed
+    error: Another module of this type already has the name; nothing was changed
     hint: `mcpkg module list` shows it
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "style", "--type", "command"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: Resource 'style' cannot be of type command; it can be instructions or prompt
+    error: Resource 'style' cannot have the type command; it can be instructions or prompt
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "hello"]), @r#"
     status: 1
     --- stdout
     --- stderr
     error: 'hello' is a module already: command:hello
-    hint: `mcpkg module set command:hello` changes it
+    hint: change it with `mcpkg module set command:hello`
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "file:///docs/stile.md"]), @r#"
     status: 1

@@ -132,8 +132,8 @@ fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
     let envelope = place.envelope(&["plan"]);
     assert_snapshot!(serde_json::to_string_pretty(&envelope["warnings"]).expect("JSON"), @r#"
     [
-      "module 'instructions:py' is not written for Codex: only whole folders, such as src/**, can be said there",
-      "VS Code reads `.claude/rules` too: what stands there for it is not in `.github/instructions` once more"
+      "module 'instructions:py' is not written for Codex: only whole folders, such as src/**, can be expressed there",
+      "VS Code also reads `.claude/rules`, so the same text is not written to `.github/instructions` again"
     ]
     "#);
     let left_out = json!([{ "module_id": "instructions:py", "target": "codex", "reason_code": "not_a_folder" }]);

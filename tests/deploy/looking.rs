@@ -40,7 +40,7 @@ fn outside_of_a_deploy_root_doctor_says_what_it_can_and_what_it_left_out() {
     let folders = said(&place, "folders");
     let [(state, what, Some(action))] = folders.as_slice() else { panic!("{folders:?}") };
     assert_eq!(state, "note");
-    assert_eq!(what, "not looked at: no deploy root is known here");
+    assert_eq!(what, "not checked: no deploy root is known here");
     assert!(action.contains("--root DIR"), "{action}");
     // That something could not be looked at is nothing wrong.
     assert_eq!(at_home(&place, &["--check"]).status, 0);
@@ -65,7 +65,7 @@ fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
     std::fs::remove_dir_all(place.root()).expect("a folder");
     let gone = said(&place, "deployed");
     let [(state, what, Some(action))] = gone.as_slice() else { panic!("{gone:?}") };
-    assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, which is gone").as_str()));
+    assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, which no longer exists").as_str()));
     assert_eq!(action, &format!("mcpkg rollback --project p --root {root} --to pristine --forget"));
     // And that is what is to be done.
     let scratch = place.scratch.path().display().to_string();
@@ -83,5 +83,5 @@ fn doctor_looks_at_no_file_that_only_the_database_names() {
     let mut command = place.command();
     command.current_dir(place.home()).env("XDG_STATE_HOME", elsewhere).args(["--json", "doctor"]);
     let ran = place.scratch.finish(&mut command);
-    assert!(ran.stdout.contains("this user never deployed there"), "{ran}");
+    assert!(ran.stdout.contains("you never deployed there"), "{ran}");
 }

@@ -187,12 +187,12 @@ fn the_refusal_names_the_link_where_it_leads_and_what_allows_it() {
     let repo = place.repo().display().to_string();
     let ran = place.run(&["plan", "--repo", &repo]);
     let said = ran.stderr.replace("<SCRATCH>", "");
-    assert!(said.contains("Module `skill:s`: `/repo/modules/skill_s/key` is a link that leads out of"), "{ran}");
+    assert!(said.contains("Module `skill:s`: `/repo/modules/skill_s/key` is a link to"), "{ran}");
     assert!(said.contains("to `/secret/key`"), "{ran}");
-    assert!(said.contains("where that is meant, allow it with --allow-outside /secret"), "{ran}");
+    assert!(said.contains("if you want this, allow it with --allow-outside /secret"), "{ran}");
     let ran = place.run(&["plan", "--repo", &repo, "--allow-outside", "none"]);
     assert_eq!(ran.status, 2, "{ran}");
-    assert!(ran.stderr.contains("--allow-outside `none`: it is not a folder"), "{ran}");
+    assert!(ran.stderr.contains("--allow-outside `none`: not a readable folder"), "{ran}");
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn a34_a_plan_says_that_copilot_reads_another_file() {
     place.ok(&["target", "enable", "copilot"]);
     let says = |words: &[&str]| {
         let ran = place.run(words);
-        ran.stderr.contains("Copilot CLI reads `.mcp.json`, and not `.github/mcp.json` where both stand")
+        ran.stderr.contains("Copilot CLI reads `.mcp.json` and ignores `.github/mcp.json` if both exist")
     };
     assert!(says(&["plan"]), "both are to be written");
     assert!(!says(&["plan", "--target", "copilot"]), "only its own is");
@@ -274,7 +274,7 @@ fn a35_a_plan_with_servers_says_what_will_run_and_takes_a_person() {
     let plan = place.ok(&["plan", "--target", "claude_code"]);
     let ran = place.run(&["plan", "--target", "claude_code"]);
     assert!(
-        ran.stderr.contains("code that Claude Code will run: 'files' starts npx -y server-files 'a b'"),
+        ran.stderr.contains("Claude Code will run this code: 'files' starts npx -y server-files 'a b'"),
         "{plan}\n{ran}"
     );
     assert!(ran.stderr.contains("`claude -p` starts the servers of .mcp.json"), "{ran}");

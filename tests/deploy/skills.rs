@@ -119,8 +119,8 @@ fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_told()
     let skills = json_of(&place, &["skill", "list"]);
     assert_eq!(skills["skills"].as_array().map(Vec::len), Some(3), "{skills:#}");
     let notes = said(&place, &["--target", "codex"]);
-    assert_says(&notes, "'skill:a.b' is not called by `$a.b` in Codex, since the name has a dot");
-    assert_says(&notes, "`$one` calls no skill in Codex, since skill:one and skill:x have that name");
+    assert_says(&notes, "'skill:a.b' cannot be called as `$a.b` in Codex, because the name has a dot");
+    assert_says(&notes, "`$one` calls no skill in Codex, because skill:one and skill:x share that name");
     assert!(!said(&place, &["--target", "gemini"]).iter().any(|note| note.contains('$')), "Gemini has no `$name`");
 }
 
@@ -134,7 +134,10 @@ fn a20_skills_in_a_skill_are_told_for_agents_that_do_not_find_them() {
     let notes = import(&place);
     assert_says(&notes, "inner/SKILL.md lies in the skill 'grp', where Claude Code and Gemini do not find it");
     assert_says(&notes, "more/deep/SKILL.md lies deeper than Claude Code and Gemini look");
-    assert_says(&said(&place, &[]), "'skill:grp' holds skills that Claude Code, Gemini CLI would not find: inner");
+    assert_says(
+        &said(&place, &[]),
+        "'skill:grp' contains nested skills that are not found by Claude Code, Gemini CLI: inner",
+    );
     assert_eq!(said(&place, &["--target", "codex"]), [""; 0]);
     place.deploy(&["--target", "claude_code"]);
     assert!(place.exists("root/.claude/skills/deep/SKILL.md"), "one that was deeper is where it is found");
@@ -149,9 +152,9 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:ship' gets agents/openai.yaml, by which Codex does not use it unasked, and is one that Gemini CLI, OpenCode may use unasked",
+        "'skill:ship' gets agents/openai.yaml, which keeps Codex from using it unasked, and can be used by Gemini CLI, OpenCode unasked",
     );
-    assert_says(&notes, "'skill:ship' is always loaded by Cursor: it says `alwaysApply: true`");
+    assert_says(&notes, "'skill:ship' is always loaded by Cursor, because it has `alwaysApply: true`");
     let before = place.tree();
     place.deploy(&[]);
     let policy = "root/.agents/skills/ship/agents/openai.yaml";
@@ -165,7 +168,7 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
     place.resource("skill://ship/agents/openai.yaml", "policy:\n  allow_implicit_invocation: true\n");
-    assert_says(&said(&place, &[]), "has an agents/openai.yaml of its own, by which Codex may use it unasked");
+    assert_says(&said(&place, &[]), "has its own agents/openai.yaml, which lets Codex use it unasked");
     place.deploy(&["--target", "codex"]);
     assert!(place.read(policy).ends_with("true\n"));
 }

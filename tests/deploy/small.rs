@@ -183,7 +183,7 @@ fn a_long_diff_comes_a_page_at_a_time() {
         let (text, data) = call(&mut client, "diff", arguments);
         assert!(text.len() < 64 << 10, "{} bytes", text.len());
         for change in data["changes"].as_array().expect("changes") {
-            cut += usize::from(word(&change["unified"]).contains("more lines; read the file itself"));
+            cut += usize::from(word(&change["unified"]).contains("more lines; see the file itself"));
             paths.push(word(&change["path"]).to_owned());
         }
         pages += 1;

@@ -44,7 +44,7 @@ fn each_target_has_a_subagent_in_its_own_form() {
         envelope["warnings"],
         json!([
             "module 'subagent:reviewer': written for Codex, which has no list of tools: it may use every one",
-            "module 'subagent:reviewer': only the agent that it was written for is given `model`",
+            "module 'subagent:reviewer': only the agent that it was written for gets `model`",
             "module 'subagent:reviewer': written for Cursor, which has no list of tools: it may use every one",
             "module 'subagent:reviewer': written for VS Code, which does not know mcp__git__log",
         ])
@@ -138,7 +138,7 @@ fn a_changed_subagent_is_taken_back_from_every_form() {
     place.deploy(&["--adopt"]);
     place.write(FILES[1], place.read(FILES[1]).replace("\"reviewer\"", "\"other\"").replace("You", "We"));
     let envelope = place.envelope(&["evolve", "propose", "--yes"]);
-    assert!(word(&envelope["warnings"][0]).contains("beside the text"), "{envelope:#}");
+    assert!(word(&envelope["warnings"][0]).contains("everything except the text"), "{envelope:#}");
 }
 
 #[test]

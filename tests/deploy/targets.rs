@@ -65,7 +65,7 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     let refused = place.run(&["target", "enable", "gemni"]);
     assert!(refused.status == 1 && refused.stderr.contains("did you mean 'gemini'"), "{refused}");
     let all: Vec<&str> = ["-p", "q", "target", "disable"].into_iter().chain(Target::all_names()).collect();
-    assert!(place.run(&all).stderr.contains("has to stay"));
+    assert!(place.run(&all).stderr.contains("must stay"));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
     let before = place.tree();
     let notes = place.notes(&["plan"]);
     assert!(
-        notes.contains(&"Gemini CLI reads AGENTS.md by the line `@AGENTS.md` in GEMINI.md".to_owned()),
+        notes.contains(&"Gemini CLI reads AGENTS.md through the line `@AGENTS.md` in GEMINI.md".to_owned()),
         "{notes:?}"
     );
     place.deploy(&[]);
@@ -239,7 +239,7 @@ fn a26_gemini_gives_a_command_of_user_and_project_another_name() {
     place.deploy(&["--target", "gemini", "--scope", "user"]);
     place.deploy(&["--target", "gemini"]);
     let notes = place.notes(&["status", "--target", "gemini"]);
-    assert!(notes.iter().any(|note| note.contains("`review.toml` of the user and of the project")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("`review.toml` both for the user and in the project")), "{notes:?}");
 }
 
 #[test]
@@ -344,18 +344,18 @@ fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
     place.write("root/CLAUDE.local.md", "");
     assert_eq!(told(&place), [[""; 0]; 2], "an empty one hides nothing");
     place.write("root/CLAUDE.local.md", "Mine.\n");
-    says("CLAUDE.local.md` hides it; the line `@AGENTS.md` in it changes that");
+    says("CLAUDE.local.md` hides it; to change that, add the line `@AGENTS.md` to it");
     place.deploy(&["--target", "claude_code"]);
     assert!(place.read("root/.claude/rules/style.md").contains("Be brief."), "it has a rule in its place");
     place.write("root/CLAUDE.local.md", "@AGENTS.md\n");
     assert!(told(&place)[0].is_empty());
     std::fs::remove_file(place.root().join("CLAUDE.local.md")).expect("a file");
     place.write("CLAUDE.md", "Above.\n");
-    says("CLAUDE.md` hides it, which stands above the root");
+    says("CLAUDE.md` hides it, which is above the root");
     std::fs::remove_file(place.root().parent().expect("a folder").join("CLAUDE.md")).expect("a file");
     place.write("home/.claude/CLAUDE.md", "The user's own.\n");
     place.write("root/AGENTS.override.md", "Over.\n");
-    says("AGENTS.override.md` instead of the AGENTS.md beside it");
+    says("AGENTS.override.md` instead of the AGENTS.md next to it");
     std::fs::remove_file(place.root().join("AGENTS.override.md")).expect("a file");
     place.write("home/.claude/skills/tidy/SKILL.md", "---\nname: tidy\n---\n");
     says("home/.claude/skills/tidy` instead of the project's");

@@ -125,8 +125,7 @@ fn d36_unknown_keys_are_told_with_their_position_and_what_was_meant_and_the_rest
         let envelope = place.envelope(&words);
         assert_eq!(envelope["ok"], true, "{envelope:#}");
         let warnings = envelope["warnings"].as_array().expect("warnings").iter().map(word).collect::<Vec<_>>();
-        let owner =
-            "/agentpack.yaml:2:1`: unknown key `owner` is ignored; known are version, profiles, targets, modules";
+        let owner = "/agentpack.yaml:2:1`: unknown key `owner` is ignored; the known keys are version, profiles, targets, modules";
         let options = "/agentpack.yaml:6:27`: unknown key `optoins` is ignored; did you mean `options`?";
         for expected in [owner, options] {
             assert!(

@@ -135,7 +135,7 @@ fn a_prompt_of_any_name_is_a_skill_under_the_name_that_a_deploy_gives_it() {
     scratch.ok(&["prompt", "create", "dotted-name", "Own"]);
     assert!(client.call("get_skill", json!({ "name": "dotted-name" })).0.ends_with("\nOwn"));
     let planned = scratch.run(&["plan", "--root", ".", "--target", "codex"]);
-    assert!(planned.stderr.contains("want different bytes in"), "{}", planned.stderr);
+    assert!(planned.stderr.contains("would write different content to"), "{}", planned.stderr);
     client.finish();
 }
 

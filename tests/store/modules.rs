@@ -84,7 +84,7 @@ fn a_project_gives_commands_skills_and_instructions() {
     assert_eq!(
         warnings,
         [
-            "resource 'bad' is left out: skill://pdf/../../x names no file that could be written",
+            "resource 'bad' is left out: skill://pdf/../../x is not a valid file path",
             "skill://half/ has no SKILL.md, so it is not a skill; it is left out",
         ]
     );

@@ -57,7 +57,7 @@ fn a_change_is_shown_and_accepted_with_its_attributes() {
     status: 2
     --- stdout
     --- stderr
-    error: The proposal 1 was accepted already
+    error: Proposal 1 was already accepted
     ");
 }
 

@@ -151,7 +151,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
 
 fn of_elsewhere(uuid: Uuid, place: &PlaceKey) -> Finding {
     let what = format!(
-        "the deploy {uuid} below {} (machine {}) did not end; it was not begun by this user on this machine, so its files are left as they are",
+        "deploy {uuid} below {} (machine {}) is unfinished; another user or machine started it, so its files were left unchanged",
         place.root, place.machine
     );
     Finding::new("deploys", Health::Note, what).action(format!("mcpkg snapshot show {uuid}"))

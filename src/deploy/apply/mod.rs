@@ -40,8 +40,8 @@ const MANY: usize = 16 << 20;
 /// could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
-        return Err(Error::new(Code::DeployInProgress, "Another deploy is being applied with this database")
-            .hint("wait for its end and try again"));
+        return Err(Error::new(Code::DeployInProgress, "Another deploy is running on this database")
+            .hint("wait until it ends, then try again"));
     };
     undo::finish(context, &right)?;
     Ok(right)
@@ -111,7 +111,7 @@ pub fn apply(
         Ok(()) => {
             // The deploy is applied, even if cleaning up fails.
             if let Err(error) = undo::clean_up(context, &journal, &mut folders) {
-                tracing::warn!(%error, "files that the deploy replaced still stand beside; the next command removes them");
+                tracing::warn!(%error, "backup copies of the replaced files could not be removed; the next mcpkg command removes them");
             }
             Ok(uuid)
         }

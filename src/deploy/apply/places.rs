@@ -52,7 +52,7 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     let root = shell::quote(&key.root);
     let (of, named) = match (project, key.origin.as_str()) {
         (Some(name), _) => (format!("project '{name}'"), format!(" --project {} --root {root}", shell::quote(name))),
-        (None, "") => ("a project that is gone".to_owned(), String::new()),
+        (None, "") => ("a deleted project".to_owned(), String::new()),
         (None, repo) => (format!("the config repo {repo}"), format!(" --repo {} --root {root}", shell::quote(repo))),
     };
     let what = format!("{count} of {of} below {}", key.root);
@@ -63,11 +63,15 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     };
     let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();
     if !roots::unapproved(context, &below)?.is_empty() {
-        let what = format!("{what}, as the database says; this user never deployed there, so they were not looked at");
+        let what =
+            format!("{what}, according to the database; you never deployed there, so these files were not checked");
         return Ok(Finding::new(AREA, Health::Note, what));
     }
     if !Path::new(&key.root).is_dir() {
-        return Ok(note(format!("{what}, which is gone"), format!("mcpkg rollback{named} --to pristine --forget")));
+        return Ok(note(
+            format!("{what}, which no longer exists"),
+            format!("mcpkg rollback{named} --to pristine --forget"),
+        ));
     }
     let missing = files.iter().filter(|file| Path::new(&file.path).symlink_metadata().is_err()).count();
     if missing > 0 {

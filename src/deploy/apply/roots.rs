@@ -75,15 +75,15 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     Error::new(
         Code::Unapproved,
         format!(
-            "The database wants `{}` changed, and nothing was ever deployed below `{}` from this machine; nothing was changed",
+            "The database asks to change `{}`, but you never deployed below `{}` from this machine; nothing was changed",
             paths.first().unwrap_or(&named[0]),
             named.join("`, `")
         ),
     )
     .with_details(json!({ "roots": named, "paths": paths }))
     .hint_for(
-        "look at the paths; a person who wants it runs the command at a terminal, without --yes, and is asked",
-        "look at the paths; a person who wants it runs the command at a terminal, and is asked there",
+        "check the paths; to go ahead, run the command at a terminal without --yes and confirm",
+        "check the paths; if the user wants this, the user runs the command at a terminal and confirms there",
     )
 }
 
@@ -99,10 +99,10 @@ pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     for root in roots {
         let (real, base) = (folders.of(root), innermost(&limits, root));
         if !is_at_or_below(&folders.of(base), &real) {
-            let why = format!("`{}` leads to `{}`, out of `{}`", root.display(), real.display(), base.display());
+            let why = format!("`{}` is a link to `{}`, outside `{}`", root.display(), real.display(), base.display());
             return Err(Error::new(Code::InvalidPath, why)
                 .with_details(json!({ "path": root, "real": real, "base": base }))
-                .hint("remove the link, or have it lead to a folder inside"));
+                .hint("remove the link, or point it to a folder inside"));
         }
         found.push(real);
     }

@@ -23,7 +23,7 @@ use crate::store::{Access, Applying};
 /// apply has to wait for it.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
-        tracing::warn!(%error, "a deploy whose process died could not be undone yet; the next command tries again");
+        tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");
     }
 }
 
@@ -65,10 +65,11 @@ fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     let kept = put_back(context, journal, journal.files.len(), &mut folders)?;
     let kept: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
     if kept.is_empty() {
-        tracing::warn!(snapshot = %journal.uuid, "a deploy whose process died was undone");
+        tracing::warn!(snapshot = %journal.uuid, "undid an interrupted deploy");
     } else {
         let files = kept.join(", ");
-        tracing::warn!(snapshot = %journal.uuid, files, "a deploy whose process died was undone, but for files that were changed since, or whose folder is a link now; they were left as they are");
+        tracing::warn!(snapshot = %journal.uuid, files, "undid an interrupted deploy, except for files that changed \
+         since, or whose folder is now a link; these were left unchanged");
     }
     Ok(())
 }
@@ -90,10 +91,10 @@ pub fn after(
         Ok(kept) => {
             let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
             details["kept"] = json!(files);
-            format!("{why}; everything was put back but `{}`, changed meanwhile", files.join("`, `"))
+            format!("{why}; everything was put back except `{}`, which changed in the meantime", files.join("`, `"))
         }
         Err(second) => {
-            hints.push("the next mcpkg command goes on with it, once the disk allows".to_owned());
+            hints.push("the next mcpkg command continues this, as soon as the disk allows it".to_owned());
             format!("{why}; putting back stopped: {second}")
         }
     };
@@ -101,7 +102,7 @@ pub fn after(
     if !moved.is_empty() {
         let places: Vec<String> = moved.iter().map(ToString::to_string).collect();
         said += &format!(
-            "; folders were moved meanwhile, and what was put back is where they are now: {}",
+            "; folders were moved in the meantime, so their files were put back at the new location: {}",
             places.join(", ")
         );
         let place = |moved: &Moved| json!({ "path": moved.path, "now": moved.now });

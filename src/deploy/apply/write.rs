@@ -89,7 +89,7 @@ pub(super) fn write_all(
 /// Refuses to go on where the user gave up, when so many files are begun.
 fn refuse_cancelled(context: &Context, begun: usize) -> Result<(), (usize, Error)> {
     match context.is_cancelled() {
-        true => Err((begun, Error::new(Code::Cancelled, "The deploy was given up"))),
+        true => Err((begun, Error::new(Code::Cancelled, "The deploy was cancelled"))),
         false => Ok(()),
     }
 }
@@ -108,7 +108,7 @@ fn entry(folders: &mut Folders, path: &Path) -> Result<Option<Entry>> {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::new(Code::FileFailed, format!("`{}` was changed while the deploy was applied", path.display()))
+    Error::new(Code::FileFailed, format!("`{}` changed during the deploy", path.display()))
 }
 
 fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {

@@ -233,12 +233,12 @@ impl Builder {
         };
         let Some(real) = self.real(root, folder) else {
             return Err(
-                leaves("a link leads out of it").hint(format!("look at the links above `{}`", wanted.display()))
+                leaves("a link points outside of it").hint(format!("check the links above `{}`", wanted.display()))
             );
         };
         let path = real.join(name);
         if path.to_str().is_none() {
-            return Err(leaves("it is not valid UTF-8, and could not be found again").hint("rename the folder"));
+            return Err(leaves("the path is not valid UTF-8").hint("rename the folder"));
         }
         Ok(path)
     }
@@ -355,7 +355,7 @@ fn conflict(target: Option<Target>, there: &Output, sha256: &Sha, parts: &[Part]
     Error::new(
         Code::DesiredStateConflict,
         format!(
-            "{} and {} want different bytes in `{}`",
+            "{} and {} would write different content to `{}`",
             there.module_ids().join(", "),
             ids.join(", "),
             path.display()

@@ -106,28 +106,28 @@ impl Reason {
     /// Why, for a person: what follows the names of the targets.
     const fn text(self) -> &'static str {
         match self {
-            Reason::Globs => "its globs cannot be said there",
-            Reason::NotAFolder => "only whole folders, such as src/**, can be said there",
-            Reason::ByDescription => "nothing applies by its description there",
-            Reason::ByHand => "nothing applies by hand there",
-            Reason::NoDescription => "it has no description, which is needed there",
+            Reason::Globs => "its globs cannot be expressed there",
+            Reason::NotAFolder => "only whole folders, such as src/**, can be expressed there",
+            Reason::ByDescription => "rules cannot apply by description there",
+            Reason::ByHand => "rules cannot apply manually there",
+            Reason::NoDescription => "it needs a description there, and has none",
             Reason::NotText => "its text is not UTF-8",
-            Reason::NotForTheUser => "no such file is read from the home folder",
+            Reason::NotForTheUser => "no file of this kind is read from the home folder",
             Reason::Server(why) => why.text(),
             Reason::NoServers => "no file of MCP servers is read there",
             Reason::OwnState => {
-                "its file for the user holds the agent's own state; its own command adds a server to that"
+                "its user-level file holds the agent's own state; add the server with the agent's own command"
             }
             Reason::HoldsSecret => {
-                "its file of MCP servers holds values as text, which a snapshot would keep; name variables in their place"
+                "its file of MCP servers holds plain values, which a snapshot would keep; replace them with variables"
             }
             Reason::Malformed => "its file of MCP servers is malformed",
-            Reason::EntryTaken => "an entry of that name is another server's",
-            Reason::TooLong => "it has more characters than are read there",
-            Reason::NoSubagents => "there are no subagents",
+            Reason::EntryTaken => "another server already has an entry of that name",
+            Reason::TooLong => "it has more characters than the agent reads",
+            Reason::NoSubagents => "subagents are not supported there",
             Reason::OnlyServers => "only MCP servers are read there",
-            Reason::Placeholders => "a part of its text would be filled in there",
-            Reason::WouldRun => "a part of its text would be run there",
+            Reason::Placeholders => "part of its text would be replaced there",
+            Reason::WouldRun => "part of its text would be executed there",
             Reason::Broken => "its text cannot be written",
         }
     }
@@ -196,7 +196,7 @@ mod tests {
             (1..=n).map(one).collect()
         };
         let title = Target::ALL[0].facts().title;
-        let why = format!("written for {title}: nothing applies by hand there");
+        let why = format!("written for {title}: rules cannot apply manually there");
         assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
         assert_eq!(lines(&left_out(3)).len(), 3);
         let many = format!("5 modules are not {why} ('m1', 'm2', 'm3' and 2 more; `--json` lists them)");

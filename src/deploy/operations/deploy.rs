@@ -84,7 +84,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
     let mut reply = Reply::new(show::listed(&prepared, listed), data);
     answer::add_rest(&mut reply, rest, "plan");
     if context.is_shell() && !prepared.plan.changes.is_empty() {
-        reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", prepared.site.arguments()));
+        reply = reply.hint(format!("write it with `mcpkg deploy --apply{}`", prepared.site.arguments()));
     }
     let said = prepared.said_with_plan();
     let reply = reply.warn(warnings).warn(said);
@@ -101,7 +101,7 @@ pub struct DeployApply {
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
-    /// Do everything but write
+    /// Check everything, but write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -161,18 +161,18 @@ pub struct DeployShell {
     #[arg(long)]
     #[serde(default)]
     apply: bool,
-    /// Overwrite and delete files that mcpkg did not write, or that were changed since; their bytes are kept
+    /// Overwrite and delete files that mcpkg did not write, or that changed since; their old content is kept
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
-    /// Do everything but write
+    /// Check everything, but write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
     /// Apply only the plan that this token was given for
     #[arg(long, value_name = "TOKEN", requires = "apply")]
     confirm_token: Option<String>,
-    /// Exit with status 3 where anything would change
+    /// Exit with status 3 if anything would change
     #[arg(long, conflicts_with = "apply")]
     #[serde(default)]
     check: bool,
@@ -310,7 +310,7 @@ impl Applying<'_> {
                 }
             })?;
             let hint = left_out(&prepared);
-            let reply = Reply::sentence("Nothing to do: everything is as it shall be", data);
+            let reply = Reply::sentence("Nothing to do: everything is up to date", data);
             let reply = hint.into_iter().fold(reply, Reply::hint).warn(prepared.warnings);
             return Ok(told(context, &prepared.site, reply));
         }
@@ -326,7 +326,7 @@ impl Applying<'_> {
         })?;
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
-        let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", prepared.site.arguments());
+        let hint = format!("undo all deploys here with `mcpkg rollback{} --to pristine`", prepared.site.arguments());
         let reply = Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint);
         Ok(told(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
     }
@@ -395,7 +395,7 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     let remarks = plural::count(count, "remark");
     (count > 0).then(|| {
         format!(
-            "`mcpkg plan{}` has {remarks}: what is left out, or stands for several agents",
+            "`mcpkg plan{}` shows {remarks} on what was left out or is shared by several agents",
             prepared.site.arguments()
         )
     })

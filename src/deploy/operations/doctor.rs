@@ -25,7 +25,7 @@ pub struct Doctor {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Exit with status 3 where anything is wrong
+    /// Exit with status 3 if anything is wrong
     #[arg(long)]
     #[serde(skip)]
     check: bool,
@@ -37,9 +37,9 @@ impl Operation for Doctor {
     const TITLE: &'static str = "Check the deploy places";
     const ABOUT: &'static str =
         "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
-    const HELP: &'static str = "In the shell it looks at the database, at which project applies, at what is deployed from this \
-        machine and at the connected agents too, and says what to do; where no deploy root is known it says that it left the \
-        agents' folders out. `mcpkg client check` starts what the agents would.";
+    const HELP: &'static str = "In the shell, it also checks the database, which project applies, what is deployed \
+     from this machine and the connected agents, and says what to do. If no deploy root is known, it skips the \
+     agents' folders and says so. To start the server as each agent would, run `mcpkg client check`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg doctor", "mcpkg doctor --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -128,8 +128,8 @@ fn findings(context: &Context) -> Vec<Finding> {
 /// Returns the finding that replaces the agents' folders if they cannot be determined.
 fn not_looked_at(error: &Error) -> Finding {
     let what = match error.code() {
-        Code::NoProject => "not looked at: no project is selected",
-        _ => "not looked at: no deploy root is known here",
+        Code::NoProject => "not checked: no project is selected",
+        _ => "not checked: no deploy root is known here",
     };
     let finding = Finding::new("folders", Health::Note, what);
     match error.hints().first() {
@@ -170,7 +170,7 @@ impl<'r> Checked<'r> {
         }
         if is_no_longer_read(root, site) {
             issues.push("no_longer_read");
-            suggestion = Some("this agent no longer reads it; set `options.layout: current` for the target".to_owned());
+            suggestion = Some("the agent no longer reads it; set `options.layout: current` for the target".to_owned());
         }
         Self { root, exists, writable, issues, suggestion }
     }

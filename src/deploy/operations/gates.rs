@@ -9,7 +9,7 @@ use crate::plural;
 
 /// The failure of a call that would write and was not approved.
 pub fn unconfirmed(command: &str) -> Error {
-    Error::new(Code::ConfirmRequired, format!("`{command}` writes, and was not approved; nothing was changed"))
+    Error::new(Code::ConfirmRequired, format!("`{command}` writes and was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
         .hint("--yes approves it")
 }
@@ -32,11 +32,11 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     Err(Error::new(
         Code::AdoptConfirmRequired,
         format!(
-            "{files} that mcpkg did not write, or that changed since, would be changed or deleted, such as `{first}`"
+            "This would change or delete {files} that mcpkg did not write or that changed since, such as `{first}`"
         ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint(format!("look at them with `{look}`; --adopt overwrites them, and keeps their bytes for a rollback")))
+    .hint(format!("look at them with `{look}`; --adopt overwrites them and keeps the old content for a rollback")))
 }
 
 /// Refuses the id of a module that the source does not have.

@@ -27,7 +27,7 @@ pub struct Show {
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,
-    /// Exit with status 3 where anything would change
+    /// Exit with status 3 if anything would change
     #[arg(long)]
     #[serde(skip)]
     pub(super) check: bool,
@@ -47,9 +47,9 @@ impl Operation for ShowPlan {
     const TITLE: &'static str = "Plan a deploy";
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
-    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, \
-        needs --adopt. What each agent loads in each session is counted as it will be: instructions with \
-        what they import, and the names and descriptions of skills and subagents; tokens are estimated, four bytes each.";
+    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that changed since, needs \
+     --adopt. The plan also shows how much each agent loads in each session after the deploy: instructions with their \
+     imports, and the names and descriptions of skills and subagents. Tokens are estimated at four bytes each.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plan", "mcpkg plan --target claude_code --check", "mcpkg plan --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
@@ -88,10 +88,10 @@ impl Show {
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);
         reply.differs = self.check && !changes.is_empty();
         if changes.iter().any(|change| change.adopt) {
-            let what = "over files that mcpkg did not write, too; their bytes are kept";
-            reply = reply.hint(format!("`mcpkg deploy --apply --adopt{arguments}` does it, {what}"));
+            let what = "it also overwrites files that mcpkg did not write, and keeps their old content";
+            reply = reply.hint(format!("write it with `mcpkg deploy --apply --adopt{arguments}`; {what}"));
         } else if !changes.is_empty() {
-            reply = reply.hint(format!("`mcpkg deploy --apply{arguments}` does it"));
+            reply = reply.hint(format!("write it with `mcpkg deploy --apply{arguments}`"));
         }
         answer::reply(context, &prepared.site, &self.page, reply)
     }

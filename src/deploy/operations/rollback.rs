@@ -31,14 +31,14 @@ use crate::store::snapshots::{self, Kind};
 /// Take deploys back
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rollback {
-    /// Snapshot to go back to; ID^ for what stood there just before it, `pristine` for what stood there before mcpkg came
+    /// Snapshot to restore; ID^ for the state just before it, `pristine` for the state before the first deploy
     #[arg(long, value_name = "ID")]
     #[arg(add = GOALS)]
     to: String,
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Overwrite and delete files that were changed since; their bytes are kept
+    /// Overwrite and delete files that changed since; their old content is kept
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
@@ -46,7 +46,7 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
-    /// Where the root is gone: let go of what was deployed below it, which cannot be taken back then
+    /// If the root no longer exists: forget what was deployed below it, which can then no longer be rolled back
     #[arg(long)]
     #[serde(skip)]
     forget: bool,
@@ -62,9 +62,9 @@ impl Operation for Rollback {
     const TITLE: &'static str = "Roll back a deploy";
     const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them (to: its id), or to how they were before any deploy (to: pristine)";
     const USER_WORDS: &'static str = "Undo a deploy";
-    const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
-        snapshot. A file that was changed since needs --adopt. What is overwritten is kept: the rollback is a snapshot too, \
-        and `--to` with its own id takes it back.";
+    const HELP: &'static str = "Restores the content and modes of the files, for the snapshot's source, machine, root \
+     and targets only. A file that changed since needs --adopt. Overwritten content is kept: a rollback is a snapshot \
+     too, and you can undo it with `--to` and its id.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;
@@ -153,7 +153,7 @@ impl Operation for Rollback {
         data["event_snapshot_id"] = json!(id.to_string());
         let files = plural::count(count, "file");
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
-        let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
+        let hint = format!("undo it with `mcpkg rollback{} --to {id}`", site.arguments());
         let reply = Reply::sentence(sentence, data).warn(planned.warnings).warn(left).hint(hint);
         Ok(answer::reply(context, &site, &Page::default(), reply))
     }
@@ -191,7 +191,7 @@ impl Rollback {
             inputs: &inputs,
             plan_hash: hash,
             summary: format!(
-                "Roll back to {} below {}, where only the database says that this user deployed",
+                "Roll back to {} below {}, where only the database claims that you deployed",
                 goal.word,
                 roots.join(", ")
             ),
@@ -218,11 +218,15 @@ fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     let files = plural::count(count, "file");
     Err(Error::new(
         Code::InvalidArgument,
-        format!("The root `{root}` is not there, and {files} were deployed below it"),
+        format!("The root `{root}` does not exist, but {files} are deployed below it"),
     )
     .with_details(json!({ "root": root, "files": count }))
-    .hint("is its disk mounted? Nothing was changed")
-    .hint(format!("`mcpkg rollback --to {}{} --forget` lets go of them for good", goal.word, site.arguments())))
+    .hint("check that its disk is mounted; nothing was changed")
+    .hint(format!(
+        "to forget these files for good: `mcpkg rollback --to {}{} --forget`",
+        goal.word,
+        site.arguments()
+    )))
 }
 
 /// What a person is asked; folders that the user never deployed to are named.
@@ -232,7 +236,7 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
     }
     let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
     format!(
-        "Only the database says that files below {} were deployed; this user never did so from this machine. Roll back to {} all the same?",
+        "Only the database claims that files below {} were deployed; you never deployed there from this machine. Roll back to {} anyway?",
         roots.join(", "),
         goal.word
     )
@@ -280,7 +284,7 @@ fn take_empty_folders(context: &Context, site: &Site) -> Option<String> {
         }
         Ok(())
     };
-    take().err().map(|error| format!("folders that are empty now may be left: {}", error.message()))
+    take().err().map(|error| format!("empty folders may be left behind: {}", error.message()))
 }
 
 fn data(goal: &Goal, planned: &RollbackPlan) -> serde_json::Value {

@@ -57,7 +57,7 @@ pub struct Status {
     #[command(flatten)]
     #[serde(flatten)]
     page: Page,
-    /// Show the files of your own too, which mcpkg did not write
+    /// Also show your own files, which mcpkg did not write
     #[arg(long)]
     #[serde(skip)]
     extras: bool,
@@ -65,7 +65,7 @@ pub struct Status {
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,
-    /// Exit with status 3 where anything drifted
+    /// Exit with status 3 if anything drifted
     #[arg(long)]
     #[serde(skip)]
     check: bool,

@@ -57,7 +57,7 @@ fn of_change(change: &Change) -> Vec<Code> {
     let is_kept = |id: &String| id.strip_prefix("agent_file:").is_some_and(|path| !path.ends_with("ignore"));
     let is_file = matches!(change.after, After::File { .. });
     if is_file && change.module_ids.iter().any(is_kept) {
-        return vec![code("hooks, permissions or settings, by which programs are run".to_owned())];
+        return vec![code("hooks, permissions or settings that run programs".to_owned())];
     }
     Vec::new()
 }
@@ -80,14 +80,14 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     };
     let mut lines: Vec<String> = code
         .iter()
-        .map(|code| format!("code that {} will run: {} (`{}`)", titles(code), code.runs, code.path))
+        .map(|code| format!("{} will run this code: {} (`{}`)", titles(code), code.runs, code.path))
         .collect();
     let is_claudes =
         |code: &Code, end: &str| code.path.ends_with(end) && code.targets.iter().any(|t| t == "claude_code");
     if code.iter().any(|code| is_claudes(code, ".mcp.json") || is_claudes(code, "settings.json")) {
         lines.push(
-            "`claude -p` starts the servers of .mcp.json and the hooks of .claude/settings.json without asking, also in a \
-             folder that nobody trusted yet"
+            "`claude -p` starts the servers of .mcp.json and the hooks of .claude/settings.json without asking, even \
+             in a folder that you have not trusted yet"
                 .to_owned(),
         );
     }
@@ -95,7 +95,7 @@ pub fn lines(code: &[Code]) -> Vec<String> {
         lines.push("Copilot runs the hooks of .claude/settings.json too, in a folder that it trusts".to_owned());
     }
     if !lines.is_empty() {
-        lines.push("a person has to consent to this plan; an agent's token is not enough".to_owned());
+        lines.push("a person must consent to this plan; an agent's token is not enough".to_owned());
     }
     lines
 }
@@ -123,7 +123,7 @@ pub fn consent(
         project: site.project_name(),
         inputs,
         plan_hash,
-        summary: format!("Write to {} what agents will run", site.destination()),
+        summary: format!("Write code to {} that agents will run", site.destination()),
         effects: lines.chain(effects).collect(),
     };
     request::ask(context, &need).map(Some)

@@ -232,7 +232,7 @@ impl Comparing<'_> {
         let safety = match ours {
             None if text.trim_ascii().is_empty() => MANAGED,
             None if row.is_some_and(|row| row.applied != Image::Absent) => DRIFTED,
-            None => Safety { reason: "would insert a block into a file that is not mcpkg's", ..FOREIGN },
+            None => Safety { reason: "would insert a block into a file that mcpkg did not write", ..FOREIGN },
             Some(ours) => {
                 let applied = match row {
                     Some(row) => block::of_image(self.db, &row.applied)?,
@@ -242,7 +242,7 @@ impl Comparing<'_> {
                     Some(applied) if applied == ours => MANAGED,
                     Some(applied) if applied == output.bytes.trim_ascii_end() => DRIFTED,
                     Some(_) => Safety { drift: Drift::Both, ..DRIFTED },
-                    None => Safety { reason: "the block in this file is not of this project", ..FOREIGN },
+                    None => Safety { reason: "the block in this file belongs to another project", ..FOREIGN },
                 }
             }
         };
@@ -403,7 +403,7 @@ fn file_above(path: &Path) -> Option<&Path> {
 }
 
 fn no_folder(file: &Path, path: &Path) -> Error {
-    let why = format!("`{}` is not a folder, and `{}` shall stand in it", file.display(), path.display());
+    let why = format!("`{}` is not a folder, but `{}` has to be written into it", file.display(), path.display());
     Error::new(Code::InvalidPath, why)
         .with_details(json!({ "path": file.display().to_string(), "path_posix": disk::posix(file) }))
         .hint("move it away")
@@ -411,7 +411,7 @@ fn no_folder(file: &Path, path: &Path) -> Error {
 
 fn in_the_way(path: &Path) -> Error {
     let what = if path.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
-    Error::new(Code::InvalidPath, format!("`{}` is {what}, and a file shall stand there", path.display()))
+    Error::new(Code::InvalidPath, format!("`{}` is {what}, but a file has to be written there", path.display()))
         .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
         .hint("move it away")
 }

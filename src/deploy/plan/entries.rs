@@ -60,10 +60,10 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
             safety = match (ours.contains(&slot), applied.get(&slot) == found) {
                 (true, true) => safety,
                 (true, false) => DRIFTED,
-                (false, _) => Safety { reason: "would change an entry that is not mcpkg's", ..FOREIGN },
+                (false, _) => Safety { reason: "would change an entry that mcpkg did not write", ..FOREIGN },
             };
         } else if ours.contains(&slot) && applied.get(&slot).is_some() {
-            safety = Safety { drift: Drift::UserModified, reason: "an entry was taken out since", ..safety };
+            safety = Safety { drift: Drift::UserModified, reason: "an entry was removed since", ..safety };
         }
         changes.push((slot, Some(value.clone())));
     }
@@ -150,7 +150,7 @@ fn edit(
 ) -> Result<Vec<u8>> {
     let failed = |fault: Fault| {
         let why = format!("`{}` cannot be edited: {}", output.path.display(), fault.what);
-        Error::new(Code::FileFailed, why).hint("mend the file, or leave its agent out with --target")
+        Error::new(Code::FileFailed, why).hint("fix the file, or leave its agent out with --target")
     };
     let mut edited = String::from_utf8_lossy(text).into_owned();
     for (slot, value) in changes {

@@ -43,7 +43,7 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
         let dialect = Dialect::of(target.name())?;
         let (own, other) = (dialect.project?, dialect.hidden_by?);
         (stands(own) && stands(other))
-            .then(|| format!("{} reads `{other}`, and not `{own}` where both stand", target.facts().title))
+            .then(|| format!("{} reads `{other}` and ignores `{own}` if both exist", target.facts().title))
     });
     hidden.collect()
 }
@@ -59,8 +59,8 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
         let hiding = found.path.display();
         let how = match found.path.parent() == Some(root) {
-            true => "; the line `@AGENTS.md` in it changes that",
-            false => ", which stands above the root",
+            true => "; to change that, add the line `@AGENTS.md` to it",
+            false => ", which is above the root",
         };
         format!("{title} does not read `{}`: `{hiding}` hides it{how}", path.display())
     }))
@@ -75,7 +75,7 @@ fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let title = target.facts().title;
     let is_there = |file: &Path| file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
     let files = folders.into_iter().map(|folder| folder.join(over)).filter(|file| is_there(file));
-    files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md beside it", file.display())).collect()
+    files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md next to it", file.display())).collect()
 }
 
 /// The user's skills that hide those of the project.
@@ -97,7 +97,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
         .iter()
         .map(|name| {
             let own = of_user.join(name);
-            format!("{} calls the skill `{}` instead of the project's", facts.title, own.display())
+            format!("{} uses the skill `{}` instead of the project's", facts.title, own.display())
         })
         .collect()
 }
@@ -119,7 +119,7 @@ fn commands(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let both = paths.into_iter().filter(|path| of_user.join(path).is_file());
     both.map(|path| {
         let path = path.display();
-        format!("{} has `{path}` of the user and of the project, and gives both another name", facts.title)
+        format!("{} finds `{path}` both for the user and in the project, and renames both", facts.title)
     })
     .collect()
 }

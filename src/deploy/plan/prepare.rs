@@ -130,7 +130,7 @@ fn let_go(plan: &Plan) -> Option<String> {
     (!paths.is_empty()).then(|| {
         let files = plural::count(paths.len(), "file");
         let named = plural::first(&paths, 3);
-        format!("{files} that no module makes any more {stay} stood there before anything was deployed: {named}")
+        format!("{files} without a module {stay} existed before the first deploy: {named}")
     })
 }
 

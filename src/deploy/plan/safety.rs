@@ -24,5 +24,9 @@ pub const FOREIGN: Safety =
 pub const DRIFTED: Safety =
     Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
 /// A file that another source keeps.
-pub const OTHERS: Safety =
-    Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "another project or repo keeps this file" };
+pub const OTHERS: Safety = Safety {
+    adopt: true,
+    drifted: false,
+    drift: Drift::Unmanaged,
+    reason: "another project or repo deployed this file",
+};

@@ -28,15 +28,15 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
             ]
         })
         .collect();
-    let empty = format!("Nothing to do: {} is as it shall be", site.place.root);
+    let empty = format!("Nothing to do: {} is up to date", site.place.root);
     let table = Table { columns: &["op", "targets", "path", "needs", "reason"], rows, empty };
     Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
 /// The failure of an apply whose plan is no longer the one that was shown.
 pub fn changed_meanwhile() -> Error {
-    Error::new(Code::PlanChanged, "Something changed after the plan was made; nothing was written")
-        .hint("look at the plan again")
+    Error::new(Code::PlanChanged, "Something changed since the plan was made; nothing was written")
+        .hint("make a new plan and look at it")
 }
 
 /// The line that counts the changes that are to be made, or that were.
@@ -113,7 +113,7 @@ fn shortened(text: String, most: usize) -> String {
         return text;
     }
     let end = text[..text.floor_char_boundary(most)].rfind('\n').map_or(0, |end| end + 1);
-    format!("{}... {} more lines; read the file itself for them\n", &text[..end], text[end..].lines().count())
+    format!("{}... {} more lines; see the file itself\n", &text[..end], text[end..].lines().count())
 }
 
 /// The path of a change below the folder of its target.

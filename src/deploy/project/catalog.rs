@@ -180,7 +180,7 @@ fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
     let by_name = ids().find(|known| known.split_once(':').is_some_and(|(_, name)| name == id));
     match by_name {
         Some(meant) => error.hint(format!("did you mean '{meant}'?")),
-        None => error.suggest(id, ids(), "`mcpkg module list` shows those there are"),
+        None => error.suggest(id, ids(), "`mcpkg module list` shows the existing ones"),
     }
 }
 
@@ -206,7 +206,7 @@ impl Catalog {
         if self.ids.insert(id.clone()) {
             self.listed.push(Listed { id, kind, row, parts });
         } else {
-            self.warnings.push(format!("{id} is there twice; the second one is left out until one gets another name"));
+            self.warnings.push(format!("{id} exists twice; the second one is left out until you rename one"));
         }
     }
 
@@ -261,7 +261,8 @@ impl Catalog {
             let source = Item::Resource(Box::new(resource));
             let part = Part { path: path.to_owned(), source };
             if let Some(twice) = skills.entry(name.to_owned()).or_default().insert(part.path.clone(), part) {
-                self.warnings.push(format!("skill:{name} has {} twice, under two URIs; one is left out", twice.path));
+                self.warnings
+                    .push(format!("skill:{name} has {} twice, under two URIs; one of them is left out", twice.path));
             }
         }
         for (name, parts) in skills {
@@ -307,7 +308,7 @@ impl Catalog {
 
     fn refused(&mut self, resource: &Resource) {
         self.warnings.push(format!(
-            "resource '{}' is left out: {} names no file that could be written",
+            "resource '{}' is left out: {} is not a valid file path",
             resource.name,
             resource.attributes.uri.escape_debug()
         ));

@@ -47,7 +47,7 @@ impl Broken {
     pub fn told(&self) -> String {
         let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
         let (id, why) = (&self.id, self.why.message());
-        format!("module '{id}' is left out, and a file of it that is deployed stays as it is: {why}{hints}")
+        format!("module '{id}' is left out, and its deployed files stay unchanged: {why}{hints}")
     }
 }
 
@@ -138,8 +138,10 @@ pub fn write_back(
             agent_files::put(db, project.id, new, &bytes.to_vec().into(), author.now)
         }
         Item::Server(server) => {
-            let why = format!("What '{}' was changed to in an agent's file cannot be taken back", server.name);
-            Err(Error::new(Code::InvalidArgument, why).hint(format!("change it with `mcpkg mcp set {}`", server.name)))
+            let why =
+                format!("The change to '{}' in an agent's file cannot be taken back into the project", server.name);
+            Err(Error::new(Code::InvalidArgument, why)
+                .hint(format!("change the server with `mcpkg mcp set {}`", server.name)))
         }
     }
 }
@@ -153,7 +155,7 @@ fn edit(
     bytes: &[u8],
 ) -> Result<()> {
     let edited = std::str::from_utf8(bytes).map_err(|error| {
-        Error::new(Code::InvalidArgument, format!("What prompt '{}' was edited to is not UTF-8 text", prompt.name))
+        Error::new(Code::InvalidArgument, format!("The edited text of prompt '{}' is not valid UTF-8", prompt.name))
             .with_source(error)
     })?;
     let before = text(db, &Contents::new(), &prompt)?;
@@ -228,7 +230,7 @@ fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
             let (name, id) = (&prompt.name, &listed.id);
             Error::new(error.code(), format!("Prompt '{name}' cannot be written as a file: {}", error.message())).hint(
                 format!(
-                    "mend it with `mcpkg prompt edit {name}`, or take it out of deploys with `mcpkg module remove {id}`"
+                    "fix it with `mcpkg prompt edit {name}`, or take it out of deploys with `mcpkg module remove {id}`"
                 ),
             )
         });

@@ -88,11 +88,11 @@ fn compare(id: &str, folder: &Path, touched: &BTreeSet<String>, baseline: &Basel
             Some(_) => return None,
         };
         then.get(path.as_str())?;
-        Some(format!("Overlay of module `{id}`: `{path}` {what} the module since `{}` was made", folder.display()))
+        Some(format!("Overlay of module `{id}`: `{path}` {what} the module since `{}` was created", folder.display()))
     };
     let warnings: Vec<String> = touched.iter().filter_map(about).collect();
     if warnings.is_empty() {
-        return vec![format!("Overlay of module `{id}`: the module changed since `{}` was made", folder.display())];
+        return vec![format!("Overlay of module `{id}`: the module changed since `{}` was created", folder.display())];
     }
     warnings
 }

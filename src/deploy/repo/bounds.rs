@@ -74,7 +74,7 @@ impl Bounds {
         let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {
             real(path).and_then(Root::open).map_err(|error| {
-                let why = format!("--allow-outside `{}`: it is not a folder that can be read", path.display());
+                let why = format!("--allow-outside `{}`: not a readable folder", path.display());
                 Error::new(Code::InvalidArgument, why).with_source(error)
             })
         };
@@ -257,20 +257,17 @@ impl Refusal {
         match self {
             Refusal::Failed(error) => Error::file("read", path, error),
             Refusal::Missing => refuse("does not exist"),
-            Refusal::Private => refuse("lies in `.git`, which is git's own"),
+            Refusal::Private => refuse("is inside `.git`, which belongs to git"),
             Refusal::Unfit(why) => refuse(&why),
-            Refusal::TooMuch => refuse(&format!("is one too many: a config repo may hold {} MiB", TOTAL >> 20)),
+            Refusal::TooMuch => refuse(&format!("exceeds the size limit of a config repo, {} MiB", TOTAL >> 20)),
             Refusal::Outside { link: None, target } => {
-                allowable(refuse("lies outside of the config repo, which may read its own files only"), &target)
+                allowable(refuse("is outside of the config repo, which may only read its own files"), &target)
             }
             Refusal::Outside { link: Some(link), target } => {
                 let to = target.display();
                 let why = match link == path {
-                    true => format!("is a link that leads out of the config repo, to `{to}`"),
-                    false => format!(
-                        "lies behind the link `{}`, which leads out of the config repo, to `{to}`",
-                        link.display()
-                    ),
+                    true => format!("is a link to `{to}`, outside of the config repo"),
+                    false => format!("is below `{}`, a link to `{to}`, outside of the config repo", link.display()),
                 };
                 allowable(refuse(&why), &target)
             }
@@ -282,5 +279,5 @@ impl Refusal {
 pub(super) fn allowable(error: Error, target: &Path) -> Error {
     let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
     let folder = crate::shell::quote(&folder.to_string_lossy());
-    error.hint(format!("where that is meant, allow it with --allow-outside {folder}"))
+    error.hint(format!("if you want this, allow it with --allow-outside {folder}"))
 }

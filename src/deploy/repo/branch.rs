@@ -64,20 +64,21 @@ impl GitRepo {
         let folder = repo.folder().to_path_buf();
         let about = |error| about(&folder, error);
         let Some(top) = identity::toplevel(&folder) else {
-            let why = format!("`{}` is in no git repository, and overlays are proposed on a branch", folder.display());
-            return Err(about(refuse(Code::GitRepoRequired, &why, "git init, and commit what is there")));
+            let why =
+                format!("`{}` is not in a git repository; overlays are proposed on a branch of it", folder.display());
+            return Err(about(refuse(Code::GitRepoRequired, &why, "create one with `git init`, and commit its files")));
         };
         let dirty = git::run(&folder, &["status", "--porcelain", "--", "."], &limits).map_err(about)?;
         if !dirty.is_empty() {
-            let why = format!("`{}` has changes that are not committed", folder.display());
+            let why = format!("`{}` has uncommitted changes", folder.display());
             let error = refuse(Code::GitDirty, &why, "commit or stash them");
             let paths: Vec<String> = String::from_utf8_lossy(&dirty).lines().take(20).map(str::to_owned).collect();
             return Err(about(add(error, &json!({"changes": paths}))));
         }
         let head = git::ask(&folder, &["rev-parse", "--verify", "-q", "HEAD^{commit}"], &limits);
         let Some(head) = head.map_err(about)? else {
-            let why = format!("`{}` has no commit yet", folder.display());
-            return Err(about(refuse(Code::GitRepoRequired, &why, "commit what is there")));
+            let why = format!("`{}` has no commits yet", folder.display());
+            return Err(about(refuse(Code::GitRepoRequired, &why, "commit the files first")));
         };
         let below = folder.strip_prefix(&top).unwrap_or(Path::new(""));
         let prefix = below.components().map(|part| part.as_os_str().to_string_lossy() + "/").collect();
@@ -105,12 +106,12 @@ impl GitRepo {
         if !well_formed {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is not a name for a branch", name.escape_debug()),
+                format!("`{}` is not a valid branch name", name.escape_debug()),
             ));
         }
         if self.exists(name)? {
-            let error = Error::new(Code::AlreadyExists, format!("The branch `{name}` exists already"));
-            return Err(about(&self.folder, error.hint("name another one with --branch")));
+            let error = Error::new(Code::AlreadyExists, format!("Branch `{name}` already exists"));
+            return Err(about(&self.folder, error.hint("choose another name with --branch")));
         }
         Ok(name.to_owned())
     }

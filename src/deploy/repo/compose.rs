@@ -132,7 +132,7 @@ pub(super) fn read(
     let pin = repo.pin(id, source)?;
     if pin.is_none() && !source.is_commit() {
         warnings.push(format!(
-            "Module `{id}` is not pinned in {}: what `{}` is at now was taken",
+            "Module `{id}` is not pinned in {}: used the current commit of `{}`",
             lockfile::FILE,
             source.reference
         ));

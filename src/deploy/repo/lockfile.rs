@@ -74,8 +74,7 @@ impl Lockfile {
         let malformed = |error: serde_json::Error| refuse(&path, None, &error.to_string(), json!({}));
         let head: Head = serde_json::from_slice(bytes).map_err(malformed)?;
         if head.version.as_u64() != Some(VERSION) {
-            let why =
-                format!("`{}`: version {} is not supported; supported is {VERSION}", path.display(), head.version);
+            let why = format!("`{}`: version {} is not supported; use version {VERSION}", path.display(), head.version);
             let details = json!({"path": path.display().to_string(), "version": head.version, "supported": [VERSION]});
             return Err(Error::new(Code::LockfileVersion, why).with_details(details));
         }
@@ -109,7 +108,7 @@ impl Lockfile {
             return Err(refuse(
                 &self.path,
                 Some(id),
-                "it is pinned as a local folder, and is a git source now",
+                "it is pinned as a local folder, but is now a git source",
                 json!({}),
             ));
         };
@@ -118,7 +117,7 @@ impl Lockfile {
         {
             if pinned != now {
                 let (pinned, now) = (crate::redact::redact(pinned), crate::redact::redact(now));
-                let why = format!("its {what} is `{now}` now, and `{pinned}` was pinned");
+                let why = format!("its {what} is now `{now}`, but `{pinned}` is pinned");
                 return Err(refuse(&self.path, Some(id), &why, json!({"expected": pinned, "actual": now})));
             }
         }
@@ -141,10 +140,10 @@ impl Lockfile {
         {
             return Ok(());
         }
-        let why = format!("its files in `{}` are not those that were pinned", from.display());
+        let why = format!("its files in `{}` differ from the pinned ones", from.display());
         let details = json!({"expected": locked.sha256, "actual": actual, "checkout": from.display().to_string()});
         Err(refuse(&self.path, Some(id), &why, details)
-            .hint("remove that folder to have it fetched again, or write the lockfile again if the change is meant"))
+            .hint("remove that folder to fetch it again, or update the lockfile if you want the change"))
     }
 }
 
@@ -208,9 +207,9 @@ mod tests {
         assert_eq!(pinned("u", "a/b/").pin("m", &source).unwrap().unwrap().commit, commit);
         assert!(pinned("u", "a/b").pin("other", &source).unwrap().is_none());
         for (lockfile, says) in [
-            (pinned("v", "a/b"), "its url is `u` now"),
-            (pinned("u", ""), "its subdir is `a/b` now"),
-            (parse(&locked("null")).unwrap(), "is a git source now"),
+            (pinned("v", "a/b"), "its url is now `u`"),
+            (pinned("u", ""), "its subdir is now `a/b`"),
+            (parse(&locked("null")).unwrap(), "is now a git source"),
         ] {
             let error = lockfile.pin("m", &source).unwrap_err();
             assert_eq!((error.code(), &error.details().unwrap()["module_id"]), (Code::LockfileInvalid, &json!("m")));

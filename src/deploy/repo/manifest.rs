@@ -178,10 +178,10 @@ fn check(path: &Path, raw: Raw, outside: bool) -> Result<Manifest> {
 
 /// The failure of a folder without the file.
 pub(super) fn missing(folder: &Path) -> Error {
-    let why = format!("`{}` has no {FILE}: it is not a config repo", folder.display());
+    let why = format!("`{}` is not a config repo: it has no {FILE}", folder.display());
     Error::new(Code::ConfigMissing, why)
         .with_details(json!({"path": folder.join(FILE).display().to_string()}))
-        .hint("name the folder that holds agentpack.yaml with --repo")
+        .hint("pass the folder that contains agentpack.yaml with --repo")
 }
 
 fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
@@ -189,9 +189,9 @@ fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
         return Ok(());
     }
     let Value::Object(details) = json!({"version": version.value, "supported": [VERSION]}) else {
-        return Err(Error::internal("an object is none"));
+        return Err(Error::internal("json! of an object is not an object"));
     };
-    let why = format!("version {} is not supported; supported is {VERSION}", version.value);
+    let why = format!("version {} is not supported; use version {VERSION}", version.value);
     Err(yaml::at(Code::ConfigVersion, path, Some(version.referenced), &why, details))
 }
 
@@ -201,7 +201,7 @@ fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target,
         let target = target(path, &name)?;
         if raw.scope == Scope::User && target.facts().original_user.is_empty() {
             let details = json!({"target": target.name(), "allowed_scopes": ["project", "both"]});
-            let why = format!("`{}` has no place in the home folder: its scope is project or both", target.name());
+            let why = format!("`{}` has no place in the home folder: use the scope project or both", target.name());
             return Err(refuse(path, Some(name.referenced), &why, details));
         }
         targets.insert(target, DeclaredTarget { scope: raw.scope, options: raw.options.unwrap_or_default() });
@@ -214,8 +214,8 @@ fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
     Target::of_contract().find(|target| target.name() == name.value).ok_or_else(|| {
         let elsewhere = ELSEWHERE.contains(&name.value.as_str());
         let why = match elsewhere {
-            true => format!("mcpkg does not write for `{}`; it does for {}", name.value, known.join(", ")),
-            false => format!("no target is called `{}`; there are {}", name.value, known.join(", ")),
+            true => format!("mcpkg does not support the target `{}`; it supports {}", name.value, known.join(", ")),
+            false => format!("no target is called `{}`; the targets are {}", name.value, known.join(", ")),
         };
         let details = json!({
             "target": name.value,
@@ -226,7 +226,7 @@ fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
         let error = yaml::at(Code::TargetUnsupported, path, Some(name.referenced), &why, object(details));
         match nearest(&name.value, known.iter().copied()) {
             Some(meant) if !elsewhere => error.hint(format!("did you mean `{meant}`?")),
-            _ => error.hint("take it out of agentpack.yaml to deploy the rest"),
+            _ => error.hint("remove it from agentpack.yaml to deploy the rest"),
         }
     })
 }
@@ -259,7 +259,7 @@ fn module(path: &Path, raw: RawModule, outside: bool) -> Result<DeclaredModule> 
     let name = id.split_once(':').map_or(id.as_str(), |(_, name)| name);
     if matches!(name, "" | ".") || name.contains(['/', '\\', '\0']) || name.contains("..") {
         let why = format!(
-            "the module id `{}` would not stay in its folder: its name may not be empty, nor hold `/`, `\\` or `..`",
+            "the module id `{}` is invalid: its name must not be empty or contain `/`, `\\` or `..`",
             id.escape_debug()
         );
         return Err(refuse(path, Some(place), &why, named));
@@ -272,15 +272,15 @@ fn module(path: &Path, raw: RawModule, outside: bool) -> Result<DeclaredModule> 
             Some(inside) => ModuleSource::Local(inside),
             None if outside => ModuleSource::Local(local.path.into()),
             None => {
-                let why = format!("the path `{}` of module `{id}` leads out of the repo", local.path);
-                let hint = "where that is meant, allow the folder it leads to with --allow-outside DIR";
+                let why = format!("the path `{}` of module `{id}` is outside of the repo", local.path);
+                let hint = "if you want this, allow that folder with --allow-outside DIR";
                 return Err(refuse(path, place, &why, named).hint(hint));
             }
         },
         (None, Some(git)) => ModuleSource::Git(git_source(path, place, &id, git.value)?),
         (local, _) => {
             let count = if local.is_some() { "two sources" } else { "no source" };
-            let why = format!("module `{id}` has {count}: it needs one of `local_path` and `git`");
+            let why = format!("module `{id}` has {count}: it needs either `local_path` or `git`");
             return Err(refuse(path, place, &why, named));
         }
     };
@@ -307,7 +307,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     let subdir = raw.subdir.unwrap_or_default();
     let inside = inside(&subdir).filter(|inside| !inside.is_absolute());
     let Some(inside) = inside else {
-        let why = format!("the subdir `{subdir}` of module `{id}` leads out of its repository");
+        let why = format!("the subdir `{subdir}` of module `{id}` is outside of its repository");
         return Err(refuse(path, place, &why, details()));
     };
     let subdir = inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");

@@ -125,10 +125,10 @@ impl Overlay<'_> {
         let patches = self.patches(id)?;
         match self.made(id)? {
             OverlayKind::Dir if !patches.is_empty() => {
-                Err(self.refuse(id, &self.folder, "holds patches, and its kind is dir; overlay.json says which it is"))
+                Err(self.refuse(id, &self.folder, "contains patches, but its kind in overlay.json is dir"))
             }
             OverlayKind::Patch if !own.is_empty() => {
-                Err(self.refuse(id, &self.folder, "holds files, and its kind is patch; overlay.json says which it is"))
+                Err(self.refuse(id, &self.folder, "contains files, but its kind in overlay.json is patch"))
             }
             OverlayKind::Dir => {
                 let paths = own.keys().cloned().collect();
@@ -193,7 +193,7 @@ impl Overlay<'_> {
         for (path, found) in tree::find(id, self.bounds, &folder)? {
             let Some(path) = path.strip_suffix(".patch") else { continue };
             if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
-                return Err(self.refuse(id, &found.from, "names no file of a module"));
+                return Err(self.refuse(id, &found.from, "is not named after a file of a module"));
             }
             patches.insert(path.to_owned(), found);
         }
@@ -205,14 +205,14 @@ impl Overlay<'_> {
         let file = patch.from.as_path();
         let text = std::str::from_utf8(&patch.bytes).map_err(|_| self.refuse(id, file, "is not valid UTF-8"))?;
         let Some(below) = files.get(path) else {
-            let why = format!("changes `{path}`, which is not there");
+            let why = format!("changes `{path}`, which does not exist");
             return Err(self.refuse(id, file, &why));
         };
         let Ok(before) = std::str::from_utf8(&below.content.bytes) else {
             return Err(self.refuse(id, file, &format!("changes `{path}`, which is not valid UTF-8")));
         };
         let after = patch::apply(before, text, path).map_err(|failure| match failure {
-            Failure::Malformed(why) => self.refuse(id, file, &format!("is not a patch of one file: {why}")),
+            Failure::Malformed(why) => self.refuse(id, file, &format!("is not a valid patch of one file: {why}")),
             Failure::Differs(why) => self.failed(id, path, file, &why),
         })?;
         if after == before {
@@ -228,8 +228,8 @@ impl Overlay<'_> {
     fn check_conflict(&self, id: &str, file: &Path, bytes: &[u8], below: Option<&Draft>) -> Result<()> {
         match has_conflict(bytes) && !below.is_some_and(|below| has_conflict(&below.content.bytes)) {
             true => Err(self
-                .refuse(id, file, "holds conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`)")
-                .hint("decide between the two sides and take the markers out")),
+                .refuse(id, file, "contains conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`)")
+                .hint("choose between the two sides and remove the markers")),
             false => Ok(()),
         }
     }
@@ -260,7 +260,7 @@ impl Overlay<'_> {
 }
 
 fn refuse(folder: &Path, why: &str) -> Error {
-    Error::new(Code::ConfigInvalid, format!("The overlays in `{}`: it {why}", folder.display()))
+    Error::new(Code::ConfigInvalid, format!("The overlays folder `{}` {why}", folder.display()))
         .with_details(json!({"path": folder.display().to_string(), "error": why}))
 }
 

@@ -24,7 +24,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
         match name.ok_or_else(|| malformed("it has no `---` and `+++` lines"))? {
             "/dev/null" => return Err(malformed("it creates or deletes a file; a patch overlay only changes them")),
             name if name.strip_prefix(prefix).unwrap_or(name) == path => {}
-            name => return Err(Failure::Malformed(format!("it is of `{name}`, and its place says `{path}`"))),
+            name => return Err(Failure::Malformed(format!("it is for `{name}`, but its own path says `{path}`"))),
         }
     }
     if parsed.hunks().is_empty() {
@@ -122,7 +122,7 @@ mod tests {
         let change = "@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
         for (text, says) in [
             (patch(change).replace("--- a/d/f.md", "--- /dev/null"), "creates or deletes"),
-            (patch(change).replace("+++ b/d/f.md", "+++ b/d/g.md"), "it is of `b/d/g.md`"),
+            (patch(change).replace("+++ b/d/f.md", "+++ b/d/g.md"), "it is for `b/d/g.md`"),
             (patch(&format!("{change}--- a/x\n+++ b/x\n{change}")), "error parsing"),
             (patch(""), "changes nothing"),
             (change.to_owned(), "has no `---`"),

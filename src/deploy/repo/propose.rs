@@ -93,7 +93,7 @@ impl Repo {
     /// file's path; what [`Repo::compose`] gives for the modules.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
-            return Err(Error::new(Code::InvalidArgument, "Overlays are for one of global, machine and project"));
+            return Err(Error::new(Code::InvalidArgument, "The scope of an overlay is global, machine or project"));
         };
         let git = branch::GitRepo::of(self, proposal.cancelled)?;
         let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();
@@ -118,7 +118,7 @@ impl Repo {
                 let scope = word(proposal.scope);
                 git.free_like(&format!("evolve/propose-{scope}-{}-{time}", &about[..about.len().min(64)]))?
             }
-            (None, None) => return Err(Error::new(Code::InvalidArgument, "There is nothing to propose")),
+            (None, None) => return Err(Error::new(Code::InvalidArgument, "Nothing to propose")),
         };
         let Written { changes, files, skipped, .. } = written;
         let news = changes.into_iter().filter(|(path, change)| !change.is_done(&self.folder().join(path))).collect();
@@ -173,7 +173,7 @@ impl Work<'_> {
         files.retain(|path, _| match hidden.get(*path) {
             Some(layer) => {
                 let by = word(*layer);
-                to.skip(id, path, format!("an overlay of the scope {by} decides this file: propose with scope {by}"));
+                to.skip(id, path, format!("an overlay of scope {by} overrides this file: propose with scope {by}"));
                 false
             }
             None => true,
@@ -212,7 +212,7 @@ impl Work<'_> {
             if overlay::has_conflict(&file.bytes)
                 && !lower.get(*path).is_some_and(|below| overlay::has_conflict(&below.content.bytes))
             {
-                let why = format!("`{path}` holds conflict markers: decide between the two sides first");
+                let why = format!("`{path}` contains conflict markers: choose between the two sides first");
                 return Err(Error::new(Code::ConfigInvalid, why));
             }
         }
@@ -249,12 +249,12 @@ impl Work<'_> {
             });
             let Some((Ok(before), Ok(after), executable)) = texts else {
                 let why =
-                    "the overlay is made of patches, and they only change texts that are there: make it a dir overlay";
+                    "the overlay consists of patches, which can only change existing text files: use a dir overlay";
                 to.skip(&self.declared.id, path, why.to_owned());
                 continue;
             };
             if executable != file.executable {
-                let why = "the overlay is made of patches, and they keep modes: make it a dir overlay";
+                let why = "the overlay consists of patches, which cannot change file modes: use a dir overlay";
                 to.skip(&self.declared.id, path, why.to_owned());
                 continue;
             }
@@ -314,7 +314,7 @@ impl Work<'_> {
             Ok(below) => Ok(posix(below)),
             Err(_) => {
                 let why = format!(
-                    "Overlay of module `{}`: `{}` leads out of the repo",
+                    "Overlay of module `{}`: `{}` is outside of the repo",
                     self.declared.id,
                     own.folder.display()
                 );
@@ -348,7 +348,7 @@ fn check_path(file: &ProposedFile) -> Result<()> {
     if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidPath, format!("`{}` is not a path in a module", file.path.escape_debug()))
+    Err(Error::new(Code::InvalidPath, format!("`{}` is not a path inside a module", file.path.escape_debug()))
         .with_details(json!({"module_id": file.module_id, "path": file.path})))
 }
 

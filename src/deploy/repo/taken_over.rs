@@ -51,7 +51,7 @@ pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
         };
         let (found, mut warnings) = parse(root, &path, &bytes, target, is_legacy);
         if is_legacy && !found.is_empty() {
-            warnings.push(format!("`{}` is of an old kind; its files were taken over", path.display()));
+            warnings.push(format!("`{}` uses an old format; mcpkg took over its files", path.display()));
         }
         return (found, warnings);
     }
@@ -59,7 +59,7 @@ pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
 }
 
 fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool) -> (Vec<TakenOver>, Vec<String>) {
-    let unusable = |why: String| (Vec::new(), vec![format!("`{}` is not taken over: {why}", path.display())]);
+    let unusable = |why: String| (Vec::new(), vec![format!("cannot take over `{}`: {why}", path.display())]);
     let manifest: Manifest = match serde_json::from_slice(bytes) {
         Ok(manifest) => manifest,
         Err(error) => return unusable(format!("it is malformed: {error}")),
@@ -69,7 +69,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
     }
     if manifest.tool != target.name() {
         // The old name was one for all targets: another's is nobody's mistake.
-        return if is_legacy { Default::default() } else { unusable(format!("it is of `{}`", manifest.tool)) };
+        return if is_legacy { Default::default() } else { unusable(format!("it belongs to `{}`", manifest.tool)) };
     }
     let mut warnings = Vec::new();
     let mut found = Vec::new();
@@ -79,7 +79,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
                 found.push(TakenOver { path, sha256, module_ids: entry.module_ids.unwrap_or_default() });
             }
             (None, _) => {
-                warnings.push(format!("`{}` lists `{}`, which leads out of its folder", path.display(), entry.path))
+                warnings.push(format!("`{}` lists `{}`, which is outside of its folder", path.display(), entry.path))
             }
             (_, None) => warnings.push(format!("`{}` lists `{}` with an invalid hash", path.display(), entry.path)),
         }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(read(root, target("cursor")), (vec![], vec![]));
         let (found, warnings) = read(root, target("vscode"));
         assert_eq!(found.len(), 2);
-        assert!(warnings[0].contains("of an old kind"), "{warnings:?}");
+        assert!(warnings[0].contains("uses an old format"), "{warnings:?}");
     }
 
     #[test]
@@ -148,9 +148,9 @@ mod tests {
         for (text, count, says) in [
             ("{".to_owned(), 0, "malformed"),
             (manifest(999, "codex", "a"), 0, "version is 999"),
-            (manifest(1, "cursor", "a"), 0, "it is of `cursor`"),
-            (manifest(1, "codex", "../a"), 1, "leads out"),
-            (manifest(1, "codex", "/etc/a"), 1, "leads out"),
+            (manifest(1, "cursor", "a"), 0, "it belongs to `cursor`"),
+            (manifest(1, "codex", "../a"), 1, "is outside"),
+            (manifest(1, "codex", "/etc/a"), 1, "is outside"),
             (manifest(1, "codex", "a").replacen("0a0a", "zz0a", 1), 1, "invalid hash"),
         ] {
             std::fs::write(folder.path().join(".agentpack.manifest.codex.json"), &text).unwrap();

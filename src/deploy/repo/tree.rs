@@ -94,7 +94,7 @@ struct At {
 impl Walk<'_> {
     fn folder(&mut self, at: &At, prefix: &str) -> Result<()> {
         if at.depth > DEEPEST {
-            return Err(refuse(self.whose, self.root, &format!("holds folders more than {DEEPEST} deep")));
+            return Err(refuse(self.whose, self.root, &format!("has folders nested more than {DEEPEST} deep")));
         }
         let failed = |error| Error::file("read", &at.shown, error);
         for entry in std::fs::read_dir(&at.real).map_err(failed)? {
@@ -109,7 +109,7 @@ impl Walk<'_> {
             }
             self.entries += 1;
             if self.entries > MOST {
-                return Err(refuse(self.whose, self.root, &format!("holds more than {MOST} files and folders")));
+                return Err(refuse(self.whose, self.root, &format!("contains more than {MOST} files and folders")));
             }
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
             let kind = entry.file_type().map_err(failed)?;
@@ -128,13 +128,13 @@ impl Walk<'_> {
 
     fn link(&mut self, at: &At, link: PathBuf, path: String) -> Result<()> {
         let Ok(target) = link.canonicalize() else {
-            return Err(refuse(self.whose, &link, "is a link that leads nowhere, or in circles"));
+            return Err(refuse(self.whose, &link, "is a broken or circular link"));
         };
         // Only what lies below counts: the repo's own home is called `.agentpack` too.
         let below = target.strip_prefix(self.real).ok();
         let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
         if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {
-            let why = format!("is a link that leads out of `{}`, to `{}`", self.root.display(), target.display());
+            let why = format!("is a link out of `{}`, to `{}`", self.root.display(), target.display());
             return Err(bounds::allowable(refuse(self.whose, &link, &why), &target));
         }
         let metadata = std::fs::symlink_metadata(&target).map_err(|error| Error::file("read", &link, error))?;
@@ -145,7 +145,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if at.real.starts_with(&target) || self.above.contains(&target) {
-            return Err(refuse(self.whose, &link, "is a link that leads back to a folder it lies in"));
+            return Err(refuse(self.whose, &link, "is a link to a folder that contains it"));
         }
         self.above.push(target.clone());
         let walked = self.folder(&At { shown: link, real: target, linked: true, depth: at.depth + 1 }, &path);
@@ -274,23 +274,23 @@ mod tests {
         write(&root, "../secret", "s");
         write(&root, ".git/config", "");
         for (target, says) in [
-            ("../secret", "leads out"),
-            (".git/config", "leads out"),
-            ("..", "leads out"),
-            (".", "leads back"),
-            ("nowhere", "leads nowhere"),
+            ("../secret", "out of"),
+            (".git/config", "out of"),
+            ("..", "out of"),
+            (".", "that contains it"),
+            ("nowhere", "broken"),
         ] {
             symlink(target, root.join("bad")).unwrap();
             let error = find("m", &root).unwrap_err();
             assert_eq!(error.code(), Code::ConfigInvalid);
-            assert!(error.message().contains("m/bad` is a link that ") && error.message().contains(says), "{error}");
+            assert!(error.message().contains("m/bad` is a ") && error.message().contains(says), "{error}");
             std::fs::remove_file(root.join("bad")).unwrap();
         }
         write(&root, "x/f", "");
         write(&root, "y/f", "");
         symlink("../y", root.join("x/y")).unwrap();
         symlink("../x", root.join("y/x")).unwrap();
-        assert!(find("m", &root).unwrap_err().message().contains("leads back"));
+        assert!(find("m", &root).unwrap_err().message().contains("that contains it"));
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
 impl Candidate<'_> {
     fn file(&self, name: &str) -> Result<&Draft> {
         self.files.get(name).ok_or_else(|| {
-            self.refuse(None, &format!("it is {} and has no {name}", self.article()), json!({"missing": name}))
+            self.refuse(None, &format!("it is {} but has no {name}", self.article()), json!({"missing": name}))
         })
     }
 
@@ -63,8 +63,11 @@ impl Candidate<'_> {
             (Some((path, file)), None) if path.ends_with(".md") => Ok((path, file)),
             _ => {
                 let found: Vec<&String> = self.files.keys().take(20).collect();
-                let why =
-                    format!("it is {} and has {} files; it needs exactly one .md", self.article(), self.files.len());
+                let why = format!(
+                    "it is {} but has {} files; it needs exactly one .md file",
+                    self.article(),
+                    self.files.len()
+                );
                 let why = why.replace("has 1 files", "has another file");
                 Err(self.refuse(None, &why, json!({"expected": "exactly one .md file", "found": found})))
             }
@@ -89,13 +92,13 @@ impl Candidate<'_> {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(()),
             Some(_) => Err(self.refuse(
                 Some(path),
-                &format!("`{field}` in its front matter is not a text, or empty"),
-                json!({"field": field, "expected": "a text that is not empty"}),
+                &format!("`{field}` in its front matter must be a non-empty string"),
+                json!({"field": field, "expected": "a non-empty string"}),
             )),
             None => Err(self.refuse(
                 Some(path),
                 &format!("its front matter has no `{field}`"),
-                json!({"missing": field, "field": field, "expected": "a text that is not empty"}),
+                json!({"missing": field, "field": field, "expected": "a non-empty string"}),
             )),
         }
     }
@@ -109,7 +112,7 @@ impl Candidate<'_> {
         };
         let literal = text.contains("!bash") || text.contains("!`bash`");
         if literal && !said.contains("Bash(") {
-            let why = "it runs a shell, and `allowed-tools` in its front matter does not say `Bash(...)`";
+            let why = "it runs a shell, but `allowed-tools` in its front matter does not include `Bash(...)`";
             return Err(self.refuse(
                 Some(path),
                 why,
@@ -119,7 +122,7 @@ impl Candidate<'_> {
         let runs = text.split("!`").skip(1).any(|rest| rest.split('\n').next().is_some_and(|line| line.contains('`')));
         Ok((runs && !said.contains("Bash")).then(|| {
             format!(
-                "Module `{}`: `{path}` runs a shell command, and `allowed-tools` in its front matter does not say `Bash(...)`",
+                "Module `{}`: `{path}` runs a shell command, but `allowed-tools` in its front matter does not include `Bash(...)`",
                 self.id
             )
         }))
@@ -200,7 +203,11 @@ mod tests {
             (skill("---\nname: a\n"), "has no end", "/r/SKILL.md"),
             (skill("---\n- a\n---\n"), "no list of keys", "/r/SKILL.md"),
             (skill("---\nname: a\n---\n"), "has no `description`", "/r/SKILL.md"),
-            (skill("---\nname: 3\ndescription: b\n---\n"), "`name` in its front matter is not a text", "/r/SKILL.md"),
+            (
+                skill("---\nname: 3\ndescription: b\n---\n"),
+                "`name` in its front matter must be a non-empty string",
+                "/r/SKILL.md",
+            ),
             (skill("---\nname: a\ndescription: ' '\n---\n"), "or empty", "/r/SKILL.md"),
             (skill("---\n{{{\n---\n"), "malformed", "/r/SKILL.md"),
             (checked(Kind::Prompt, &[]), "has 0 files", "/r"),

@@ -135,7 +135,7 @@ impl Unknown {
         let key = self.key.value.escape_debug();
         match nearest(&self.key.value, self.known.iter().copied()) {
             Some(meant) => format!("`{at}`: unknown key `{key}` is ignored; did you mean `{meant}`?"),
-            None => format!("`{at}`: unknown key `{key}` is ignored; known are {}", self.known.join(", ")),
+            None => format!("`{at}`: unknown key `{key}` is ignored; the known keys are {}", self.known.join(", ")),
         }
     }
 }
@@ -156,7 +156,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
         let place = error.location();
         let (why, meant) = match error.without_snippet() {
             serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => {
-                let why = format!("unknown value `{variant}`; known are {}", expected.join(", "));
+                let why = format!("unknown value `{variant}`; expected one of {}", expected.join(", "));
                 (why, nearest(variant, expected.iter().copied()).map(str::to_owned))
             }
             _ => (strip_place(&why, place).to_owned(), None),

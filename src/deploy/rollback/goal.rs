@@ -38,7 +38,7 @@ impl Goal {
         };
         let snapshot = find(context, id)?;
         if snapshot.state != State::Applied.word() {
-            let why = format!("The snapshot '{id}' is {}, and cannot be rolled back to", snapshot.state);
+            let why = format!("Cannot roll back to snapshot '{id}': it is {}", snapshot.state);
             return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
         }
         // Going back to a rollback can only mean to take it back.
@@ -70,9 +70,9 @@ impl Goal {
         if site.place.source == key.source && site.place.root == key.root && site.place.machine == key.machine {
             return Ok(Site { place: key, ..site });
         }
-        Err(Error::new(Code::SnapshotNotFound, format!("The snapshot '{}' is of another source or place", self.word))
+        Err(Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' belongs to another source or root", self.word))
             .with_details(json!({ "to": self.word, "source": key.source, "root": key.root, "machine": key.machine }))
-            .hint("`mcpkg snapshot list` shows those of this one"))
+            .hint("`mcpkg snapshot list` shows the ones that belong here"))
     }
 }
 
@@ -82,9 +82,9 @@ impl Goal {
 /// `E_SNAPSHOT_NOT_FOUND`.
 pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
-        Error::new(Code::SnapshotNotFound, format!("There is no snapshot '{}'", id.escape_debug()))
+        Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))
             .with_details(json!({ "to": id }))
-            .hint("`mcpkg snapshot list` shows the snapshots there are")
+            .hint("`mcpkg snapshot list` shows the snapshots")
     };
     context.store.read(|db| {
         if let Ok(uuid) = Uuid::parse_str(id) {
@@ -95,9 +95,11 @@ pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
         match found.len() {
             1 => found.pop().ok_or_else(missing),
             0 => Err(missing()),
-            count => Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots begin with '{id}'"))
-                .with_details(json!({ "to": id }))
-                .hint("give more of the id")),
+            count => {
+                Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots have ids that begin with '{id}'"))
+                    .with_details(json!({ "to": id }))
+                    .hint("use more characters of the id"))
+            }
         }
     })
 }

@@ -81,11 +81,12 @@ impl RollbackPlan {
         let untouched = last.is_some_and(left_by_us);
         let is_kept = row.is_some_and(|row| row.applied != Image::Absent);
         if row.is_none() && deploys::at(db, &site.place.machine, &wanted.path)?.is_some() {
-            self.warnings.push(format!("`{}` is left as it is: another project or repo keeps it now", wanted.path));
+            self.warnings
+                .push(format!("`{}` is left unchanged: another project or repo has deployed it since", wanted.path));
             return Ok(());
         }
         if found == Found::Other || !(is_kept || untouched || found == Found::Absent) {
-            self.warnings.push(format!("`{}` is left as it is: mcpkg did not leave it there", wanted.path));
+            self.warnings.push(format!("`{}` is left unchanged: mcpkg did not write it", wanted.path));
             return Ok(());
         }
         let is_own = |row: &Deployed| !row.written && row.applied != Image::Absent;
@@ -144,7 +145,7 @@ impl RollbackPlan {
             _ => true,
         };
         if adopt {
-            self.warnings.push(format!("`{}` was changed since; its bytes are kept in the snapshot", wanted.path));
+            self.warnings.push(format!("`{}` changed since; its old content is kept in the snapshot", wanted.path));
         }
         self.changes.push(Change {
             op: op_of(&found, &after),

@@ -30,7 +30,7 @@ pub struct Choice {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Target: all, which means those that are switched on, or names such as codex,cursor; may be repeated [default: all]
-    #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
+    #[arg(long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
@@ -45,11 +45,11 @@ pub struct Choice {
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
-    /// Write prompts as VS Code's prompt files too, which its agent sessions no longer load
+    /// Also write prompts as VS Code's prompt files, which its agent sessions no longer load
     #[arg(long)]
     #[serde(skip)]
     pub prompt_files: bool,
-    /// Another folder that the config repo may read files from; give it once for each
+    /// Another folder that the config repo may read files from; can be repeated
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub allow_outside: Vec<PathBuf>,

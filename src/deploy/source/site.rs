@@ -114,9 +114,12 @@ impl Site {
         let (filter, selected) = select(&choice.targets, &configs, &source, context.is_shell())?;
         let profile = choice.profile.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         if profile != DEFAULT_PROFILE && matches!(source, Source::Project(_)) {
-            return Err(Error::new(Code::ConfigInvalid, format!("A project has no profile '{profile}'"))
-                .with_details(json!({ "profile": profile }))
-                .hint("profiles are a config repo's; a project's modules are chosen with `mcpkg module set`"));
+            return Err(Error::new(
+                Code::ConfigInvalid,
+                format!("Profiles are for config repos; a project has no profile '{profile}'"),
+            )
+            .with_details(json!({ "profile": profile }))
+            .hint("choose a project's modules with `mcpkg module set`"));
         }
         let named = named(context, choice, &source);
         Ok(Self { source, place, bases, profile, filter, selected, configs, scope, named })
@@ -323,7 +326,7 @@ fn named_target(filter: &str, configs: &[TargetConfig], source: &Source, is_shel
     let Some(target) = Target::named(filter).filter(is_known) else {
         let known = Target::ALL.iter().filter(|target| is_known(target)).map(|target| target.name());
         let allowed: Vec<&str> = std::iter::once(ALL).chain(known).collect();
-        let error = Error::new(Code::TargetUnsupported, format!("There is no target '{filter}'"))
+        let error = Error::new(Code::TargetUnsupported, format!("No target is called '{filter}'"))
             .with_details(json!({ "target": filter, "allowed": allowed }));
         return Err(error.suggest(filter, allowed.iter().copied(), format!("the targets are {}", allowed.join(", "))));
     };
@@ -333,14 +336,14 @@ fn named_target(filter: &str, configs: &[TargetConfig], source: &Source, is_shel
     let configured = configs.iter().map(|config| config.target.name()).collect::<Vec<_>>().join(", ");
     let how = match source {
         Source::Repo(_) => "add it to `targets` in agentpack.yaml".to_owned(),
-        Source::Project(_) => format!("switch it on with `mcpkg target enable {filter}`"),
+        Source::Project(_) => format!("enable it with `mcpkg target enable {filter}`"),
     };
     let hint = format!("{how}, or choose one of: {configured}");
     let named = match source {
         Source::Repo(repo) => repo.folder().display().to_string(),
         Source::Project(project) => project.name.clone(),
     };
-    Err(Error::new(Code::ConfigInvalid, format!("The target '{filter}' is not configured in `{named}`"))
+    Err(Error::new(Code::ConfigInvalid, format!("Target '{filter}' is not configured in `{named}`"))
         .with_details(json!({ "target": filter, "hint": hint }))
         .hint(hint))
 }

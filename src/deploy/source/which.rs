@@ -31,10 +31,7 @@ impl Source {
         let open = |folder: &Path| Ok(Source::Repo(Box::new(Repo::open(folder, &allowed)?)));
         if let Some(repo) = &choice.repo {
             if named.is_some() && context.selection.named_by == "--project" && context.is_shell() {
-                return Err(Error::new(
-                    Code::InvalidArgument,
-                    "--repo and --project name two sources; give one of them",
-                ));
+                return Err(Error::new(Code::InvalidArgument, "--repo and --project cannot be used together"));
             }
             return open(&expand(repo, home));
         }
@@ -46,8 +43,8 @@ impl Source {
         match context.store.read(|db| projects::resolve(db, &context.selection))? {
             Some(project) => Ok(Source::Project(project)),
             None if usual.is_dir() || agentpack => open(&usual),
-            None => Err(Error::new(Code::NoProject, "No project is selected, and no config repo is named")
-                .hint("select one with `mcpkg project select NAME`, or name a repo with --repo DIR")),
+            None => Err(Error::new(Code::NoProject, "No project is selected, and no config repo is given")
+                .hint("select a project with `mcpkg project select NAME`, or pass a config repo with --repo DIR")),
         }
     }
 }

@@ -31,10 +31,10 @@ impl Bases {
         self.root.as_ref().ok_or_else(|| {
             Error::new(
                 Code::RootRequired,
-                "No deploy root is known: this folder is the home folder, above it, or an agent's own",
+                "Cannot deploy into this folder: it is the home folder, a folder above it, or an agent's own",
             )
-            .hint("name one with --root DIR, or bind a folder with `mcpkg project select NAME --here`")
-            .hint("--scope user writes to the agents' own folders of the user")
+            .hint("pass a folder with --root DIR, or bind a folder with `mcpkg project select NAME --here`")
+            .hint("to write to the agents' own folders in your home folder, use --scope user")
         })
     }
 
@@ -64,12 +64,12 @@ impl Bases {
             }
             let path = own.display().to_string();
             let why = format!(
-                "The config repo sends {}' files to `{path}`, which is neither in your home folder nor in the deploy root",
+                "The config repo writes {}' files to `{path}`, which is neither in your home folder nor in the deploy root",
                 config.target.facts().title
             );
             return Err(Error::new(Code::ConfigInvalid, why)
                 .with_details(json!({ "target": config.target.name(), "path": path }))
-                .hint(format!("where that is meant, allow it with --allow-outside {}", shell::quote(&path))));
+                .hint(format!("if you want this, allow it with --allow-outside {}", shell::quote(&path))));
         }
         Ok(())
     }

@@ -119,7 +119,7 @@ fn a_journal_of_another_machine_is_shown_and_never_acted_upon() {
         let list = ground.ok(&["snapshot", "list", "--all"]);
         assert!(list.contains(&format!("{}, not begun here", state.word())), "{list}");
         let doctor = ground.ok(&["doctor"]);
-        assert!(doctor.contains(&id) && doctor.contains("was not begun by this user on this machine"), "{doctor}");
+        assert!(doctor.contains(&id) && doctor.contains("another user or machine started it"), "{doctor}");
     }
 }
 
@@ -161,7 +161,7 @@ fn a_journal_that_was_changed_since_is_not_acted_upon() {
     big.ground.ok(&["prompt", "list"]);
     big.ground.tree().assert_is(&middle, "with another row");
     let doctor = big.ground.ok(&["doctor"]);
-    assert!(doctor.contains("was not begun by this user on this machine"), "{doctor}");
+    assert!(doctor.contains("another user or machine started it"), "{doctor}");
 }
 
 /// Says in the database that the user's file was deployed below its folder, and what stood there before.

@@ -48,6 +48,6 @@ pub(super) fn import(
         }
     }
     let titles = targets.iter().map(|target| target.facts().title).collect::<Vec<_>>().join(", ");
-    builder.note(targets, format!("{titles} reads AGENTS.md by the line `@AGENTS.md` in {file}"));
+    builder.note(targets, format!("{titles} reads AGENTS.md through the line `@AGENTS.md` in {file}"));
     builder.import(targets, folder, file, imported, own)
 }

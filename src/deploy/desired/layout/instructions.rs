@@ -226,7 +226,7 @@ fn scoped_rule(
         others.filter(|other| *other != owner && module.is_for(*other) && builder.is_chosen(*other)).collect();
     let names: Vec<&str> = others.iter().map(|other| other.name()).collect();
     let warning = format!(
-        "module '{}' is a rule for some files only, as {} reads it; it is not written for {}",
+        "module '{}' applies to some files only, in {}'s own form; it is not written for {}",
         module.id,
         owner.name(),
         names.join(", ")

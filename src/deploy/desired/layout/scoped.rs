@@ -196,7 +196,7 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
         written[*other].0.push(reader);
         let (folder, own) = (written[*other].1.folder, written[*at].1.folder);
         let title = reader.facts().title;
-        let note = format!("{title} reads `{folder}` too: what stands there for it is not in `{own}` once more");
+        let note = format!("{title} also reads `{folder}`, so the same text is not written to `{own}` again");
         builder.note(&[reader], note);
     }
     for (at, (targets, rules, form)) in written.iter().enumerate() {

@@ -136,7 +136,7 @@ fn servers(
     lost.sort_unstable();
     for (what, count) in lost {
         let (title, servers) = (target.facts().title, plural::count(count, "MCP server"));
-        builder.note(&[target], format!("{title} does not know {what}, which {servers} had"));
+        builder.note(&[target], format!("{title} does not support {what}, which was left out of {servers}"));
     }
     let mut slots = Slots::default();
     let mut parts: Vec<Part> = Vec::new();

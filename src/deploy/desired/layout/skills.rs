@@ -89,7 +89,7 @@ pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
     }
     let titles = titles(targets, |reading| reading.called_by_dollar);
     for (name, ids) in named.into_iter().filter(|(_, ids)| ids.len() > 1) {
-        notes.push(format!("`${name}` calls no skill in {titles}, since {} have that name", ids.join(" and ")));
+        notes.push(format!("`${name}` calls no skill in {titles}, because {} share that name", ids.join(" and ")));
     }
     notes
 }
@@ -111,7 +111,7 @@ impl Skill<'_> {
         let said: Vec<String> =
             said.iter().filter(|(by, _)| !by.is_empty()).map(|(by, name)| format!("`{name}` to {by}")).collect();
         (folder != name && !said.is_empty())
-            .then(|| format!("is {}: `name` in its SKILL.md is not the name of its folder", said.join(" and ")))
+            .then(|| format!("is {}: `name` in its SKILL.md differs from its folder's name", said.join(" and ")))
     }
 
     fn faulty(&self) -> Option<String> {
@@ -121,7 +121,7 @@ impl Skill<'_> {
             return None;
         }
         if skill::mended(&self.file.bytes).is_none() {
-            return Some(format!("is not loaded by {by}, and its front matter cannot be mended"));
+            return Some(format!("is not loaded by {by}, and mcpkg cannot fix its front matter"));
         }
         let how: Vec<&str> = faults
             .iter()
@@ -131,14 +131,14 @@ impl Skill<'_> {
                 Fault::LongDescription => "with the first 1,024 characters of the description",
             })
             .collect();
-        Some(format!("is written {}, since {by} would not load it", how.join(", ")))
+        Some(format!("is written {}, because {by} would not load it otherwise", how.join(", ")))
     }
 
     fn dotted(&self) -> Option<String> {
         let by = self.titles(|reading| reading.called_by_dollar);
         let name = self.name();
         (name.contains('.') && !by.is_empty())
-            .then(|| format!("is not called by `${name}` in {by}, since the name has a dot"))
+            .then(|| format!("cannot be called as `${name}` in {by}, because the name has a dot"))
     }
 
     fn nested(&self) -> Option<String> {
@@ -146,32 +146,31 @@ impl Skill<'_> {
         let paths = self.module.files.iter().map(|file| file.path.as_str());
         let nested: Vec<&str> = paths.filter_map(|path| path.strip_suffix("/SKILL.md")).collect();
         (!nested.is_empty() && !by.is_empty())
-            .then(|| format!("holds skills that {by} would not find: {}", nested.join(", ")))
+            .then(|| format!("contains nested skills that are not found by {by}: {}", nested.join(", ")))
     }
 
     fn manual(&self) -> Option<String> {
         if !self.main.manual {
             return None;
         }
-        let unasked = "unasked, whatever `disable-model-invocation` says";
+        let unasked = "unasked, despite `disable-model-invocation`";
         let heedless = self.titles(|reading| reading.manual == Some(Manual::Nothing));
         let by_file = self.titles(|reading| reading.manual == Some(Manual::OpenaiYaml));
         let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
         let of_file = match (by_file.is_empty(), policy) {
             (true, _) | (false, Some(false)) => None,
-            (false, None) => Some(format!("gets {OPENAI_YAML}, by which {by_file} does not use it unasked")),
-            (false, Some(true)) => {
-                Some(format!("has an {OPENAI_YAML} of its own, by which {by_file} may use it {unasked}"))
-            }
+            (false, None) => Some(format!("gets {OPENAI_YAML}, which keeps {by_file} from using it unasked")),
+            (false, Some(true)) => Some(format!("has its own {OPENAI_YAML}, which lets {by_file} use it {unasked}")),
         };
-        let of_others = (!heedless.is_empty()).then(|| format!("is one that {heedless} may use {unasked}"));
+        let of_others = (!heedless.is_empty()).then(|| format!("can be used by {heedless} {unasked}"));
         let said: Vec<String> = of_file.into_iter().chain(of_others).collect();
         (!said.is_empty()).then(|| said.join(", and "))
     }
 
     fn always(&self) -> Option<String> {
         let by = self.titles(|reading| reading.always_applies);
-        (self.main.always && !by.is_empty()).then(|| format!("is always loaded by {by}: it says `alwaysApply: true`"))
+        (self.main.always && !by.is_empty())
+            .then(|| format!("is always loaded by {by}, because it has `alwaysApply: true`"))
     }
 }
 

@@ -33,8 +33,8 @@ impl Operation for Accept {
     const CLI: &'static [&'static str] = &["evolve", "accept"];
     const TITLE: &'static str = "Accept a proposal";
     const ABOUT: &'static str =
-        "Write a proposed change into its prompt or resource, as a new revision, or delete what it says";
-    const HELP: &'static str = "Of a new skill all files that are proposed are accepted with the one that is named.";
+        "Accept a proposed change: write it to the prompt or resource as a new revision, or delete it";
+    const HELP: &'static str = "Accepting one file of a new skill accepts all proposed files of that skill.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve accept 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
@@ -63,7 +63,7 @@ impl Operation for Accept {
                 let bytes = content(db, proposal.blob)?;
                 project::write_back(db, author, project, &proposal.module_id, &file, &bytes, &context.clock)?;
             }
-            let done = format!("{} is as it is on disk", proposal.module_id);
+            let done = format!("{} now matches the file on disk", proposal.module_id);
             Ok((proposal, done))
         })?;
         let sentence = format!("Accepted proposal {}: {done}", self.id);
@@ -85,7 +85,7 @@ fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, propos
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     let changed = |why: &str| {
         Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id))
-            .hint("look at both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
+            .hint("compare both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
     };
     let base = content(db, proposal.base)?;
     let modules = project::compose(db, project, |_, _| {})?.modules;

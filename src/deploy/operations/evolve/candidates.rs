@@ -64,7 +64,7 @@ impl Candidates {
                 Drift::UserModified => found.take(prepared, change, module),
                 Drift::Missing => found.skip(prepared, change, "missing", "it was deleted on disk".to_owned()),
                 Drift::Both => {
-                    found.skip(prepared, change, "upstream_changed", "its source was changed as well".to_owned());
+                    found.skip(prepared, change, "upstream_changed", "its source changed too".to_owned());
                 }
                 // Nobody changed these: the source did, or they were never deployed.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
@@ -87,8 +87,11 @@ impl Candidates {
             self.warnings.push(format!("`{path}`: {lost} is not proposed"));
         }
         if unmapped.edits.is_empty() {
-            let why =
-                if unmapped.lost.is_empty() { "only its mode was changed" } else { "nothing in it is a module's" };
+            let why = if unmapped.lost.is_empty() {
+                "only its mode changed"
+            } else {
+                "the changed part belongs to no module"
+            };
             return self.skip(prepared, change, "outside_modules", why.to_owned());
         }
         for edit in unmapped.edits.into_iter().filter(|edit| module.is_none_or(|id| edit.module_id == id)) {
@@ -97,7 +100,7 @@ impl Candidates {
                 if known.edit != edit {
                     let first = &known.path;
                     self.warnings.push(format!(
-                        "{} is changed in `{first}` and otherwise in `{path}`; the first is proposed",
+                        "{} has different changes in `{first}` and `{path}`; the first one is proposed",
                         edit.module_id
                     ));
                 }
@@ -190,7 +193,7 @@ impl Candidates {
         let skipped = self.skipped.iter().map(|skipped| {
             vec!["skip".to_owned(), skipped.module_ids.join(", "), skipped.path.clone(), skipped.why.clone()]
         });
-        let empty = "Nobody changed a deployed file".to_owned();
+        let empty = "No deployed file was changed".to_owned();
         let columns = &["what", "module", "path", "what happened"];
         let table = Table { columns, rows: proposed.chain(skipped).collect(), empty };
         Body::Below(root.to_owned(), Box::new(Body::Table(table)))

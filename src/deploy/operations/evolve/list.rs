@@ -13,7 +13,7 @@ use crate::store::proposals;
 /// List proposals
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Those that were decided too
+    /// Include accepted and rejected proposals
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -24,7 +24,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["evolve", "list"];
     const TITLE: &'static str = "List proposals";
     const ABOUT: &'static str =
-        "List the changes that were proposed to the project: made on disk, upstream of a source, or in a synced folder";
+        "List proposed changes to the project: made on disk, in a source, or in a synced folder";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

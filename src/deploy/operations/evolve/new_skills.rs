@@ -48,7 +48,7 @@ fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
     let name = skill.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let module_id = format!("skill:{name}");
     if prepared.kinds.contains_key(&module_id) {
-        return found.warnings.push(format!("`{shown}` is not proposed: the project has {module_id} already"));
+        return found.warnings.push(format!("`{shown}` is not proposed: the project already has {module_id}"));
     }
     let files = match files(skill, &name) {
         Ok(files) => files,
@@ -59,7 +59,9 @@ fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
         let same = files.len() == known.len() && files.iter().zip(&known).all(|(file, known)| file.edit == known.edit);
         if !same {
             let first = first.path.clone();
-            found.warnings.push(format!("`{shown}` is another {module_id} than `{first}`; the first is proposed"));
+            found
+                .warnings
+                .push(format!("`{shown}` is a different {module_id} than `{first}`; the first one is proposed"));
         }
         return;
     }
@@ -83,7 +85,7 @@ fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     let mut files = Vec::new();
     for path in paths {
         let relative = path.strip_prefix(skill).ok().and_then(Path::to_str).filter(|path| is_inside(path));
-        let Some(relative) = relative else { return Err(format!("the path of `{}` cannot be kept", path.display())) };
+        let Some(relative) = relative else { return Err(format!("the path `{}` cannot be stored", path.display())) };
         let bytes = file::read(&path, MAX_SIZE).map_err(|error| format!("`{relative}` cannot be read: {error}"))?;
         files.push(Candidate {
             edit: Edit { module_id: format!("skill:{name}"), file: relative.to_owned(), bytes },
@@ -114,7 +116,7 @@ fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
             paths.push(entry.path());
         }
         if paths.len() > MAX_FILES {
-            return Err(format!("it has more than {MAX_FILES} files; `mcpkg import` takes it"));
+            return Err(format!("it has more than {MAX_FILES} files; use `mcpkg import`"));
         }
     }
     Ok(())

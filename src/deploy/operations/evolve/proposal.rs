@@ -30,7 +30,7 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     proposals::get(db, project.id, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("Project '{}' has no proposal {id}", project.name))
             .with_details(json!({ "id": id }))
-            .hint("`mcpkg evolve list` shows those there are")
+            .hint("`mcpkg evolve list` shows the existing ones")
     })
 }
 
@@ -66,5 +66,5 @@ pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, no
         }
         return Ok(decided);
     }
-    Err(Error::new(Code::InvalidArgument, format!("The proposal {id} was {} already", proposal.state.word())))
+    Err(Error::new(Code::InvalidArgument, format!("Proposal {id} was already {}", proposal.state.word())))
 }

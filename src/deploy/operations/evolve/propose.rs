@@ -55,11 +55,11 @@ pub struct Propose {
     /// Only this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
-    /// Overlay of a config repo to write into
+    /// Overlay of the config repo to write to
     #[arg(long = "overlay", value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(default, rename = "scope")]
     overlay: OverlayScope,
-    /// Branch of a config repo to make [default: evolve/propose-<scope>-<module>-<time>]
+    /// Branch to create in the config repo [default: evolve/propose-<scope>-<module>-<time>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// Show what would be proposed and write nothing
@@ -78,8 +78,8 @@ impl Operation for Propose {
     const TITLE: &'static str = "Propose changes made on disk";
     const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
         on a new branch of the config repo";
-    const HELP: &'static str = "What only the source changed is not proposed. A skill that stands beside deployed ones, and that \
-        neither mcpkg wrote nor the project has, is proposed too, a file each. For a project see `mcpkg evolve list`.";
+    const HELP: &'static str = "Changes made only in the source are not proposed. A new skill next to deployed ones, \
+     which the project does not have yet, is proposed too, one proposal per file. List a project's proposals with `mcpkg evolve list`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;

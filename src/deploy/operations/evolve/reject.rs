@@ -23,7 +23,7 @@ impl Operation for Reject {
     const TOOL: &'static str = "reject_proposal";
     const CLI: &'static [&'static str] = &["evolve", "reject"];
     const TITLE: &'static str = "Reject a proposal";
-    const ABOUT: &'static str = "Leave the prompt or resource as it is; the file on disk stays too";
+    const ABOUT: &'static str = "Reject a proposed change: the prompt or resource and the file on disk stay unchanged";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve reject 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
@@ -41,7 +41,7 @@ impl Operation for Reject {
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
         let hint = match (proposal.origin, proposal.action) {
-            (Origin::Deploy, _) => Some("`mcpkg deploy --apply --adopt` puts the file on disk back"),
+            (Origin::Deploy, _) => Some("to restore the file on disk: `mcpkg deploy --apply --adopt`"),
             (Origin::Sync, Action::DeleteFile) => Some("the next `mcpkg sync` brings it back into the project"),
             (Origin::Sync, _) => Some("the next `mcpkg sync` writes what the project has into the folder"),
             (Origin::Source, _) => None,

@@ -43,7 +43,7 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["evolve", "restore"];
     const TITLE: &'static str = "Restore missing files";
     const ABOUT: &'static str =
-        "Write the agents' files again that are missing on disk; nothing that exists is touched";
+        "Write the agents' files that are missing on disk again; existing files are not touched";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve restore --dry-run", "mcpkg evolve restore --module-id skill:review --yes"];
     const EFFECT: Effect = Effect::Write;

@@ -33,11 +33,9 @@ impl Operation for Add {
     const TOOL: &'static str = "add_module";
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
-    const ABOUT: &'static str =
-        "Deploy a text resource that is not a module by itself, or what `module remove` took out";
-    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules by \
-        themselves. Any other text resource, such as file:///docs/style.md, becomes one by this: instructions, or a \
-        prompt file.";
+    const ABOUT: &'static str = "Make a text resource a module, or bring back what `module remove` took out";
+    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules \
+     already. This command turns any other text resource, such as file:///docs/style.md, into instructions or a prompt file.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg module add file:///docs/style.md", "mcpkg module add checklist --type prompt"];
     const EFFECT: Effect = Effect::Write;
@@ -66,7 +64,7 @@ impl Add {
                     Code::AlreadyExists,
                     format!("'{}' is a module already: {}", self.name, before.id),
                 )
-                .hint(format!("`mcpkg module set {}` changes it", before.id)));
+                .hint(format!("change it with `mcpkg module set {}`", before.id)));
             }
             let mut row = Row { enabled: true, ..before.row.clone() };
             if let Some(kind) = self.kind {

@@ -31,7 +31,7 @@ pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()>
 
 /// The refusal of a type that a module cannot be of.
 pub(super) fn unfit(what: &str, kind: Kind, instead: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("{what} cannot be of type {}; it can be {instead}", kind.word()))
+    Error::new(Code::InvalidArgument, format!("{what} cannot have the type {}; it can be {instead}", kind.word()))
 }
 
 /// Writes a module's row; one that says nothing goes.
@@ -48,7 +48,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {
-        Error::new(Code::AlreadyExists, "Another module of this type has the name already; nothing was changed")
+        Error::new(Code::AlreadyExists, "Another module of this type already has the name; nothing was changed")
             .hint("`mcpkg module list` shows it")
     })
 }

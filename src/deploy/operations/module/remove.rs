@@ -24,8 +24,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["module", "remove"];
     const TITLE: &'static str = "Remove a module";
     const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
-    const HELP: &'static str = "What was added by `mcpkg module add` is no longer a module; any other one is only not enabled. The next deploy \
-        deletes the files that the module gave.";
+    const HELP: &'static str = "A module that you added with `mcpkg module add` is a plain resource again; any other \
+     module is disabled. The next deploy deletes the module's files.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -37,18 +37,18 @@ pub struct Set {
     #[arg(long = "type", value_name = "TYPE")]
     #[schemars(with = "Option<String>")]
     kind: Option<Kind>,
-    /// Tags, with commas between; an empty one takes all away
+    /// Tags, separated by commas; an empty value removes all
     #[arg(long, value_delimiter = ',')]
     tags: Option<Vec<String>>,
-    /// Targets, with commas between, such as claude_code,gemini; an empty one means all
+    /// Targets, separated by commas, such as claude_code,gemini; an empty value means all
     #[arg(long, value_delimiter = ',')]
     #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
-    /// When its instructions apply: always, described (where the agent finds the description fitting) or manual
+    /// When the instructions apply: always, described (when the agent finds that the description fits) or manual
     #[arg(long, value_name = "WHEN", conflicts_with = "globs")]
     #[schemars(with = "Option<String>")]
     applies: Option<When>,
-    /// Its instructions apply to the files that this pattern names, such as **/*.py; repeat for more
+    /// Apply the instructions to files that match this pattern, such as **/*.py; can be repeated
     #[arg(long, value_name = "GLOB")]
     #[serde(default)]
     globs: Vec<String>,
@@ -63,8 +63,7 @@ impl Operation for Set {
     const TITLE: &'static str = "Change a module";
     const ABOUT: &'static str = "Change a module's type, tags and targets, and whether it is deployed";
     const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a \
-        prompt file. The id says the type, so it changes with it. The prompts and resources themselves stay as they \
-        are.";
+     prompt file. The id contains the type, so it changes with the type. The prompts and resources themselves stay unchanged.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg module set skill:review --targets claude_code,codex",
         "mcpkg module set command:style --type instructions",
@@ -120,7 +119,7 @@ impl Set {
             (None, true) => None,
             (None, false) => Some(Applies::Globs(checked(globs)?)),
             (Some(_), false) => {
-                return Err(Error::new(Code::InvalidArgument, "--applies and --globs exclude each other"));
+                return Err(Error::new(Code::InvalidArgument, "--applies and --globs cannot be used together"));
             }
             (Some(When::Always), true) => Some(Applies::Always),
             (Some(When::Described), true) => Some(Applies::Described),
@@ -144,9 +143,9 @@ fn checked(globs: Vec<String>) -> Result<Vec<String>> {
 fn only_instructions(module: &Listed) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("Module '{}' is not instructions, so it applies when it is called", module.id),
+        format!("Module '{}' is not instructions, so it has no scope: it applies when it is called", module.id),
     )
-    .hint("`--type instructions` makes instructions of a prompt")
+    .hint("to turn a prompt into instructions, pass `--type instructions`")
 }
 
 fn listed_words(words: Vec<String>) -> Vec<String> {

@@ -20,7 +20,7 @@ pub struct List {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Of every source, machine and root, those that were pruned too
+    /// List those of every source, machine and root, and the pruned ones
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -76,7 +76,7 @@ impl Operation for List {
             ]
         });
         let columns = &["id", "made", "kind", "state", "files", "targets", "root"];
-        let table = Table { columns, rows: rows.collect(), empty: "Nothing was deployed yet".to_owned() };
+        let table = Table { columns, rows: rows.collect(), empty: "Nothing has been deployed yet".to_owned() };
         let summary = |(snapshot, root): &(Snapshot, String)| {
             let mut summary = summary(snapshot, root);
             if is_elsewhere(snapshot) {

@@ -18,7 +18,7 @@ pub struct Pin {
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,
-    /// Let it go again
+    /// Remove the protection
     #[arg(long)]
     #[serde(default)]
     off: bool,
@@ -28,7 +28,7 @@ impl Operation for Pin {
     const TOOL: &'static str = "pin_snapshot";
     const CLI: &'static [&'static str] = &["snapshot", "pin"];
     const TITLE: &'static str = "Pin a stored deploy";
-    const ABOUT: &'static str = "Keep pruning away from a stored deploy";
+    const ABOUT: &'static str = "Protect a stored deploy from pruning";
     const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot pin 0199c0de"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
@@ -39,7 +39,7 @@ impl Operation for Pin {
     fn run(self, context: &Context) -> Result<Reply> {
         let snapshot = goal::find(context, &self.id)?;
         if snapshot.state != State::Applied.word() {
-            let why = format!("The snapshot '{}' is {}: there is nothing to pin", self.id, snapshot.state);
+            let why = format!("Cannot pin snapshot '{}': it is {}", self.id, snapshot.state);
             return Err(Error::new(Code::SnapshotUnusable, why));
         }
         let id = snapshot.uuid.to_string();

@@ -20,8 +20,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_targets";
     const CLI: &'static [&'static str] = &["target", "list"];
     const TITLE: &'static str = "List the targets";
-    const ABOUT: &'static str = "List the agents that can be deployed to, and which of them `all` means";
-    const HELP: &'static str = "Each one can be named with --target, switched on or not.";
+    const ABOUT: &'static str = "List the agents that you can deploy to, and which of them `all` includes";
+    const HELP: &'static str = "You can name any of them with --target, enabled or not.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg target list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

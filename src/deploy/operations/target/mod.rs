@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 pub(super) fn named(word: &str) -> Result<Target> {
     Target::named(word).ok_or_else(|| {
         let names = Target::all_names();
-        let why = format!("No target is called '{}'; there are {}", word.escape_debug(), names.join(", "));
+        let why = format!("No target is called '{}'; the targets are {}", word.escape_debug(), names.join(", "));
         Error::new(Code::TargetUnsupported, why).suggest(word, names.iter().copied(), "")
     })
 }

@@ -20,7 +20,7 @@ pub struct Enable {
     /// Targets, such as gemini
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// For every project that says nothing of its own
+    /// Apply to every project without targets of its own
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
@@ -30,8 +30,8 @@ impl Operation for Enable {
     const TOOL: &'static str = "enable_targets";
     const CLI: &'static [&'static str] = &["target", "enable"];
     const TITLE: &'static str = "Switch targets on";
-    const ABOUT: &'static str = "Make `all` mean these agents too, in the project that applies";
-    const HELP: &'static str = "Nothing is deployed at once: `mcpkg plan` shows what would be.";
+    const ABOUT: &'static str = "Include these agents in `all`, for the current project";
+    const HELP: &'static str = "Nothing is deployed yet: see what would be with `mcpkg plan`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target enable gemini opencode", "mcpkg target enable copilot --all-projects"];
     const EFFECT: Effect = Effect::Write;
@@ -54,7 +54,7 @@ pub struct Disable {
     /// Targets, such as vscode
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// For every project that says nothing of its own
+    /// Apply to every project without targets of its own
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
@@ -64,9 +64,9 @@ impl Operation for Disable {
     const TOOL: &'static str = "disable_targets";
     const CLI: &'static [&'static str] = &["target", "disable"];
     const TITLE: &'static str = "Switch targets off";
-    const ABOUT: &'static str = "Make `all` mean these agents no more, in the project that applies";
+    const ABOUT: &'static str = "Exclude these agents from `all`, for the current project";
     const HELP: &'static str =
-        "What was deployed for them stays; `mcpkg rollback --to pristine --target NAME` takes it back.";
+        "What was deployed for them stays; remove it with `mcpkg rollback --to pristine --target NAME`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target disable vscode", "mcpkg target disable cursor --all-projects"];
     const EFFECT: Effect = Effect::Write;
@@ -90,7 +90,7 @@ fn switch(context: &Context, words: &[String], all_projects: bool, on: bool) -> 
         let is_on = |target: &Target| if wanted.contains(target) { on } else { now.contains(target) };
         let names: Vec<&str> = Target::ALL.iter().filter(|target| is_on(target)).map(|target| target.name()).collect();
         if names.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "At least one target has to stay switched on"));
+            return Err(Error::new(Code::InvalidArgument, "At least one target must stay enabled"));
         }
         targets::choose(db, of, &names)?;
         Ok(names.join(", "))
@@ -108,6 +108,6 @@ fn switch(context: &Context, words: &[String], all_projects: bool, on: bool) -> 
             Ok((names, format!("project '{}'", project.name)))
         })?
     };
-    let sentence = format!("`all` means {names} in {whose}");
+    let sentence = format!("`all` now means {names} in {whose}");
     Ok(Reply::sentence(sentence, json!({ "targets": names.split(", ").collect::<Vec<_>>() })))
 }

@@ -124,7 +124,7 @@ fn what_git_says_is_told() {
         (
             format!("git: {{url: '{url}', subdir: skills/b, ref: {commit}}}"),
             Code::ConfigInvalid,
-            "`skills/b` is not in it",
+            "`skills/b` does not exist in it",
         ),
         (with(&format!("{url}/none"), ""), Code::GitFailed, "git ls-remote: fatal: "),
         (with("ext::sh -c 'x'", "").replace("'x'", "x"), Code::GitFailed, "not allowed"),
@@ -140,6 +140,6 @@ fn what_git_says_is_told() {
         std::os::unix::fs::symlink("/etc", folder.join("skills/out")).unwrap();
         super::git_sources::commit(&folder, "link");
         let other = Scratch::with(&[("skill:a", &format!("git: {{url: '{url}', subdir: skills/out}}"))]);
-        says(&compose(&other, &folder).unwrap_err(), "`skills/out` leads out of it");
+        says(&compose(&other, &folder).unwrap_err(), "`skills/out` is a link to `");
     }
 }

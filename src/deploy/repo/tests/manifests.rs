@@ -58,7 +58,7 @@ fn d36_unknown_keys_are_warnings_with_position_and_suggestion() {
             "`agentpack.yaml:13:45`: unknown key `local` is ignored; did you mean `local_path`?",
             "`agentpack.yaml:13:36`: unknown key `pat` is ignored; did you mean `path`?",
             "`agentpack.yaml:16:28`: unknown key `reff` is ignored; did you mean `ref`?",
-            "`agentpack.yaml:16:40`: unknown key `depth` is ignored; known are url, ref, subdir, shallow",
+            "`agentpack.yaml:16:40`: unknown key `depth` is ignored; the known keys are url, ref, subdir, shallow",
         ]
     );
     // What something needs and is misspelt is told with the refusal.
@@ -81,7 +81,7 @@ fn d10_ids_stay_in_their_folder() {
         let (code, message, details) =
             refused(&format!("{HEAD}modules:\n  - id: {id}\n    type: skill\n    {source}\n"));
         assert_eq!(code, Code::ConfigInvalid, "{id}");
-        assert!(message.contains("would not stay in its folder") && details["module_id"].is_string(), "{message}");
+        assert!(message.contains("must not be empty or contain") && details["module_id"].is_string(), "{message}");
     }
 }
 
@@ -95,17 +95,21 @@ fn says_what_is_wrong() {
         ("version: 1\n".to_owned(), Code::ConfigInvalid, "no profile `default`"),
         ("version: [\n".to_owned(), Code::ConfigInvalid, "agentpack.yaml:"),
         (format!("{HEAD}targets: {{cursor: {{scope: user}}}}"), Code::ConfigInvalid, "project or both"),
-        (format!("{HEAD}targets: {{zed: {{scope: project}}}}"), Code::TargetUnsupported, "does not write for `zed`"),
+        (
+            format!("{HEAD}targets: {{zed: {{scope: project}}}}"),
+            Code::TargetUnsupported,
+            "does not support the target `zed`",
+        ),
         (format!("{HEAD}targets: {{codx: {{scope: user}}}}"), Code::TargetUnsupported, "did you mean `codex`"),
         (format!("{HEAD}targets: {{codex: {{mode: link, scope: user}}}}"), Code::ConfigInvalid, "`link`"),
         (format!("{HEAD}targets: {{codex: {{}}}}"), Code::ConfigInvalid, "scope"),
         (module("targets: [vim]\n    source: {local_path: {path: a}}"), Code::TargetUnsupported, "`vim`"),
         (module("source: {}"), Code::ConfigInvalid, "has no source"),
         (module("source: {local_path: {path: a}, git: {url: b}}"), Code::ConfigInvalid, "has two sources"),
-        (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "leads out of the repo"),
+        (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "is outside of the repo"),
         (module("source: {git: {url: --upload-pack=x}}"), Code::ConfigInvalid, "the url"),
         (module("source: {git: {url: u, ref: -x}}"), Code::ConfigInvalid, "the ref"),
-        (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "leads out of its repository"),
+        (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "is outside of its repository"),
         (module(twice), Code::ConfigInvalid, "used twice"),
     ] {
         let (found, message, _) = refused(&text);

@@ -71,7 +71,7 @@ fn patches_change_lines_and_their_layer_is_theirs() {
     }
 
     scratch.write(&format!("{meta}/patches/gone.txt.patch"), &patch.replace("n.txt", "gone.txt"));
-    says(&scratch.compose().unwrap_err(), "changes `gone.txt`, which is not there");
+    says(&scratch.compose().unwrap_err(), "changes `gone.txt`, which does not exist");
 }
 
 #[test]
@@ -79,10 +79,10 @@ fn an_overlay_is_of_one_kind() {
     let scratch = repo();
     let meta = format!("overlays/{}/.agentpack", key());
     scratch.write(&format!("{meta}/patches/n.txt.patch"), "");
-    says(&scratch.compose().unwrap_err(), "holds patches, and its kind is dir");
+    says(&scratch.compose().unwrap_err(), "contains patches, but its kind in overlay.json is dir");
     scratch.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
     scratch.write(&format!("overlays/{}/n.txt", key()), "x");
-    says(&scratch.compose().unwrap_err(), "holds files, and its kind is patch");
+    says(&scratch.compose().unwrap_err(), "contains files, but its kind in overlay.json is patch");
     for bad in ["{", r#"{"overlay_kind":"link"}"#] {
         scratch.write(&format!("{meta}/overlay.json"), bad);
         let error = scratch.compose().unwrap_err();
@@ -98,7 +98,7 @@ fn d37_conflict_markers_are_refused() {
     let overlay = scratch.write(&format!("overlays/{}/n.txt", key()), text);
     let error = scratch.compose().unwrap_err();
     assert_eq!(error.code(), Code::ConfigInvalid);
-    says(&error, "n.txt` holds conflict markers");
+    says(&error, "n.txt` contains conflict markers");
     // A module may be about merging; its own text is nobody's conflict.
     scratch.write("s/n.txt", text);
     std::fs::write(overlay, format!("{text}more\n")).unwrap();
@@ -110,7 +110,7 @@ fn d37_conflict_markers_are_refused() {
     let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
     let patch = format!("--- a/n.txt\n+++ b/n.txt\n@@ -2,2 +2,7 @@\n two\n{added} three\n");
     scratch.write(&format!("{meta}/patches/n.txt.patch"), &patch);
-    says(&scratch.compose().unwrap_err(), "n.txt.patch` holds conflict markers");
+    says(&scratch.compose().unwrap_err(), "n.txt.patch` contains conflict markers");
 }
 
 #[test]
@@ -143,5 +143,5 @@ fn d36_an_unknown_key_of_an_overlay_is_a_warning() {
         warnings[0].ends_with("overlay.json`: unknown key `overlay_kid` is ignored; did you mean `overlay_kind`?"),
         "{warnings:?}"
     );
-    assert!(warnings[1].ends_with("unknown key `by` is ignored; known are overlay_kind"), "{warnings:?}");
+    assert!(warnings[1].ends_with("unknown key `by` is ignored; the known keys are overlay_kind"), "{warnings:?}");
 }
