@@ -106,7 +106,7 @@ pub fn accept(
             let content = blobs::content(db, blob)?;
             stored::check(&entry, &content)?;
             stored::put(db, author, project, clock, ours, &entry, &content)?;
-            Ok(format!("{label} is as {} has it", place(proposal)))
+            Ok(format!("{label} now matches {}", place(proposal)))
         }
         (Action::Delete, _, Some(ours)) => {
             stored::delete(db, author, project, &ours)?;

@@ -61,13 +61,13 @@ pub fn parses(source: &str) -> bool {
 /// `E_INVALID_ARGUMENT`.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
-        let why = format!("{} arguments are declared; a prompt has at most {MAX_ARGUMENTS}", arguments.len());
+        let why = format!("{} arguments are declared; the limit is {MAX_ARGUMENTS}", arguments.len());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let described: usize = arguments.iter().filter_map(|argument| argument.description.as_ref()).map(String::len).sum();
     if described > MAX_DESCRIPTION {
         let why =
-            format!("The arguments' descriptions have {described} bytes; together they have at most {MAX_DESCRIPTION}");
+            format!("The arguments' descriptions have {described} bytes together; the limit is {MAX_DESCRIPTION}");
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let mut names = HashSet::new();
@@ -80,13 +80,13 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
             return Err(Error::new(
                 Code::InvalidArgument,
                 format!(
-                    "Argument name '{}' must be letters, digits and _, and not begin with a digit",
+                    "Argument name '{}' may contain only letters, digits and _, and must not begin with a digit",
                     name.escape_debug()
                 ),
             ));
         }
         if name.len() > MAX_NAME {
-            let why = format!("An argument's name has {} bytes; it has at most {MAX_NAME}", name.len());
+            let why = format!("An argument's name has {} bytes; the limit is {MAX_NAME}", name.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         if !names.insert(name) {
@@ -121,8 +121,7 @@ pub fn render(
     }
     let bytes = values.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
     if bytes > MAX_VALUES {
-        let why =
-            format!("The arguments of prompt '{prompt}' have {bytes} bytes; a template takes {MAX_VALUES} at most");
+        let why = format!("The arguments of prompt '{prompt}' have {bytes} bytes; the limit is {MAX_VALUES}");
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "name": prompt })));
     }
     check(source)?;
@@ -181,12 +180,11 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     let names = unknown.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let arguments = unknown.iter().map(|name| format!(" --argument {name}")).collect::<String>();
     let how = format!(
-        "declare it among the arguments ({}), or say what stands for it, as in `{{{{ {first}|default('') }}}}`",
+        "declare it as an argument ({}), or give it a default, as in `{{{{ {first}|default('') }}}}`",
         arguments.trim_start()
     );
-    let error =
-        Error::new(Code::TemplateFailed, format!("The prompt template asks for what no argument declares: {names}"))
-            .with_details(serde_json::json!({ "undeclared": unknown }));
+    let error = Error::new(Code::TemplateFailed, format!("The prompt template uses undeclared arguments: {names}"))
+        .with_details(serde_json::json!({ "undeclared": unknown }));
     let near = declared.iter().map(|argument| argument.name.as_str());
     Err(error.suggest(first, near, how))
 }
@@ -222,7 +220,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 /// Turns a panic of minijinja into an error: it computes columns in 16 bits, for one, and lines may be longer.
 fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
-        Err(Error::new(Code::TemplateFailed, "The prompt template is not taken: minijinja cannot read it"))
+        Err(Error::new(Code::TemplateFailed, "The prompt template is invalid: the template parser failed on it"))
     })
 }
 

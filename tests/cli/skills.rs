@@ -103,7 +103,7 @@ fn a_folder_gives_its_name_and_another_one_in_the_front_matter_is_no_error() {
     --- stdout
     Created skill 'other' in project 'p' with 3 files
     --- stderr
-    hint: `name` is 'pdf' and the skill's is 'other': some agents call it so
+    hint: `name` is 'pdf', but the skill is called 'other': some agents use it as the skill's name
     "#);
 }
 
@@ -114,7 +114,7 @@ fn what_breaks_a_rule_is_not_stored() {
     status: 1
     --- stdout
     --- stderr
-    error: The skill 'other' is not stored: SKILL.md:1: the skill has no such file
+    error: Skill 'other' was not stored: SKILL.md:1: the skill has no such file
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "Big_Name", "x"]), @r#"
     status: 2
@@ -127,15 +127,15 @@ fn what_breaks_a_rule_is_not_stored() {
     status: 1
     --- stdout
     --- stderr
-    error: The skill 'a' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: a description, `-d` in the shell, makes the front matter
+    error: Skill 'a' was not stored: SKILL.md:1: it does not begin with front matter
+    hint: pass a description (`-d` in the shell), and mcpkg adds the front matter
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "a"]), @r#"
     status: 2
     --- stdout
     --- stderr
     error: The skill needs content: the text of its SKILL.md
-    hint: from the shell, `--from DIR` takes all files of a folder
+    hint: in the shell, `--from DIR` takes all files of a folder
     "#);
     assert_snapshot!(scratch.run(&["skill", "list"]), @r#"
     status: 0
@@ -179,8 +179,8 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     status: 1
     --- stdout
     --- stderr
-    error: The skill 'pdf' is not stored: SKILL.md:1: it does not begin with front matter
-    hint: SKILL.md begins with `---`, `name: pdf`, `description: ...`, `---`
+    error: Skill 'pdf' was not stored: SKILL.md:1: it does not begin with front matter
+    hint: SKILL.md must begin with `---`, `name: pdf`, `description: ...`, `---`
     "#);
     assert_snapshot!(scratch.run(&["skill", "update", "pdf", "more", "--file", "new.md"]), @r#"
     status: 0
@@ -201,7 +201,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: Skill 'review' does not exist in project 'p'
-    hint: 'review' is a prompt that agents see as a skill: `mcpkg prompt update review` changes it
+    hint: 'review' is a prompt that agents see as a skill; change it with `mcpkg prompt update review`
     "#);
 }
 
@@ -255,7 +255,7 @@ fn every_problem_is_told_with_file_and_line() {
     assert_snapshot!(scratch.run(&["skill", "validate"]), @r#"
     status: 0
     --- stdout
-    There are no skills to check
+    Found no skills to check
     --- stderr
     "#);
     scratch.ok(&["skill", "create", "pdf", "--from", "in/pdf"]);
@@ -280,8 +280,8 @@ fn every_problem_is_told_with_file_and_line() {
     error: Found 5 problems:
       four/SKILL.md:3: the front matter is not valid YAML (mapping values are not allowed in this context); put the value in quotes
       one/SKILL.md:1: the front matter has no `description`
-      one/SKILL.md:3: `name` is 'two' and the skill's is 'one'
-      pdf/skill://pdf/..%2Fx:1: its URI names no file that could be written
+      one/SKILL.md:3: `name` is 'two', but the skill is called 'one'
+      pdf/skill://pdf/..%2Fx:1: its URI is not a valid file path
       three/SKILL.md:1: the skill has no such file
     "#);
     assert_snapshot!(scratch.run(&["skill", "validate", "nobody"]), @r#"
@@ -289,7 +289,7 @@ fn every_problem_is_told_with_file_and_line() {
     --- stdout
     --- stderr
     error: Skill 'nobody' does not exist in project 'p'
-    hint: `mcpkg skill list` shows those there are
+    hint: `mcpkg skill list` shows the existing ones
     "#);
 }
 

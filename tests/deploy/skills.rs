@@ -44,7 +44,10 @@ fn a16_a_name_that_is_not_the_folders_is_told() {
     place.write("from/.agents/skills/a/SKILL.md", "---\nname: b\ndescription: d\n---\nText.\n");
     assert_says(&import(&place), "is `a` to Claude Code, by its folder, and `b` to other agents");
     let validated = place.run(&["skill", "validate"]);
-    assert!(validated.status == 1 && validated.stderr.contains("`name` is 'b' and the skill's is 'a'"), "{validated}");
+    assert!(
+        validated.status == 1 && validated.stderr.contains("`name` is 'b', but the skill is called 'a'"),
+        "{validated}"
+    );
     assert_says(
         &said(&place, &[]),
         "module 'skill:a' is `a` to Claude Code and `b` to Codex, Copilot CLI, Gemini CLI, OpenCode",

@@ -176,7 +176,7 @@ kept = ann.run("mcpkg resource show skill://tidy/SKILL.md", quiet=True)
 check("the project stays as Ann left it until she decides", "as Ann does it" in kept and "as upstream" not in kept, kept)
 ann.run(f"mcpkg evolve show {proposals[0]['id']}")
 ann.run(f"mcpkg evolve accept {proposals[0]['id']}")
-check("accepted, it is as upstream has it", "as upstream does it" in ann.run("mcpkg resource show skill://tidy/SKILL.md", quiet=True))
+check("accepted, it is the upstream version", "as upstream does it" in ann.run("mcpkg resource show skill://tidy/SKILL.md", quiet=True))
 ann.run("mcpkg deploy --apply --yes")
 if "claude" in AGENTS:
     shutil.copytree(code, asked, symlinks=True, dirs_exist_ok=True)

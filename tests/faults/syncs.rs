@@ -190,7 +190,10 @@ fn a_disk_that_refuses_a_write_is_told_and_the_next_sync_goes_on() {
         let ran = changed.scratch.finish(command.args(["--json", "sync"]));
         assert_eq!((ran.status, error_code(&ran).as_deref()), (1, Some(code)), "{inject}: {ran}");
         let told = ran.to_string();
-        assert!(!inject.starts_with("mkdirat") || told.contains("the next `mcpkg sync` writes the rest"), "{told}");
+        assert!(
+            !inject.starts_with("mkdirat") || told.contains("the next `mcpkg sync` writes the remaining files"),
+            "{told}"
+        );
         assert_eq!(changed.scratch.run(&["sync", "--check"]).status, 3, "{inject}");
         changed.goes_on(inject);
         changed.back();

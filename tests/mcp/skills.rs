@@ -127,7 +127,7 @@ fn a_prompt_of_any_name_is_a_skill_under_the_name_that_a_deploy_gives_it() {
     assert_eq!(told.status, 1);
     assert!(
         told.stderr.contains(
-            "dotted-name/SKILL.md:1: prompt 'dotted_name' is not found as a skill: prompt 'dotted.name' has its name for one"
+            "dotted-name/SKILL.md:1: agents do not see prompt 'dotted_name' as a skill, because prompt 'dotted.name' has the same name"
         ),
         "{}",
         told.stderr
@@ -259,7 +259,7 @@ fn agents_create_update_and_delete_skills() {
     );
     for bad in ["../x", "/etc/passwd", "a//b", ""] {
         let (text, failed) = client.call("update_skill", json!({ "name": "pdf", "content": "x", "file": bad }));
-        assert!(failed && text.contains("is not a path of a file in a skill"), "{text}");
+        assert!(failed && text.contains("is not a valid path of a file in a skill"), "{text}");
     }
     let listed = client.result("tools/call", json!({ "name": "list_skills", "arguments": {} }));
     assert_eq!(

@@ -71,7 +71,7 @@ fn values_are_bounded_too() {
     client.result("prompts/get", get(200 << 10));
     let error = client.error("prompts/get", get(300 << 10));
     assert_eq!(error["code"], -32602);
-    assert!(error["message"].as_str().unwrap().contains("a template takes 262144 at most"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("the limit is 262144"), "{error}");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn too_many_arguments_are_refused_at_once() {
     let declared: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
     let (text, is_error) =
         client.call("create_prompt", json!({ "name": "many", "content": "x", "arguments": declared }));
-    assert!(is_error && text.contains("a prompt has at most 100"), "{text}");
+    assert!(is_error && text.contains("the limit is 100"), "{text}");
     // Front matter that declares too many is taken as it is, as any front matter that is wrong.
     let content = format!("---\narguments: [{}]\n---\nDo it", names.join(", "));
     let (text, is_error) = client.call("create_prompt", json!({ "name": "many", "content": content }));

@@ -150,7 +150,7 @@ fn outdated_tells_and_check_exits_with_3() {
 fn remove_leaves_the_items() {
     let scratch = with_kit(&kit());
     let ran = scratch.run(&["source", "remove", "kit"]);
-    assert!(ran.status == 0 && ran.stdout.contains("9 items of it stay"), "{ran}");
+    assert!(ran.status == 0 && ran.stdout.contains("9 items stay in the project"), "{ran}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
     // What a source brought is kept by nothing else once a project is deleted.
@@ -206,7 +206,7 @@ fn a_database_of_somebody_elses_makes_nobody_fetch() {
         let mut command = scratch.command();
         command.env("XDG_STATE_HOME", scratch.path().join("other-state")).args(arguments);
         let ran = scratch.finish(&mut command);
-        assert!(ran.status == 1 && format!("{ran}").contains("was never fetched on this machine"), "{ran}");
+        assert!(ran.status == 1 && format!("{ran}").contains("You never fetched the source"), "{ran}");
     }
     assert_eq!(scratch.run(&["source", "update"]).status, 0);
 }

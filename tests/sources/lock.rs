@@ -95,7 +95,11 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     let install = |lock: &str| ["source", "install", "--locked", lock, "--yes"].map(str::to_owned);
     let install = |lock: &str| scratch.run(&install(lock).each_ref().map(String::as_str));
     let same = install(&first);
-    assert_eq!((same.status, same.stdout.as_str()), (0, "Project 'p' has 1 source as locked\n"), "{same}");
+    assert_eq!(
+        (same.status, same.stdout.as_str()),
+        (0, "Project 'p' already matches the lock for 1 source\n"),
+        "{same}"
+    );
     upstream.remove("skills/xlsx");
     upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "later\n"))]);
     scratch.ok(&["source", "update"]);

@@ -201,7 +201,7 @@ fn a_prompt_that_cannot_be_written_is_named() {
     let [Broken { id, why, .. }] = composed.broken.as_slice() else { panic!("{:?}", composed.broken) };
     assert_eq!((id.as_str(), why.code()), ("command:broken", Code::TemplateFailed));
     let expected =
-        "Prompt 'broken' cannot be written as a file: The prompt template asks for what no argument declares: 'nobody'";
+        "Prompt 'broken' cannot be written as a file: The prompt template uses undeclared arguments: 'nobody'";
     assert_eq!(why.message(), expected);
     assert!(why.hints()[0].contains("mcpkg module remove command:broken"));
     scratch.ok(&["module", "remove", "command:broken"]);

@@ -39,13 +39,13 @@ fn a_folder_is_filled_and_stays_the_same() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 0
     --- stdout
-    Project 'p' and <SCRATCH>/team are the same
+    Project 'p' and <SCRATCH>/team are in sync
     --- stderr
     ");
     assert_snapshot!(scratch.run(&["sync", "--check"]), @r"
     status: 0
     --- stdout
-    Project 'p' and <SCRATCH>/team are the same
+    Project 'p' and <SCRATCH>/team are in sync
     --- stderr
     ");
 }
@@ -310,8 +310,8 @@ fn servers(args: &str, token: &str) -> String {
 
 #[test]
 fn an_agents_file_that_holds_values_is_never_written() {
-    const LET_BE: &str = "warning: `.mcp.json` holds values or settings that the project does not keep, and a write would \
-                          lose them; put variables instead of the values, or make the change in it by hand; it was skipped";
+    const LET_BE: &str = "warning: `.mcp.json` contains values or settings that the project does not store, and writing \
+                          it would lose them; replace the values with variables, or edit the file by hand; skipped";
     const VALUE: &str = "hunter-two-of-the-user";
     let scratch = synced();
     scratch.file("repo/.mcp.json", servers("old", "${TOKEN}"));
@@ -359,7 +359,7 @@ fn an_agents_file_that_holds_values_is_never_deleted() {
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is proposed to delete the file");
     scratch.ok(&["evolve", "accept", "1"]);
     let synced = scratch.run(&["sync"]);
-    assert!(synced.status == 1 && synced.stderr.contains("it was skipped"), "{synced}");
+    assert!(synced.status == 1 && synced.stderr.contains("; skipped"), "{synced}");
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("a", "hunter-two"));
 }
 
@@ -371,9 +371,9 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     status: 1
     --- stdout
     --- stderr
-    error: The folder `<SCRATCH>/team` is gone
-    hint: nothing was taken for deleted; is its disk mounted?
-    hint: `mcpkg sync DIR --again` writes the project into a new folder
+    error: The folder `<SCRATCH>/team` no longer exists
+    hint: nothing was deleted from the project; check that the folder's disk is mounted
+    hint: to write the project to a new folder: `mcpkg sync DIR --again`
     ");
     assert_snapshot!(scratch.run(&["sync", "team"]).status, @"1");
     assert!(!scratch.path().join("team").exists());
@@ -383,9 +383,9 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     status: 1
     --- stdout
     --- stderr
-    error: Nothing of what was synced is in `<SCRATCH>/team` any more
-    hint: nothing was taken for deleted; is it the right folder, and is it mounted?
-    hint: `mcpkg sync DIR --again` fills it again, as if it had never been synced
+    error: None of the synced files are in `<SCRATCH>/team` any more
+    hint: nothing was deleted; check that this is the right folder and that its disk is mounted
+    hint: to fill the folder again, as if it had never been synced: `mcpkg sync DIR --again`
     ");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["sync", "team", "--again"]);
@@ -401,8 +401,8 @@ fn a_database_from_elsewhere_names_no_folder() {
     status: 1
     --- stdout
     --- stderr
-    error: The database names the folder `<SCRATCH>/team`, which you never synced on this machine
-    hint: name the folder: `mcpkg sync DIR`
+    error: The database names the folder `<SCRATCH>/team`, but you never synced it on this machine
+    hint: pass the folder yourself: `mcpkg sync DIR`
     ");
     fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
     scratch.ok(&["sync", "team"]);
@@ -416,15 +416,15 @@ fn odd_arguments_are_refused() {
     status: 2
     --- stdout
     --- stderr
-    error: Project 'p' was not synced with a folder yet
-    hint: name one: `mcpkg sync DIR`
+    error: Project 'p' has not been synced with a folder yet
+    hint: pass one: `mcpkg sync DIR`
     ");
     assert_snapshot!(scratch.run(&["sync", "."]), @r"
     status: 2
     --- stdout
     --- stderr
     error: `<SCRATCH>` cannot be synced as a whole
-    hint: name a folder for the project's files: all that lies in it becomes the project's
+    hint: use a separate folder for the project: everything in it becomes part of the project
     ");
     scratch.file("file", "x");
     assert_snapshot!(scratch.run(&["sync", "file"]), @r"

@@ -86,7 +86,10 @@ fn rows_of_files_that_no_sync_of_this_machine_was_writing_are_dropped() {
             assert_eq!(scratch.run(&["sync", "--check"]).status, 3, "{path}");
             let ran = scratch.run(&["sync"]);
             assert_eq!(ran.status, 0, "{path}: {ran}");
-            assert!(ran.stderr.contains("a sync was writing 1 file, but no sync on this machine was"), "{path}: {ran}");
+            assert!(
+                ran.stderr.contains("a sync was writing 1 file, but no sync was running on this machine"),
+                "{path}: {ran}"
+            );
             assert!(files(&scratch) == before, "{path}, delete {delete}: {:?}", files(&scratch).keys());
             assert!(!Path::new(&absolute).exists());
             assert_eq!(scratch.column("SELECT path FROM sync_write"), Vec::<String>::new());

@@ -36,7 +36,7 @@ fn names(scratch: &Scratch) -> Vec<String> {
 #[track_caller]
 fn assert_same(scratch: &Scratch, expected: &[String]) {
     let told = scratch.run(&["sync"]);
-    assert!(told.status == 0 && told.stdout.contains("are the same"), "{told}");
+    assert!(told.status == 0 && told.stdout.contains("are in sync"), "{told}");
     assert_eq!(names(scratch), expected);
 }
 
@@ -148,7 +148,10 @@ fn a_file_that_a_deploy_took_over_is_let_be_and_its_text_stays() {
     assert!(fs::read_to_string(scratch.path().join("team/GEMINI.md")).expect("a file").contains("@AGENTS.md"));
     for _ in 0..3 {
         let told = scratch.run(&["sync"]);
-        assert!(told.stderr.contains("`GEMINI.md` holds what a deploy wrote instead of its text"), "{told}");
+        assert!(
+            told.stderr.contains("`GEMINI.md` contains an import that a deploy wrote instead of its text"),
+            "{told}"
+        );
         assert_eq!(names(&scratch), all);
         assert_eq!(scratch.ok(&["resource", "show", "GEMINI.md"]), "For Gemini\n");
         assert_eq!(scratch.ok(&["resource", "show", "CLAUDE.md"]), "For Claude\n");

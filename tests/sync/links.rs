@@ -21,7 +21,7 @@ fn leads_to(scratch: &Scratch, path: &str) -> Option<String> {
 
 fn is_same(scratch: &Scratch) {
     let told = scratch.ok(&["sync"]);
-    assert!(told.contains("are the same"), "{told}");
+    assert!(told.contains("are in sync"), "{told}");
     assert_eq!(scratch.run(&["sync", "--check"]).status, 0);
 }
 
@@ -103,7 +103,10 @@ fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
     scratch.ok(&["evolve", "reject", &id]);
     let told = scratch.run(&["sync"]);
-    assert!(told.status == 1 && told.stderr.contains("`web/AGENTS.md` is a link, and none is ever replaced"), "{told}");
+    assert!(
+        told.status == 1 && told.stderr.contains("`web/AGENTS.md` is a link, and sync never replaces links"),
+        "{told}"
+    );
     fs::remove_file(scratch.path().join("team/web/AGENTS.md")).expect("the link");
     scratch.ok(&["sync"]);
     assert_eq!(fs::read(scratch.path().join("team/web/AGENTS.md")).expect("the file"), b"Rules of the web\n");

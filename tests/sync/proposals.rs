@@ -47,7 +47,7 @@ fn a_change_is_shown_and_accepted_with_its_attributes() {
     assert_snapshot!(scratch.run(&["evolve", "accept", &id]), @r"
     status: 0
     --- stdout
-    Accepted proposal 1: prompt:a is as the source has it
+    Accepted proposal 1: prompt:a now matches the source
     --- stderr
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two\n");

@@ -85,7 +85,7 @@ fn servers_stand_in_the_folder_as_an_export_writes_them() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 0
     --- stdout
-    Project 'p' and <SCRATCH>/team are the same
+    Project 'p' and <SCRATCH>/team are in sync
     --- stderr
     ");
 }
@@ -104,8 +104,8 @@ fn a_server_that_others_brought_is_switched_off_and_refers_to_its_secrets() {
     .mcp.json: import agent_file '.mcp.json'
     mcp_server:a: import MCP server 'a'
     mcp_server:b: import MCP server 'b'
-    hint: MCP server 'a' is as the folder has it, and switched off until `mcpkg mcp set a --enabled true`
-    hint: MCP server 'b' is as the folder has it, and switched off until `mcpkg mcp set b --enabled true`
+    hint: MCP server 'a' came from the folder, so it is disabled until `mcpkg mcp set a --enabled true`
+    hint: MCP server 'b' came from the folder, so it is disabled until `mcpkg mcp set b --enabled true`
     ");
     assert_eq!(servers(&other), servers(&scratch));
     for name in ["a", "b"] {
@@ -367,7 +367,7 @@ fn a_server_in_a_file_that_is_never_written_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `mcp_server:b` stands in `.mcp.json`, which is not written; put variables instead of the values in it, or make the change in it by hand; it was skipped
+    warning: `mcp_server:b` is in `.mcp.json`, which mcpkg does not write; replace the values in it with variables, or edit it by hand; skipped
     ");
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is said each time");
     assert_eq!(text(&scratch, "team/.mcp.json"), with_value);
@@ -410,7 +410,7 @@ fn a_manifest_that_names_a_server_twice_is_refused() {
     manifest["servers"] = json!(twice);
     scratch.file("team/mcpkg.export.json", manifest.to_string());
     let ran = scratch.run(&["sync"]);
-    assert!(ran.status == 2 && ran.stderr.contains("says the MCP server 'a' twice"), "{ran}");
+    assert!(ran.status == 2 && ran.stderr.contains("lists the MCP server 'a' twice"), "{ran}");
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn a_server_whose_file_waits_for_a_person_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
-    warning: `mcp_server:b` stands in `.mcp.json`, which waits to be decided about; it was skipped
+    warning: `mcp_server:b` is in `.mcp.json`, which waits for your decision; skipped
     hint: agent_file '.mcp.json' (`.mcp.json`): both changed: content
     hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
     ");

@@ -198,7 +198,7 @@ mod tests {
         let counted: Vec<_> = account.counted().collect();
         assert_eq!(
             counted[..2],
-            [(1, "same", "as another file"), (1, "left out", "cannot be read as its agent reads it")]
+            [(1, "same", "as another file"), (1, "left out", "cannot be read in its agent's format")]
         );
         assert_eq!(counted.iter().map(|(count, ..)| count).sum::<u64>(), 43);
     }

@@ -107,7 +107,7 @@ impl KeptFiles {
                     let content = if kept == text { file.content.clone() } else { kept.into_bytes().into() };
                     Ok(KeptFile { kind, content, notes: notes.into_iter().map(note).collect() })
                 }
-                None => Err((Reason::Secret, note("was left out, since it holds what may be a secret".to_owned()))),
+                None => Err((Reason::Secret, note("was left out, because it may contain a secret".to_owned()))),
             }));
         }
         let Some(dialect) = Dialect::of(agent) else { return self.whole(file, kept.kind) };

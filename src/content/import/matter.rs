@@ -365,7 +365,7 @@ mod tests {
         }
         let arguments: String = (0..101).map(|n| format!("  - a{n}\n")).collect();
         let error = parse(&format!("arguments:\n{arguments}")).unwrap_err();
-        assert_eq!(error.message(), "101 arguments are declared; a prompt has at most 100");
+        assert_eq!(error.message(), "101 arguments are declared; the limit is 100");
     }
 
     fn letter_before(letter: char) -> char {

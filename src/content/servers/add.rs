@@ -24,10 +24,10 @@ impl Operation for Add {
     const TOOL: &'static str = "add_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "add"];
     const TITLE: &'static str = "Add an MCP server";
-    const ABOUT: &'static str = "Add an MCP server to what the project gives to agents";
-    const HELP: &'static str = "Nothing is started: `mcpkg deploy` writes it into each agent's own file, once a person has \
-        consented.\nNo secret is stored. A value of --env or --header is the name of the variable that \
-        holds it; elsewhere ${NAME} stands for one.";
+    const ABOUT: &'static str = "Add an MCP server that agents get with the next deploy";
+    const HELP: &'static str = "The server is not started: `mcpkg deploy` writes it to each agent's own file, after a \
+     person has consented.\nNo secrets are stored. The value of --env or --header names the variable that holds the \
+     secret; elsewhere, write ${NAME}.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg mcp add github -e GITHUB_TOKEN -- npx -y @modelcontextprotocol/server-github",
         "mcpkg mcp add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",
@@ -53,7 +53,7 @@ impl Operation for Add {
         let reply = Reply::sentence(sentence, data(&project, &server));
         Ok(match super::variables(&server).as_slice() {
             [] => reply,
-            names => reply.hint(format!("whoever starts it needs these variables: {}", names.join(", "))),
+            names => reply.hint(format!("the server needs these variables when it starts: {}", names.join(", "))),
         })
     }
 }

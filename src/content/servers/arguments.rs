@@ -17,29 +17,29 @@ pub struct Given {
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
     #[serde(default)]
     pub command: Vec<String>,
-    /// The address of a server that runs already
+    /// URL of a server that already runs
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// How it is spoken to [default: stdio for a program, http for an address]
+    /// Transport [default: stdio for a program, http for a URL]
     #[arg(long, value_enum)]
     #[schemars(with = "Option<String>")]
     pub transport: Option<Transport>,
-    /// A variable of the program: NAME takes it from the variable NAME, NAME=env:OTHER from another one; with `set`, NAME= takes it away
+    /// Variable for the program: NAME reads the variable NAME, NAME=env:OTHER another one; with `set`, NAME= removes it
     #[arg(long, short, value_name = "NAME[=env:OTHER]")]
     #[serde(default)]
     pub env: Vec<String>,
-    /// A header with the value of a variable: 'Authorization=Bearer env:TOKEN'; with `set`, NAME= takes it away
+    /// Header with the value of a variable: 'Authorization=Bearer env:TOKEN'; with `set`, NAME= removes it
     #[arg(long, short = 'H', value_name = "NAME=[SCHEME ]env:VARIABLE")]
     #[serde(default)]
     pub header: Vec<String>,
-    /// The folder that the program is started in
+    /// Folder to start the program in
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// Keep the text that --env or --header gives this variable or header, which is not a secret
+    /// Store the value of this variable or header as text, because it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub keep_env: Vec<String>,
-    /// What it is for
+    /// What the server is for
     #[arg(long, short, allow_hyphen_values = true)]
     pub description: Option<String>,
 }
@@ -74,18 +74,18 @@ impl Given {
         }
         let is_program = definition.transport == Transport::Stdio;
         if is_program && !definition.headers.is_empty() {
-            return Err(refuse("A program has no headers").hint("--env gives it a variable"));
+            return Err(refuse("A server that runs as a program has no headers").hint("set a variable with --env"));
         }
         if !is_program && (!definition.env.is_empty() || definition.cwd.is_some()) {
-            return Err(refuse("A server at an address has no variables and no folder").hint("--header sends a value"));
+            return Err(refuse("A server with a URL has no variables and no folder").hint("send a value with --header"));
         }
         let mut safe = definition.clone();
         let keep: Vec<String> =
             definition.env.iter().chain(&definition.headers).map(|(name, _)| name.clone()).collect();
         let out = Secrets::keeping(&keep).take_out(name, &mut safe);
         if !out.texts.is_empty() {
-            return Err(refuse("An argument or the address holds what looks like a secret; nothing was stored")
-                .hint("write ${NAME} in its place, and set the variable NAME"));
+            return Err(refuse("An argument or the URL contains what looks like a secret; nothing was stored")
+                .hint("write ${NAME} instead, and set the variable NAME"));
         }
         Ok(definition)
     }
@@ -96,7 +96,7 @@ impl Given {
         match (words.next(), &self.url, before) {
             (Some(program), _, before) => {
                 if !matches!(transport, None | Some(Transport::Stdio)) {
-                    return Err(refuse("A program is spoken to over stdio"));
+                    return Err(refuse("A server that runs as a program uses the transport stdio"));
                 }
                 let args = words.collect();
                 let kept = before.filter(|before| before.transport == Transport::Stdio);
@@ -107,7 +107,7 @@ impl Given {
                 let transport = transport.unwrap_or(Transport::Http);
                 if transport == Transport::Stdio || !(url.starts_with("http://") || url.starts_with("https://")) {
                     return Err(refuse(
-                        "An address begins with http:// or https://, and is spoken to over http or sse",
+                        "A URL must begin with http:// or https://, and needs the transport http or sse",
                     ));
                 }
                 let kept = before.filter(|before| before.transport != Transport::Stdio);
@@ -116,12 +116,12 @@ impl Given {
             }
             (None, None, Some(before)) => match transport {
                 Some(transport) if (transport == Transport::Stdio) != (before.transport == Transport::Stdio) => {
-                    Err(refuse("Another transport needs a program, or an address"))
+                    Err(refuse("The new transport needs a program or a URL"))
                 }
                 transport => Ok(Definition { transport: transport.unwrap_or(before.transport), ..before }),
             },
-            (None, None, None) => Err(refuse("A server is a program, or has an address")
-                .hint("`mcpkg mcp add NAME -- PROGRAM ARGUMENTS` or `mcpkg mcp add NAME --url URL`")),
+            (None, None, None) => Err(refuse("A server needs a program or a URL")
+                .hint("run `mcpkg mcp add NAME -- PROGRAM ARGUMENTS` or `mcpkg mcp add NAME --url URL`")),
         }
     }
 
@@ -132,7 +132,7 @@ impl Given {
             None => (given, None),
         };
         if name.is_empty() || name.contains(|c: char| c.is_control() || c.is_whitespace() || c == ':') {
-            return Err(refuse("A variable or a header has a name without spaces"));
+            return Err(refuse("The name of a variable or header cannot contain spaces or `:`"));
         }
         named.retain(|(known, _)| known != name);
         let value = match value {
@@ -140,7 +140,7 @@ impl Given {
             None if secret::is_variable(name) => Text::new([Part::env(name)]),
             None => {
                 return Err(
-                    refuse(&format!("'{name}' is not a name of a variable")).hint(format!("{name}=env:VARIABLE"))
+                    refuse(&format!("'{name}' is not a valid name of a variable")).hint(format!("{name}=env:VARIABLE"))
                 );
             }
             Some(value) => self.value(name, value)?,
@@ -161,9 +161,13 @@ impl Given {
             return Ok(text(value));
         }
         // The text is not repeated: it may be the secret itself.
-        Err(refuse(&format!("The value of '{name}' is given by the variable that holds it; nothing was stored")).hint(
-            format!("such as {name}=env:{}; --keep-env {name} stores a text that is not a secret", example(name)),
+        Err(refuse(&format!(
+            "'{name}' needs the name of a variable that holds its value, not the value itself; nothing was stored"
         ))
+        .hint(format!(
+            "write {name}=env:{}; to store a value that is not a secret, add --keep-env {name}",
+            example(name)
+        )))
     }
 }
 

@@ -18,7 +18,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_mcp_servers";
     const CLI: &'static [&'static str] = &["mcp", "list"];
     const TITLE: &'static str = "List MCP servers";
-    const ABOUT: &'static str = "List the MCP servers that the project gives to agents";
+    const ABOUT: &'static str = "List the MCP servers of the project";
     const EXAMPLES: &'static [&'static str] = &["mcpkg mcp list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -23,7 +23,7 @@ pub struct Set {
     /// Whether it is deployed and run
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
-    /// Give it another name
+    /// New name
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
 }
@@ -32,7 +32,7 @@ impl Operation for Set {
     const TOOL: &'static str = "set_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "set"];
     const TITLE: &'static str = "Change an MCP server";
-    const ABOUT: &'static str = "Change an MCP server of the project; what is not named stays as it is";
+    const ABOUT: &'static str = "Change an MCP server of the project; options that you leave out stay unchanged";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg mcp set github --enabled false",
         "mcpkg mcp set docs -H 'Authorization=Bearer env:OTHER_TOKEN'",
@@ -66,7 +66,7 @@ impl Operation for Set {
             Ok((before, server, project.name.clone()))
         })?;
         let sentence = if before == server {
-            format!("MCP server '{}' of project '{project}' is so already", server.name)
+            format!("MCP server '{}' of project '{project}' already has these settings", server.name)
         } else {
             format!("Changed MCP server '{}' of project '{project}' (revision {})", server.name, server.revision)
         };

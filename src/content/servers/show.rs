@@ -17,7 +17,7 @@ pub struct Show {
     /// Server name
     #[arg(add = MCP_SERVERS)]
     name: String,
-    /// Show the entry of this agent's file
+    /// Agent whose form to show
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }
@@ -26,7 +26,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "show"];
     const TITLE: &'static str = "Show an MCP server";
-    const ABOUT: &'static str = "Show an MCP server of the project, as an agent's file has it";
+    const ABOUT: &'static str = "Show an MCP server of the project as an entry of an agent's file";
     const EXAMPLES: &'static [&'static str] = &["mcpkg mcp show github", "mcpkg mcp show github --agent codex"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
@@ -48,7 +48,7 @@ impl Operation for Show {
             // Without a choice it is shown in the form that says most, where that says it.
             Err(_) if named.is_none() => format!("{}\n", runs(&server)),
             Err(why) => {
-                let message = format!("{} cannot be given MCP server '{}': {}", dialect.agent, server.name, why.text());
+                let message = format!("{} cannot use MCP server '{}': {}", dialect.agent, server.name, why.text());
                 return Err(Error::new(Code::InvalidArgument, message));
             }
         };
@@ -58,6 +58,6 @@ impl Operation for Show {
 
 fn unknown(agent: &str) -> Error {
     let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.agent).collect();
-    let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{}'", agent.escape_debug()));
+    let error = Error::new(Code::TargetUnsupported, format!("No agent is called '{}'", agent.escape_debug()));
     error.suggest(agent, names.iter().copied(), format!("the agents are {}", names.join(", ")))
 }

@@ -24,13 +24,13 @@ pub struct Update {
     /// Skill name
     #[arg(add = STORED_SKILLS)]
     name: String,
-    /// New text of SKILL.md, or of the file that is named
+    /// New text of SKILL.md, or of the file given with `file`
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// Path in the skill of the text file to change or add, such as references/api.md
+    /// Text file to change or add, as a path in the skill, such as references/api.md
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
-    /// Make the skill what a folder holds: other files of it go
+    /// Replace the skill with the files of a folder; its other files are deleted
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "file"])]
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -62,14 +62,14 @@ impl Operation for Update {
         let whole = self.from.is_some();
         // That there is no such skill says more than what is wrong with its text.
         context.read(|db, project| stored(db, project, name))?;
-        let front = format!("SKILL.md begins with `---`, `name: {name}`, `description: ...`, `---`");
+        let front = format!("SKILL.md must begin with `---`, `name: {name}`, `description: ...`, `---`");
         let Given { files, hints } = match (self.content, self.file, &self.from) {
             (Some(content), None, None) => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) => {
                 if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
-                    let why = format!("'{}' is not a path of a file in a skill", path.escape_debug());
-                    return Err(Error::new(Code::InvalidArgument, why).hint("it looks like references/api.md"));
+                    let why = format!("'{}' is not a valid path of a file in a skill", path.escape_debug());
+                    return Err(Error::new(Code::InvalidArgument, why).hint("use a path such as references/api.md"));
                 }
                 let content = content.read()?.content;
                 Given { files: vec![(path, File { content, executable: false })], hints: Vec::new() }
@@ -77,7 +77,7 @@ impl Operation for Update {
             (None, _, Some(folder)) => Given::folder(name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The new content is missing")
-                    .hint("from the shell, `--from DIR` takes all files of a folder"));
+                    .hint("in the shell, `--from DIR` takes all files of a folder"));
             }
         };
         let (changed, count, project) = context.write("skill.update", name, |db, project, author| {
@@ -139,8 +139,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["skill", "delete"];
     const TITLE: &'static str = "Delete skill";
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
-    const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
-        `mcpkg skill restore NAME` brings all of them back.";
+    const HELP: &'static str = "At a terminal, mcpkg asks first; without one, pass --yes. Each file keeps its \
+     history: `mcpkg skill restore NAME` brings all of them back.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -201,9 +201,9 @@ impl Operation for Restore {
         let name = self.name.as_str();
         let (count, project) = context.write("skill.restore", name, |db, project, author| {
             if super::stored(db, project.id, name)?.is_some() {
-                let why = format!("Skill '{name}' is there in project '{}'", project.name);
+                let why = format!("Skill '{name}' exists in project '{}', so it cannot be restored", project.name);
                 return Err(Error::new(Code::AlreadyExists, why)
-                    .hint("`mcpkg resource history` and `restore` go back to a revision of one of its files"));
+                    .hint("to restore an earlier revision of one of its files, use `mcpkg resource history` and `mcpkg resource restore`"));
             }
             let files = rows::deleted(db, project.id, name)?;
             if files.is_empty() {

@@ -50,7 +50,7 @@ impl Main {
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
-            "the name '{}' is not valid for a skill: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them",
+            "the name '{}' is not valid for a skill: use 1 to {MAX_NAME} characters of a-z, 0-9 and single hyphens between them",
             name.escape_debug()
         )
     })
@@ -60,7 +60,7 @@ pub fn name(name: &str) -> Option<String> {
 pub fn description(text: &str) -> Option<String> {
     let length = text.chars().count();
     (length > MAX_DESCRIPTION)
-        .then(|| format!("`description` has {length} characters, more than agents take ({MAX_DESCRIPTION})"))
+        .then(|| format!("`description` has {length} characters, but agents accept at most {MAX_DESCRIPTION}"))
 }
 
 /// Returns the front matter of a file that has to have some, with its YAML.
@@ -97,7 +97,7 @@ pub fn main(folder: &str, text: &str) -> Main {
     match map.get("name") {
         Some(Value::String(name)) if name == folder => problems.extend(self::name(name).map(|why| (line("name"), why))),
         Some(Value::String(name)) => {
-            let why = format!("`name` is '{}' and the skill's is '{folder}'", name.escape_debug());
+            let why = format!("`name` is '{}', but the skill is called '{folder}'", name.escape_debug());
             other_name = Some(Problem::of(MAIN, line("name"), why));
         }
         Some(_) => problems.push((line("name"), "`name` is not a text".to_owned())),
@@ -135,21 +135,17 @@ pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) 
     let mut has_main = false;
     for (uri, size) in files {
         let Some(path) = path_of(folder, uri) else {
-            problems.push(Problem::of(
-                &uri.escape_debug().to_string(),
-                1,
-                "its URI names no file that could be written",
-            ));
+            problems.push(Problem::of(&uri.escape_debug().to_string(), 1, "its URI is not a valid file path"));
             continue;
         };
         if path == MAIN {
             has_main = true;
             if size > MAX_MAIN {
-                problems.push(Problem::of(MAIN, 1, format!("it has {size} bytes, more than {MAX_MAIN}")));
+                problems.push(Problem::of(MAIN, 1, format!("it has {size} bytes; the limit is {MAX_MAIN}")));
             }
         }
         if let Some(other) = paths.insert(path.to_lowercase(), path.clone()) {
-            problems.push(Problem::of(&path, 1, format!("it is the same file as {other} on a disk that ignores case")));
+            problems.push(Problem::of(&path, 1, format!("it is the same file as {other} on disks that ignore case")));
         }
     }
     if !has_main {
@@ -204,7 +200,7 @@ mod tests {
         let found = |uris: &[&str]| files("a", uris.iter().map(|uri| (*uri, 1)));
         assert!(found(&["skill://a/SKILL.md", "skill://a/b/c.md"]).is_empty());
         assert_eq!(found(&["skill://a/b"])[0].problem, "the skill has no such file");
-        assert!(found(&["skill://a/SKILL.md", "skill://a/../x"])[0].problem.contains("could be written"));
-        assert!(found(&["skill://a/SKILL.md", "skill://a/b", "skill://a/%42"])[0].problem.contains("ignores case"));
+        assert!(found(&["skill://a/SKILL.md", "skill://a/../x"])[0].problem.contains("valid file path"));
+        assert!(found(&["skill://a/SKILL.md", "skill://a/b", "skill://a/%42"])[0].problem.contains("ignore case"));
     }
 }

@@ -24,13 +24,13 @@ pub struct Create {
     #[schemars(with = "String")]
     #[serde(deserialize_with = "given")]
     name: Option<String>,
-    /// Text of SKILL.md, which begins with front matter that says name and description
+    /// Text of SKILL.md; begins with front matter that has name and description
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// What the skill is for and when to use it; makes the front matter of content that has none
+    /// What the skill is for and when to use it; becomes front matter if the content has none
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Take all files of a folder
+    /// Take all files of this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "description"])]
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -45,10 +45,10 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
-        literal `@`.\nA skill is the resources below skill://NAME/. With --from all files of a folder are taken, \
-        under the folder's name unless NAME is given, executable bits too, but for version control's; .gitignore \
-        applies, and a link out of the folder is refused.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` for a \
+     literal `@`.\nA skill consists of the resources below skill://NAME/. With --from, mcpkg takes all files of a \
+     folder, with their executable bits, and uses the folder's name unless you pass NAME. Files of version control \
+     and files in .gitignore are skipped; a link out of the folder is refused.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill create --from .claude/skills/pdf",
         "mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'",
@@ -82,12 +82,12 @@ impl Operation for Create {
                 &name,
                 content,
                 self.description,
-                "a description, `-d` in the shell, makes the front matter",
+                "pass a description (`-d` in the shell), and mcpkg adds the front matter",
             )?,
             (None, Some(folder)) => Given::folder(&name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
-                    .hint("from the shell, `--from DIR` takes all files of a folder"));
+                    .hint("in the shell, `--from DIR` takes all files of a folder"));
             }
         };
         let (project, shadows) = context.write("skill.create", &name, |db, project, author| {
@@ -104,7 +104,7 @@ impl Operation for Create {
         let mut reply = Reply::sentence(sentence, data(&project, &name, files.len()));
         reply.hints = hints;
         if shadows {
-            return Ok(reply.hint(format!("agents no longer find the prompt '{name}' as a skill, but this one")));
+            return Ok(reply.hint(format!("agents now find this skill instead of the prompt '{name}'")));
         }
         Ok(reply)
     }
@@ -142,7 +142,7 @@ impl Given {
             Some(_) if has_front => {
                 return Err(Error::new(
                     Code::InvalidArgument,
-                    "The content has front matter, and a description is given too",
+                    "The content has front matter, so it cannot get a description as well",
                 )
                 .hint("write the description into the front matter"));
             }
@@ -182,7 +182,10 @@ impl Given {
                     Some(text) => {
                         let main = check::main(name, text);
                         problems.extend(main.problems);
-                        hints.extend(main.other_name.map(|other| format!("{}: some agents call it so", other.problem)));
+                        hints.extend(
+                            main.other_name
+                                .map(|other| format!("{}: some agents use it as the skill's name", other.problem)),
+                        );
                     }
                     None => problems.push(check::Problem::of(MAIN, 1, "it is not UTF-8 text")),
                 }
@@ -213,14 +216,14 @@ pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
     }
     let told: Vec<String> =
         problems.iter().map(|problem| format!("{}:{}: {}", problem.file, problem.line, problem.problem)).collect();
-    Err(Error::new(Code::SkillInvalid, format!("The skill '{name}' is not stored: {}", told.join("; ")))
+    Err(Error::new(Code::SkillInvalid, format!("Skill '{name}' was not stored: {}", told.join("; ")))
         .with_details(json!({ "problems": problems })))
 }
 
 fn taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Skill '{name}' already exists in project '{}'", project.name))
         .with_details(json!({ "name": name }))
-        .hint(format!("`mcpkg skill update {name}` changes it"))
+        .hint(format!("change it with `mcpkg skill update {name}`"))
 }
 
 /// Returns the failure of a name that no skill of the project has, with what was probably meant.
@@ -228,15 +231,16 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
     if matches!(crate::store::prompts::find(db, project.id, name), Ok(Some(_))) {
-        return error
-            .hint(format!("'{name}' is a prompt that agents see as a skill: `mcpkg prompt update {name}` changes it"));
+        return error.hint(format!(
+            "'{name}' is a prompt that agents see as a skill; change it with `mcpkg prompt update {name}`"
+        ));
     }
     // A hint is not worth a second failure.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
     error.suggest(
         name,
         known.iter().map(|skill: &Skill| skill.name.as_str()),
-        "`mcpkg skill list` shows those there are",
+        "`mcpkg skill list` shows the existing ones",
     )
 }
 

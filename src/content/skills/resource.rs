@@ -13,7 +13,7 @@ const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
     title: "Skill",
-    description: "A prompt as the skill that it stands for",
+    description: "A prompt in the form of a skill",
     mime_type: Some("text/markdown"),
     shown: Shown::Elsewhere,
     live: None,

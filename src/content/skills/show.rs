@@ -21,10 +21,10 @@ use crate::store::resources::{self, Attributes, Key};
 /// List skills
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most skills a page holds
+    /// Maximum number of skills per page
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -40,7 +40,7 @@ pub struct Listed {
 #[derive(Serialize, JsonSchema)]
 struct Item {
     name: String,
-    /// Absent where its SKILL.md does not name and describe it
+    /// Absent if its SKILL.md lacks a name or description
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     uri: String,
@@ -53,7 +53,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_skills";
     const CLI: &'static [&'static str] = &["skill", "list"];
     const TITLE: &'static str = "List skills";
-    const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that stand for one";
+    const ABOUT: &'static str =
+        "List the skills stored in the selected project, and the prompts that agents see as skills";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -120,7 +121,7 @@ pub struct Show {
     name: String,
     /// Path of a file in the skill; SKILL.md where none is given
     file: Option<String>,
-    /// Write all files to a folder; it must not exist, or be empty
+    /// Write all files to this folder; it must be empty or not exist
     #[arg(short, long, value_name = "DIR", conflicts_with = "file")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -147,7 +148,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_skill";
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
-    const ABOUT: &'static str = "Read a skill's SKILL.md, its instructions, or another of its files";
+    const ABOUT: &'static str = "Read a skill's instructions (SKILL.md) or another of its files";
     const USER_WORDS: &'static str = "Use a skill";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];
@@ -243,9 +244,9 @@ impl Show {
                 let Attributes { uri, executable, .. } = file.resource.attributes;
                 let path = path_of(&self.name, &uri).filter(|path| layout::is_safe(path));
                 let path = path.ok_or_else(|| {
-                    let why = format!("'{}' names no file that could be written", uri.escape_debug());
+                    let why = format!("'{}' is not a valid file path", uri.escape_debug());
                     Error::new(Code::InvalidArgument, why)
-                        .hint(format!("`mcpkg resource list` shows what is below {SCHEME}"))
+                        .hint(format!("`mcpkg resource list` shows the resources below {SCHEME}"))
                 })?;
                 Ok(((path, executable), file.resource.blob))
             });

@@ -19,7 +19,7 @@ use crate::store::{Db, blobs, resources};
 /// Validate skills
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
-    /// Skill name; all of them where none is given
+    /// Skill name [default: all skills]
     #[arg(add = SKILLS)]
     name: Option<String>,
 }
@@ -29,8 +29,8 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["skill", "validate"];
     const TITLE: &'static str = "Validate skills";
     const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
-    const HELP: &'static str = "Exits with 1 where there is a problem. Agents that list skills leave out one whose \
-        SKILL.md does not name and describe it.";
+    const HELP: &'static str = "Exits with status 1 if there is a problem. Agents leave out a skill whose SKILL.md \
+     lacks a name or description.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill validate", "mcpkg skill validate pdf --json"];
     const ALIASES: &'static [&'static str] = &["check"];
     const EFFECT: Effect = Effect::Read;
@@ -57,7 +57,7 @@ impl Operation for Validate {
         if problems.is_empty() {
             let sentence = match (&self.name, count) {
                 (Some(name), _) => format!("The skill '{name}' is valid"),
-                (None, 0) => "There are no skills to check".to_owned(),
+                (None, 0) => "Found no skills to check".to_owned(),
                 (None, 1) => "The one skill is valid".to_owned(),
                 (None, _) => format!("All {count} skills are valid"),
             };
@@ -80,7 +80,8 @@ impl Operation for Validate {
 /// What is wrong where a prompt's name for a skill is another item's.
 fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) {
     let by = by.map_or_else(|| "a stored skill".to_owned(), |by| format!("prompt '{by}'"));
-    let problem = format!("prompt '{prompt}' is not found as a skill: {by} has its name for one; rename one of them");
+    let problem =
+        format!("agents do not see prompt '{prompt}' as a skill, because {by} has the same name; rename one of them");
     (skill, Problem::of(MAIN, 1, problem))
 }
 

@@ -20,32 +20,32 @@ use crate::store::sources::{self, Choice};
 pub struct Add {
     /// Folder, git URL (https, ssh, file), owner/repo[@ref][//path] on github.com, or a bundle
     source: String,
-    /// Branch, tag or commit [default: what the repository shows]
+    /// Branch, tag or commit [default: the repository's default branch]
     #[arg(id = "ref", long, value_name = "REF")]
     #[serde(default, rename = "ref")]
     reference: Option<String>,
-    /// Folder in the repository
+    /// Folder inside the repository
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     path: Option<String>,
-    /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
+    /// Take only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Word that each name begins with, such as `acme` for acme-review
+    /// Prefix for all names, such as `acme` for acme-review
     #[arg(long, value_name = "P")]
     #[serde(default)]
     prefix: Option<String>,
-    /// Name of the source [default: that of the repository or folder]
+    /// Name of the source [default: name of the repository or folder]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Take the files for this, whatever their paths say
+    /// Import all files as this kind, whatever their paths say
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<As>,
-    /// Show what would come, and write nothing
+    /// Show what would be added, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -56,13 +56,12 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["source", "add"];
     const TITLE: &'static str = "Add a source";
     const ABOUT: &'static str =
-        "Bring the skills, prompts, rules and other files of a repository or folder into the project";
-    const HELP: &'static str = "What comes is shown first: skills, prompts, subagents, instructions, documents, programs among \
-        them, what is left out, and the licence. Nothing of it is run: git fetches into a bare \
-        repository in the user's cache, without hooks, filters or submodules, by https, ssh or from this \
-        disk. Files become what `mcpkg import` makes of them; plain documents stand below file:///NAME/. \
-        Each item keeps the commit that it came from and the SHA-256 of its file, so that `mcpkg source \
-        update` can bring changes of both sides together.";
+        "Add the skills, prompts, rules and other files of a repository or folder to the project";
+    const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions, \
+     documents, programs among them, files that are left out, and the licence. Nothing is executed: git fetches into \
+     a bare repository in your cache, without hooks, filters or submodules, over https, ssh or from this disk. Files \
+     are converted as by `mcpkg import`; plain documents go below file:///NAME/. mcpkg records the commit of each \
+     item and the SHA-256 of its file, so that `mcpkg source update` can merge changes from both sides.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source add anthropics/skills --only 'skills/pdf'",
         "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",
@@ -89,9 +88,8 @@ impl Operation for Add {
         }
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Adding the source '{name}' needs to be confirmed. Nothing was changed");
-            return Err(
-                Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes")
-            );
+            return Err(Error::new(Code::ConfirmRequired, why)
+                .hint("see what would be added with `--dry-run`; confirm with --yes"));
         }
         // A mistyped name is reported before a repository is fetched.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
@@ -118,10 +116,10 @@ impl Operation for Add {
             return Ok(finish(Reply::new(offer.body(&origin, &contents), told(&offer, false)), &offer));
         }
         if contents.items.is_empty() {
-            let why = format!("{} holds nothing to add", described(&origin));
+            let why = format!("{} contains nothing to add", described(&origin));
             return Err(Error::new(Code::NotFound, why)
                 .with_details(json!({ "left_out": contents.account.left_out_data() }))
-                .hint("`--dry-run -v` lists each file and why it was left out"));
+                .hint("`--dry-run -v` lists each file and why it is left out"));
         }
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(
@@ -136,7 +134,7 @@ impl Operation for Add {
         ahead.keep();
         let sentence = format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
         let reply = Reply::sentence(sentence, told(&offer, true)).hint(format!(
-            "`mcpkg source update {name}` brings later changes in; `mcpkg source show {name}` lists its items"
+            "get later changes with `mcpkg source update {name}`; list its items with `mcpkg source show {name}`"
         ));
         Ok(finish(reply, &offer))
     }

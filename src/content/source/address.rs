@@ -61,12 +61,12 @@ impl Address {
         }
         if address.kind == Kind::Folder && (address.reference.is_some() || !address.path.is_empty()) {
             let why =
-                format!("`{text}` is a folder, of which there is neither a branch nor a commit; name the folder in it");
+                format!("`{text}` is a folder, which has no branch or commit; pass the path of the folder inside it");
             return Err(Error::new(Code::InvalidArgument, why)
-                .hint("`file://` before the absolute path takes what is committed in a repository"));
+                .hint("to add what is committed in a repository, put `file://` before its absolute path"));
         }
         if !Path::new(&address.path).components().all(|part| matches!(part, Component::Normal(_))) {
-            let why = format!("`{}` is not a path in a repository", address.path.escape_debug());
+            let why = format!("`{}` is not a valid path in a repository", address.path.escape_debug());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         Ok(address)
@@ -98,17 +98,16 @@ fn check_reference(reference: &str) -> Result<()> {
         || reference.contains("@{")
         || reference.contains(is_odd);
     if bad {
-        let why = format!("`{}` is not a name of a branch, a tag or a commit", reference.escape_debug());
+        let why = format!("`{}` is not a valid name of a branch, tag or commit", reference.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     Ok(())
 }
 
 fn unknown(text: &str) -> Error {
-    let why =
-        format!("`{}` is not a folder, URL or bundle, and not of the form owner/repo", redact(text).escape_debug());
+    let why = format!("`{}` is not a folder, a URL, a bundle or an owner/repo", redact(text).escape_debug());
     Error::new(Code::InvalidArgument, why).hint(
-        "such as ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git",
+        "examples: ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git",
     )
 }
 
@@ -117,7 +116,7 @@ fn on_disk(path: &Path) -> Result<Address> {
     let failed = |error| Error::file("read", path, error);
     let real = path.canonicalize().map_err(failed)?;
     let Some(text) = real.to_str() else {
-        let why = format!("The path `{}` is not valid UTF-8, so it cannot be kept", real.display());
+        let why = format!("The path `{}` is not valid UTF-8, so it cannot be stored", real.display());
         return Err(Error::new(Code::InvalidArgument, why));
     };
     if real.is_dir() {
@@ -132,8 +131,8 @@ fn on_disk(path: &Path) -> Result<Address> {
     if is_bundle(&real)? {
         return Ok(git(text.to_owned()));
     }
-    Err(Error::new(Code::InvalidArgument, format!("`{}` is a file, and no bundle of git's", path.display()))
-        .hint("`mcpkg import` takes a file; a bundle is what `git bundle create` writes"))
+    Err(Error::new(Code::InvalidArgument, format!("`{}` is a file, but not a git bundle", path.display()))
+        .hint("to add a single file, use `mcpkg import`; to make a bundle, use `git bundle create`"))
 }
 
 /// Whether a folder is a repository without a work tree.
@@ -167,17 +166,17 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
     let scheme = scheme.to_ascii_lowercase();
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !SCHEMES.contains(&scheme.as_str()) {
-        let why = format!("`{}` is of a scheme that sources are not fetched by", redact(text).escape_debug());
-        return Err(Error::new(Code::InvalidArgument, why).hint("https, ssh and file are"));
+        let why = format!("`{}` has an unsupported scheme", redact(text).escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why).hint("the supported schemes are https, ssh and file"));
     }
     let rest = text.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':') || scheme == "https") {
         return Err(Error::new(
             Code::InvalidArgument,
-            "The URL holds a user or a password, which would stand in the database",
+            "The URL contains a user or a password, which would be stored in the database",
         )
-        .hint("git's credential helpers keep passwords, and ssh needs none"));
+        .hint("leave them out: git's credential helpers store passwords, and ssh needs none"));
     }
     if path.is_empty() || path.contains(['?', '#']) || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return refuse(format!("`{}` is not a URL of a repository", redact(text).escape_debug()));

@@ -31,9 +31,9 @@ pub fn check(context: &Context, origin: &Origin) -> Result<()> {
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, origin);
     }
-    let why = format!("The source '{}' was never fetched on this machine: `{}`", origin.name, origin.url);
+    let why = format!("You never fetched the source '{}' on this machine: `{}`", origin.name, origin.url);
     Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal, which asks; or remove the source and add it again"))
+        .hint("run the command at a terminal and confirm; or remove the source and add it again"))
 }
 
 fn key(origin: &Origin) -> String {

@@ -22,17 +22,17 @@ use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::sources::{self, Kind, Origin, SourceRow};
 
-/// Install what a lock names
+/// Install from a lock
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Install {
-    /// Lock to install, which `mcpkg source lock` wrote
+    /// Lock to install, as written by `mcpkg source lock`
     #[arg(long, value_name = "FILE")]
     locked: PathBuf,
-    /// Where a source is fetched from this time, such as kit=kit.bundle
+    /// Fetch a source from elsewhere this time, such as kit=kit.bundle
     #[arg(long, value_name = "NAME=SOURCE")]
     #[serde(default)]
     from: Vec<String>,
-    /// Show what would come, and write nothing
+    /// Show what would be installed, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -41,13 +41,12 @@ pub struct Install {
 impl Operation for Install {
     const TOOL: &'static str = "install_sources";
     const CLI: &'static [&'static str] = &["source", "install"];
-    const TITLE: &'static str = "Install what a lock names";
-    const ABOUT: &'static str =
-        "Bring the sources of a lock into the project: the same commits, the same bytes, or nothing";
-    const HELP: &'static str = "Each file is compared with its SHA-256 in the lock; where one differs, nothing is written \
-        (E_SOURCE_CHANGED). A commit that is in this user's cache is not fetched again, and --from takes \
-        it from a mirror or a bundle, so that no network is needed. A source that is here as locked stays; one at another \
-        commit moves to that of the lock, merged as `mcpkg source update` does.";
+    const TITLE: &'static str = "Install from a lock";
+    const ABOUT: &'static str = "Install the sources of a lock: the same commits with the same content, or nothing";
+    const HELP: &'static str = "mcpkg compares each file with its SHA-256 in the lock. If one differs, nothing is \
+     written (E_SOURCE_CHANGED). Commits in your cache are not fetched again; with --from, they come from a mirror or \
+     a bundle, without network. Sources that already match the lock stay unchanged. A source at another commit moves \
+     to the commit in the lock, with a merge as in `mcpkg source update`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source install --locked mcpkg.lock",
         "mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes",
@@ -77,15 +76,15 @@ impl Operation for Install {
         }
         let same = lock.sources.len() - coming.len();
         if coming.is_empty() {
-            let sentence = format!("Project '{}' has {} as locked", project.name, plural::count(same, "source"));
+            let sentence =
+                format!("Project '{}' already matches the lock for {}", project.name, plural::count(same, "source"));
             return Ok(Reply::sentence(sentence, data(&lock.sources, &[], !self.dry_run)?));
         }
         let count = plural::count(coming.len(), "source");
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Installing {count} needs to be confirmed. Nothing was changed");
-            return Err(
-                Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes")
-            );
+            return Err(Error::new(Code::ConfirmRequired, why)
+                .hint("see what would be added with `--dry-run`; confirm with --yes"));
         }
         let mut all = Vec::new();
         for (locked, row, origin) in coming {
@@ -126,7 +125,7 @@ impl Operation for Install {
         })?;
         ahead.into_iter().flatten().for_each(Ahead::keep);
         let told: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.told(steps)).collect();
-        let sentence = format!("Installed {} into project '{project}', each as it was locked", told.join("; "));
+        let sentence = format!("Installed {} into project '{project}', as locked", told.join("; "));
         let reply = Reply::sentence(sentence, data(&lock.sources, &all, true)?);
         let steps: Vec<&Step> = steps.iter().flatten().collect();
         let waits = proposed(steps.iter().copied());
@@ -208,12 +207,12 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
     }
     let name = &locked.name;
     let why = format!(
-        "Project '{}' has a source '{name}' that is not the one of the lock: its address, ref, folder or choice differs; \
-         nothing was installed",
+        "Project '{}' has a different source '{name}' than the lock: its URL, ref, folder or selection of files \
+         differs; nothing was installed",
         project.name
     );
     Err(Error::new(Code::AlreadyExists, why).hint(format!(
-        "`mcpkg source show {name}` says what it is; `mcpkg source remove {name}` makes room for that of the lock"
+        "look at it with `mcpkg source show {name}`; to install the one of the lock, run `mcpkg source remove {name}` first"
     )))
 }
 
@@ -221,15 +220,16 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
 fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     let mut from = Map::new();
     for text in given {
-        let refuse = |why: String| Error::new(Code::InvalidArgument, why).hint("such as --from kit=./kit.bundle");
-        let (name, place) = text.split_once('=').ok_or_else(|| refuse(format!("`{text}` is not NAME=SOURCE")))?;
+        let refuse = |why: String| Error::new(Code::InvalidArgument, why).hint("for example --from kit=./kit.bundle");
+        let (name, place) =
+            text.split_once('=').ok_or_else(|| refuse(format!("`{text}` does not have the form NAME=SOURCE")))?;
         if !lock.sources.iter().any(|source| source.name == name) {
             let names = lock.sources.iter().map(|source| source.name.as_str());
             return Err(refuse(format!("The lock has no source '{name}'")).suggest(name, names, ""));
         }
         let address = super::address::Address::parse(place, None, None)?;
         if address.kind != Kind::Git {
-            return Err(refuse(format!("`{place}` is not a repository and no bundle")));
+            return Err(refuse(format!("`{place}` is neither a repository nor a bundle")));
         }
         from.insert(name.to_owned(), address.url.into());
     }

@@ -41,7 +41,7 @@ impl Operation for List {
             vec![name.clone(), followed(&row.origin), commit, count.to_string(), updated, place(url, &row.origin.path)]
         });
         let columns = &["NAME", "FOLLOWS", "COMMIT", "FILES", "UPDATED", "WHERE"];
-        let empty = "No source: `mcpkg source add` adds one".to_owned();
+        let empty = "No sources. Add one with `mcpkg source add`".to_owned();
         let table = Table { columns, rows: cells.collect(), empty };
         let list: Vec<Value> = rows.iter().map(|(count, row)| data(row, *count)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "sources": list })))

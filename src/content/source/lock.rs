@@ -27,10 +27,9 @@ impl Operation for Lock {
     const TOOL: &'static str = "lock_sources";
     const CLI: &'static [&'static str] = &["source", "lock"];
     const TITLE: &'static str = "Lock the sources";
-    const ABOUT: &'static str =
-        "Write which commit of each source the project has, and the SHA-256 of each of its files";
-    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` brings exactly that into another database, or \
-        nothing. What was changed here since is not in it: it is of the project, and not of the source.";
+    const ABOUT: &'static str = "Write a lock with the commit of each source and the SHA-256 of each of its files";
+    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` installs exactly these files into another \
+     database, or nothing. Your own changes are not in the lock: they belong to the project, not to the source.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source lock", "mcpkg source lock --locked-file team.lock"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -101,9 +101,9 @@ impl Lockfile {
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
-            .map_err(|error| Error::file("read", path, error).hint("`mcpkg source lock` writes a lock"))?;
+            .map_err(|error| Error::file("read", path, error).hint("write a lock with `mcpkg source lock`"))?;
         Self::parse(&text).map_err(|error| {
-            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("`mcpkg source lock` writes it")
+            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("write it with `mcpkg source lock`")
         })
     }
 
@@ -114,15 +114,15 @@ impl Lockfile {
             version: u32,
         }
         let version: Version =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid lock of sources: {error}")))?;
         if version.version != VERSION {
-            let why = format!("has version {}; this mcpkg reads version {VERSION}", version.version);
+            let why = format!("has version {}; this mcpkg supports version {VERSION}", version.version);
             return Err(Error::new(Code::LockfileVersion, why));
         }
         let lock: Self =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid lock of sources: {error}")))?;
         for source in &lock.sources {
-            source.check().map_err(|error| invalid(format!("names a source that cannot be: {error}")))?;
+            source.check().map_err(|error| invalid(format!("contains an invalid source: {error}")))?;
         }
         Ok(lock)
     }
@@ -137,14 +137,14 @@ impl Locked {
         }
         let is_git = self.kind == Kind::Git;
         if is_git != self.commit.is_some() || self.commit.as_deref().is_some_and(|commit| !is_commit(commit)) {
-            return refuse(format!("source '{}' has no commit of all its digits", self.name));
+            return refuse(format!("source '{}' has no full commit id", self.name));
         }
         if self.reference.as_deref().is_some_and(|reference| !reference.starts_with("refs/")) {
-            return refuse(format!("source '{}' has a ref that is not written in full", self.name));
+            return refuse(format!("source '{}' has an abbreviated ref", self.name));
         }
         let inside = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         if !inside(&self.path) || !self.items.iter().all(|item| inside(&item.path)) {
-            return refuse(format!("source '{}' has a path that leaves it", self.name));
+            return refuse(format!("source '{}' has a path that leads out of it", self.name));
         }
         if is_git {
             Address::check_url(&self.url)?;
@@ -194,13 +194,13 @@ impl Locked {
         }
         faults.extend(locked.into_keys().map(|path| format!("`{path}` is missing")));
         if faults.is_empty() && hex::encode(&contents.digest()) != self.digest {
-            faults.push("the digest over all of it differs".to_owned());
+            faults.push("the digest of the whole source differs".to_owned());
         }
         if faults.is_empty() {
             return Ok(());
         }
         let told = plural::first(&faults, NAMED);
-        let why = format!("The source '{}' is not what was locked; nothing was installed: {told}", self.name);
+        let why = format!("The source '{}' differs from the lock; nothing was installed: {told}", self.name);
         Err(changed(why).with_details(serde_json::json!({ "source": self.name, "faults": faults })))
     }
 }

@@ -104,8 +104,8 @@ impl Step {
         let moved = self.moved_from.as_ref().map_or(String::new(), |from| format!(" (moved from {from})"));
         let why = match &self.done {
             Done::Proposed(parts) => format!(": {} changed on both sides", parts.join(" and ")),
-            Done::ProposedDelete => ": deleted there, changed here".to_owned(),
-            Done::NameTaken(source) => format!(": its name is the source '{source}''s"),
+            Done::ProposedDelete => ": deleted in the source, changed here".to_owned(),
+            Done::NameTaken(source) => format!(": source '{source}' already uses its name"),
             _ => String::new(),
         };
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)

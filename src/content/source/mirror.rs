@@ -141,7 +141,7 @@ impl<'c> Mirror<'c> {
         let found = names.iter().find(|name| listed.iter().any(|(_, listed)| listed == *name));
         let reference = found.map(|name| (*name).to_owned()).ok_or_else(|| {
             Error::new(Code::NotFound, format!("`{}` has no branch or tag `{wanted}`", redact(&self.url)))
-                .hint("a commit is named by all its digits")
+                .hint("write a commit with all its digits")
         })?;
         Ok(Wanted { reference: Some(reference), commit: None })
     }
@@ -163,11 +163,11 @@ impl<'c> Mirror<'c> {
             _ => {
                 let names: Vec<_> =
                     heads.iter().map(|(_, name)| name.trim_start_matches("refs/heads/")).take(10).collect();
-                let why = format!("`{}` does not say which branch it shows", redact(&self.url));
+                let why = format!("`{}` has no default branch", redact(&self.url));
                 let error = Error::new(Code::InvalidArgument, why);
                 Err(match names.is_empty() {
-                    true => error.hint("it has no branch at all"),
-                    false => error.hint(format!("name one with --ref: {}", names.join(", "))),
+                    true => error.hint("it has no branches at all"),
+                    false => error.hint(format!("pass one with --ref: {}", names.join(", "))),
                 })
             }
         }
@@ -204,7 +204,7 @@ impl<'c> Mirror<'c> {
         if error.code() != Code::GitFailed || !error.message().contains("couldn't find remote ref") {
             return error;
         }
-        let why = format!("`{}` has no {} any more", redact(&self.url), shown(reference));
+        let why = format!("`{}` no longer has {}", redact(&self.url), shown(reference));
         Error::new(Code::NotFound, why).with_source(error)
     }
 
@@ -419,7 +419,7 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
         let mut words = line.split_whitespace();
         let (Some(object), Some(kind)) = (words.next(), words.next()) else { return Err(odd()) };
         let Some(size) = words.next().filter(|_| kind == "blob").and_then(|size| size.parse::<u64>().ok()) else {
-            return Err(changed(format!("The repository does not hold its object {object}")));
+            return Err(changed(format!("The repository lacks its object {object}")));
         };
         let mut content = (&mut said).take(size);
         each(at, &mut content)?;
@@ -433,17 +433,17 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
 
 /// Returns the failure of reading what git prints.
 pub(super) fn lost(error: std::io::Error) -> Error {
-    Error::new(Code::GitFailed, format!("Cannot read what git prints: {error}")).with_source(error)
+    Error::new(Code::GitFailed, format!("Cannot read the output of git: {error}")).with_source(error)
 }
 
 fn odd() -> Error {
-    Error::new(Code::GitFailed, "git printed something else than was asked for, or ended too early")
+    Error::new(Code::GitFailed, "git printed unexpected output, or ended too early")
 }
 
 /// Where mirrors are: `mcpkg/sources` in the user's cache.
 fn cache() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|error| {
-        Error::new(Code::RootRequired, "The user's cache folder is not known, since HOME is not set")
+        Error::new(Code::RootRequired, "Your cache folder is unknown, because HOME is not set")
             .hint("set HOME, or XDG_CACHE_HOME")
             .with_source(error)
     })?;

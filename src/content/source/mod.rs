@@ -50,5 +50,5 @@ fn changed(message: impl Into<String>) -> Error {
 
 /// Returns the failure of a source that the user gave up.
 fn given_up() -> Error {
-    Error::new(Code::Cancelled, "The source was given up; nothing was changed")
+    Error::new(Code::Cancelled, "Cancelled; nothing was changed")
 }

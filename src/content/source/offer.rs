@@ -66,7 +66,7 @@ impl Offer {
                 Action::Unchanged | Action::Moved(_) => {
                     let key = stored::find(db, project, &items[at].entry)?.map(|found| found.key());
                     let other = key.map(|key| sources::of_item(db, project.id, &key, source)).transpose()?.flatten();
-                    clashes.extend(other.map(|other| (at, format!("it is of the source '{other}'"))));
+                    clashes.extend(other.map(|other| (at, format!("it belongs to the source '{other}'"))));
                 }
                 Action::Create | Action::Update(_) => {}
             }
@@ -95,7 +95,7 @@ impl Offer {
         Err(Error::new(Code::ImportConflict, message)
             .with_details(json!({ "clashes": self.clashes_data(contents) }))
             .hint(format!(
-                "`--prefix {}` of `mcpkg source add` puts a word of its own before each name; `--only` takes a part",
+                "`mcpkg source add` can put a prefix before each name (`--prefix {}`), or take only some files (`--only`)",
                 origin.name
             )))
     }
@@ -143,8 +143,8 @@ impl Offer {
                 plural::first(names, NAMED),
             ]);
         }
-        let empty = "It holds nothing to add".to_owned();
-        let heading = format!("{} brings, and nothing of it is run:", described(origin));
+        let empty = "It contains nothing to add".to_owned();
+        let heading = format!("{} would add, without running anything:", described(origin));
         let table = Table { columns: &["WHAT COMES", "COUNT", "SUCH AS"], rows, empty };
         Body::Several(vec![Body::Sentence(heading), Body::Table(table)])
     }

@@ -20,7 +20,7 @@ pub struct Outdated {
     /// Name of the source [default: all]
     #[arg(add = SOURCES)]
     name: Option<String>,
-    /// Exit with status 3 where a source has changed
+    /// Exit with status 3 if a source has changed
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -52,10 +52,10 @@ impl Standing {
     fn told(self, origin: &Origin) -> String {
         let reference = origin.reference.as_deref().map(shown).unwrap_or_default();
         match self {
-            Standing::Current => "as it was read".to_owned(),
-            Standing::Newer => format!("`mcpkg source update {}` brings it in", origin.name),
-            Standing::Rewritten => format!("the history of {reference} was rewritten; an update needs --force"),
-            Standing::Moved => format!("the {reference} was moved; an update needs --force"),
+            Standing::Current => "up to date".to_owned(),
+            Standing::Newer => format!("get it with `mcpkg source update {}`", origin.name),
+            Standing::Rewritten => format!("the history of {reference} was rewritten; to update, pass --force"),
+            Standing::Moved => format!("the {reference} was moved; to update, pass --force"),
         }
     }
 }
@@ -64,8 +64,8 @@ impl Operation for Outdated {
     const TOOL: &'static str = "list_outdated_sources";
     const CLI: &'static [&'static str] = &["source", "outdated"];
     const TITLE: &'static str = "List outdated sources";
-    const ABOUT: &'static str = "Ask each source whether it has changed since it was read";
-    const HELP: &'static str = "A source that cannot be reached costs a line, and the exit status is 1.";
+    const ABOUT: &'static str = "Check which sources have changed since the last update";
+    const HELP: &'static str = "If a source cannot be reached, mcpkg reports it and exits with status 1.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source outdated", "mcpkg source outdated skills --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -101,7 +101,7 @@ impl Operation for Outdated {
             list.push(data);
         }
         let columns = &["NAME", "STATE", "FOLLOWS", "READ", "NOW", "WHY"];
-        let table = Table { columns, rows: cells, empty: "No source: `mcpkg source add` adds one".to_owned() };
+        let table = Table { columns, rows: cells, empty: "No sources. Add one with `mcpkg source add`".to_owned() };
         let reply = Reply::new(Body::Table(table), json!({ "sources": Value::from(list) }));
         Ok(Reply { differs: self.check && differs && !failed, failed, ..reply })
     }

@@ -43,7 +43,7 @@ impl Operation for Remove {
             Ok((items, project.name.clone()))
         })?;
         let sentence = format!(
-            "Removed the source '{}' from project '{project}'; {} of it stay",
+            "Removed the source '{}' from project '{project}'; {} stay in the project",
             self.name,
             plural::count(items, "item")
         );

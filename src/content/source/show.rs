@@ -32,9 +32,9 @@ impl Operation for Show {
     const TOOL: &'static str = "show_source";
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
-    const ABOUT: &'static str = "Show where a source is, and what each of its files became";
-    const HELP: &'static str = "STATE says what became of an item here since: as it came, changed, deleted, or proposed (see \
-        `mcpkg evolve list`).";
+    const ABOUT: &'static str = "Show a source: where it is, and the items made from its files";
+    const HELP: &'static str = "STATE says what happened to an item in the project since: as it came, changed, \
+     deleted, or proposed (see `mcpkg evolve list`).";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source show skills", "mcpkg source show skills --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -51,7 +51,7 @@ impl Operation for Show {
                 .zip(&states)
                 .map(|(item, (entry, state))| vec![item.path.clone(), entry.name.clone(), (*state).to_owned()]);
             let columns = &["PATH", "NAME", "STATE"];
-            let table = Table { columns, rows: rows.collect(), empty: "Nothing came of it".to_owned() };
+            let table = Table { columns, rows: rows.collect(), empty: "No items came from it".to_owned() };
             let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
             let told = items.iter().zip(&states).map(|(item, (entry, state))| told(item, entry, state));
             data["items"] = told.collect();

@@ -34,7 +34,7 @@ pub struct Update {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Take a history that was rewritten, or a tag that was moved
+    /// Accept a rewritten history or a moved tag
     #[arg(long)]
     #[serde(default)]
     force: bool,
@@ -44,12 +44,12 @@ impl Operation for Update {
     const TOOL: &'static str = "update_sources";
     const CLI: &'static [&'static str] = &["source", "update"];
     const TITLE: &'static str = "Update sources";
-    const ABOUT: &'static str = "Merge what changed in the sources with what was changed in the project";
-    const HELP: &'static str = "Each file is merged three ways: what it was when it was last read, what it is there now, and \
-        what stands in the project. Where both sides changed the same lines, or one deleted what the \
-        other changed, the project stays as it is and the other side is proposed: `mcpkg evolve list`, \
-        `show`, `accept`, `reject`. A skill that was renamed there is renamed here. A source is updated \
-        as a whole or not at all; of several, one that cannot be reached costs a line and exit status 1.";
+    const ABOUT: &'static str = "Merge changes in the sources with your changes in the project";
+    const HELP: &'static str = "Each file gets a three-way merge of its last read version, its version in the source \
+     now, and the project's version. If both sides changed the same lines, or one side deleted what the other \
+     changed, the project keeps its version and the other one is proposed: see `mcpkg evolve list`, `show`, `accept` \
+     and `reject`. If a skill was renamed in the source, it is renamed here too. Each source is updated completely or \
+     not at all. If one cannot be reached, mcpkg reports it, updates the others, and exits with status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg source update --dry-run", "mcpkg source update skills", "mcpkg source update skills --force"];
     const EFFECT: Effect = Effect::Write;
@@ -185,7 +185,7 @@ pub(super) fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Resu
     if now.id == row.id && now.origin == row.origin {
         return Ok(now);
     }
-    let why = format!("The source '{}' was changed while it was updated; nothing was written", row.origin.name);
+    let why = format!("The source '{}' changed during the update; nothing was written", row.origin.name);
     Err(Error::new(Code::PlanChanged, why).hint("try again"))
 }
 
@@ -200,13 +200,13 @@ fn refused(row: &SourceRow, reference: &str, now: &str, standing: Standing) -> E
             )
         }
         _ => format!(
-            "The history of the {reference} of the source '{name}' was rewritten: {} does not follow {was}; nothing was written",
+            "The history of the {reference} of the source '{name}' was rewritten: {} is not based on {was}; nothing was written",
             short(now)
         ),
     };
     changed(why)
         .with_details(json!({ "source": name, "commit": row.origin.commit, "now": now }))
-        .hint("ask whoever keeps it; `--force` takes what is there now, merged like any other change")
+        .hint("ask its maintainers; with `--force`, the current state is merged like any other change")
 }
 
 fn reply(reports: &[Report], dry_run: bool) -> Reply {
@@ -255,7 +255,7 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
         }
     }
     let columns = &["NAME", "STATE", "COMMITS", "WHAT HAPPENED"];
-    let table = Table { columns, rows, empty: "No source: `mcpkg source add` adds one".to_owned() };
+    let table = Table { columns, rows, empty: "No sources. Add one with `mcpkg source add`".to_owned() };
     let data = json!({ "dry_run": dry_run, "sources": list });
     let mut reply = Reply { details, failed, ..Reply::new(Body::Table(table), data) }.warn(warnings);
     if !dry_run {
@@ -274,7 +274,7 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
 pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
     let proposals = steps.filter(|step| is_proposal(&step.done)).count();
     let told = plural::count(proposals, "proposal");
-    (proposals > 0).then(|| format!("{told} to look at: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
+    (proposals > 0).then(|| format!("{told} to review: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
 }
 
 /// The most deletions that are named.

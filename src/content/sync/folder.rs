@@ -31,7 +31,7 @@ use crate::store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
 /// What heals a manifest that is malformed.
-pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it again, from what was synced last";
+pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it again, from the last sync";
 
 /// An item as the folder has it.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
 
 /// Returns the failure of a sync that the user gave up before it changed anything.
 pub(super) fn cancelled() -> Error {
-    Error::new(Code::Cancelled, "The sync was given up; nothing was changed")
+    Error::new(Code::Cancelled, "The sync was cancelled; nothing was changed")
 }
 
 /// Refuses a folder in which nothing is left of what was synced: it is more likely another one, or not mounted.
@@ -164,9 +164,9 @@ fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, 
     if has_manifest || known.peek().is_none() || known.any(|base| paths.contains(&base.path)) {
         return Ok(());
     }
-    Err(Error::new(Code::NotFound, format!("Nothing of what was synced is in `{}` any more", top.display()))
-        .hint("nothing was taken for deleted; is it the right folder, and is it mounted?")
-        .hint("`mcpkg sync DIR --again` fills it again, as if it had never been synced"))
+    Err(Error::new(Code::NotFound, format!("None of the synced files are in `{}` any more", top.display()))
+        .hint("nothing was deleted; check that this is the right folder and that its disk is mounted")
+        .hint("to fill the folder again, as if it had never been synced: `mcpkg sync DIR --again`"))
 }
 
 impl Look {
@@ -331,7 +331,7 @@ impl Look {
                 false => (left.path, format!("holds {}", left.reason.text())),
             })
             .chain(clashes.into_iter().map(|clash| {
-                let why = format!("wants '{}', which another file has", clash.wanted);
+                let why = format!("needs the name '{}', which another file has", clash.wanted);
                 (clash.path, why)
             }))
             .collect();
@@ -384,7 +384,8 @@ impl Look {
 }
 
 /// The reason to skip a file that a deploy has replaced with an import of another file.
-const TAKEN_OVER: &str = "holds what a deploy wrote instead of its text; edit that in the project, and deploy again";
+const TAKEN_OVER: &str =
+    "contains an import that a deploy wrote instead of its text; edit the text in the project, and deploy again";
 
 /// Returns the files that are items by themselves, and were copies or forms of others when they were last looked at, and are as they
 /// were: what they are of was changed or deleted, and they say what that said. Those of one skill are so together or not at all.

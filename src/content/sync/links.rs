@@ -87,7 +87,7 @@ impl Links {
         };
         let take = self.take.iter().map(move |(path, text)| match text {
             Some(text) => row("import", format!("link to {text}"), path, ""),
-            None => row("update", "link".to_owned(), path, "is gone from the folder"),
+            None => row("update", "link".to_owned(), path, "was removed from the folder"),
         });
         take.chain(self.make.iter().map(move |(path, text)| row("write", format!("link to {text}"), path, "")))
     }

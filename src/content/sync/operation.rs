@@ -26,18 +26,18 @@ use crate::store::syncs::{self, Known};
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Sync {
-    /// The folder, made if it is not there; else the one that the project was synced with last
+    /// Folder, created if it does not exist [default: the one of the last sync]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Show what would be done and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// As --dry-run, and exit with status 3 where the two are not the same
+    /// Like --dry-run, and exit with status 3 if the two differ
     #[arg(long)]
     #[serde(default)]
     check: bool,
-    /// As if the two had never been synced: nothing counts as deleted, and what differs is proposed
+    /// Treat the two as never synced: nothing counts as deleted, and differences become proposals
     #[arg(long)]
     #[serde(default)]
     again: bool,
@@ -48,17 +48,16 @@ impl Operation for Sync {
     const CLI: &'static [&'static str] = &["sync"];
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
-        "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads, MCP servers among it: one that \
-        others brought or changed is switched off until you switch it on. What one side changed since \
-        the last sync, the other gets; where both changed an item, their changes are merged line by \
-        line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
-        have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
-        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), files that git has not \
-        merged or that hold conflict markers, and what is not an item are skipped. The folder is given the \
-        project's links once; then the project follows the folder's. A copy of an item's file follows \
-        that, and none is made. To share a project, \
-        commit the folder, and run `mcpkg sync` after each pull.";
+        "Keep the selected project and a folder in sync, both ways, such as a folder in a git repository";
+    const HELP: &'static str = "The folder has the form that `mcpkg export` writes and `mcpkg import` reads, \
+     including MCP servers. A server that others added or changed is disabled until you enable it. A change on one \
+     side is copied to the other; if both sides changed an item, the changes are merged line by line. Conflicts and \
+     deletions become proposals: both sides keep what they have until you run `mcpkg evolve accept` or `reject`. \
+     While a proposal waits, the exit status is 1.\n\nSync skips files that `mcpkg import` leaves out (hidden files, \
+     node_modules, ignored files), files with unresolved git conflicts or conflict markers, and files that are not \
+     items. Links are written to the folder once; after that, the project follows the folder's links. Copies of an \
+     item's file are updated with it, but no new ones are made. To share a project, commit the folder, and run `mcpkg \
+     sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
         "mcpkg sync --check",
@@ -129,17 +128,17 @@ impl Sync {
         let Some(last) = last else {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("Project '{}' was not synced with a folder yet", project.name),
+                format!("Project '{}' has not been synced with a folder yet", project.name),
             )
-            .hint("name one: `mcpkg sync DIR`"));
+            .hint("pass one: `mcpkg sync DIR`"));
         };
         let top = PathBuf::from(last.folder);
         if !approval::is_given(context, &project, &top)? {
             return Err(Error::new(
                 Code::Unapproved,
-                format!("The database names the folder `{}`, which you never synced on this machine", top.display()),
+                format!("The database names the folder `{}`, but you never synced it on this machine", top.display()),
             )
-            .hint("name the folder: `mcpkg sync DIR`"));
+            .hint("pass the folder yourself: `mcpkg sync DIR`"));
         }
         if !top.is_dir() {
             return Err(missing(&top));
@@ -223,7 +222,7 @@ impl Sync {
         let mut reply = report.of(&plan, &look, &outcome, waiting);
         if strange > 0 {
             reply.warnings.push(format!(
-                "The database says that a sync was writing {}, but no sync on this machine was; mcpkg dropped those rows",
+                "The database says that a sync was writing {}, but no sync was running on this machine; mcpkg dropped those rows",
                 count(strange, "file")
             ));
         }
@@ -243,8 +242,9 @@ fn begin(
     context.store.write(|db| {
         let author = context.author();
         // It may have been renamed or deleted meanwhile.
-        let project = projects::by_uuid(db, project.uuid)?
-            .ok_or_else(|| Error::new(Code::NotFound, format!("Project '{}' was deleted meanwhile", project.name)))?;
+        let project = projects::by_uuid(db, project.uuid)?.ok_or_else(|| {
+            Error::new(Code::NotFound, format!("Project '{}' was deleted in the meantime", project.name))
+        })?;
         let stale = syncs::get(db, project.id, &folder)?.filter(|stale| Some(stale.id) != known);
         stale.map(|stale| syncs::delete(db, stale.id)).transpose()?;
         let id = match known {
@@ -283,9 +283,7 @@ fn end(
     }
     let writes = context.store.read(|db| syncs::writes(db, id))?;
     let outcome = write::write(top, &writes, context).map_err(|error| {
-        error.hint(
-            "what the folder brought is in the project already; the next `mcpkg sync` writes the rest of the files",
-        )
+        error.hint("the folder's changes are already in the project; the next `mcpkg sync` writes the remaining files")
     })?;
     let links = plan.links.make(top)?;
     let waiting = context.store.write(|db| {
@@ -302,7 +300,7 @@ fn end(
 fn lock(top: &Path) -> Result<FolderLock> {
     disk::lock_folder(top).ok_or_else(|| {
         Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
-            .hint("try again when that has ended")
+            .hint("try again when it has finished")
     })
 }
 
@@ -314,13 +312,13 @@ fn refuse(top: &Path) -> Result<()> {
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     if top.parent().is_none() || Some(top) == home.as_deref() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` cannot be synced as a whole", top.display()))
-            .hint("name a folder for the project's files: all that lies in it becomes the project's"));
+            .hint("use a separate folder for the project: everything in it becomes part of the project"));
     }
     Ok(())
 }
 
 fn missing(folder: &Path) -> Error {
-    Error::new(Code::NotFound, format!("The folder `{}` is gone", folder.display()))
-        .hint("nothing was taken for deleted; is its disk mounted?")
-        .hint("`mcpkg sync DIR --again` writes the project into a new folder")
+    Error::new(Code::NotFound, format!("The folder `{}` no longer exists", folder.display()))
+        .hint("nothing was deleted from the project; check that the folder's disk is mounted")
+        .hint("to write the project to a new folder: `mcpkg sync DIR --again`")
 }

@@ -199,11 +199,11 @@ fn step(
 const NO_FILE: &str = "is no longer a regular file";
 
 /// The same of a link, once it was decided that the item stays.
-const IS_LINK: &str = "is a link, and none is ever replaced; delete it to get the file back";
+const IS_LINK: &str = "is a link, and sync never replaces links; delete it to get the file back";
 
 /// Why the file of an agent that says more than the project has of it is not written.
-const SAYS_MORE: &str = "holds values or settings that the project does not keep, and a write would lose them; put variables \
-                         instead of the values, or make the change in it by hand";
+const SAYS_MORE: &str = "contains values or settings that the project does not store, and writing it would lose them; \
+ replace the values with variables, or edit the file by hand";
 
 fn word(entry: &Entry) -> &'static str {
     match entry.what.uri().and_then(|uri| uri.split_once("://")) {
@@ -244,7 +244,7 @@ fn act(
         && there.entry.what.word() != ours.entry.what.word()
     {
         let (theirs, ours) = (there.entry.what.word(), ours.entry.what.word());
-        return Ok(Act::LetBe(format!("is a {ours} in the project, and a {theirs} by its file")));
+        return Ok(Act::LetBe(format!("is a {ours} in the project, but a {theirs} in the folder")));
     }
     let entries = (there.map(|there| plain(&there.entry)), ours.map(|ours| plain(&ours.entry)));
     let theirs = there.zip(entries.0.as_ref());

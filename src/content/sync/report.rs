@@ -54,7 +54,7 @@ impl Act {
 impl Report<'_> {
     /// Returns the reply of a sync that found nothing changed; `waiting` proposals are open.
     pub(super) fn unchanged(&self, waiting: i64) -> Reply {
-        let text = format!("Project '{}' and {} are the same", self.project, self.folder.display());
+        let text = format!("Project '{}' and {} are in sync", self.project, self.folder.display());
         let text = if waiting == 0 {
             text
         } else {
@@ -89,17 +89,19 @@ impl Report<'_> {
             reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
         }
         if look.is_restored {
-            let when = if self.dry { "would be" } else { "was" };
+            let when = if self.dry { "would be" } else { "were" };
             reply.hints.push(format!(
-                "`{}` had lost what was synced with it; that {when} written to it again",
+                "`{}` had lost entries of the last sync; they {when} written to it again",
                 manifest::FILE
             ));
         }
         reply.hints.extend(unnamed(&look.unnamed));
-        let let_be = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; it was skipped"));
+        let let_be = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
         reply.warnings.extend(let_be);
         let changed = outcome.changed.iter();
-        reply.warnings.extend(changed.map(|path| format!("`{path}` was changed meanwhile; the next sync looks at it")));
+        reply
+            .warnings
+            .extend(changed.map(|path| format!("`{path}` changed during the sync; the next sync handles it")));
         reply.failed |= !self.dry && !reply.warnings.is_empty();
         reply
     }
@@ -156,11 +158,12 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
 /// Says of files that no item can be made of, since it would not come back under their names.
 fn unnamed(names: &[String]) -> Option<String> {
     let named = plural::first(names.iter().map(|name| format!("`{name}`")), 1);
-    (!names.is_empty()).then(|| format!("{named} cannot be synced, since not every disk takes the name; rename it"))
+    (!names.is_empty())
+        .then(|| format!("{named} cannot be synced, because some disks do not support the name; rename it"))
 }
 
 fn switched_off(name: &str) -> String {
-    format!("MCP server '{name}' is as the folder has it, and switched off until `mcpkg mcp set {name} --enabled true`")
+    format!("MCP server '{name}' came from the folder, so it is disabled until `mcpkg mcp set {name} --enabled true`")
 }
 
 fn line(action: &str, item: &str, path: &str, why: &str) -> String {

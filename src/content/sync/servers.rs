@@ -60,8 +60,8 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
         let there = There { entry, file: content.clone(), content, executable: false, listed: false };
         look.items.insert(path.clone(), there);
         if look.servers.insert(path, found.clone()).is_some() {
-            let message = format!("`{}` says the MCP server '{name}' twice", found.file);
-            return Err(Error::new(Code::InvalidArgument, message).hint("leave one of the two"));
+            let message = format!("`{}` lists the MCP server '{name}' twice", found.file);
+            return Err(Error::new(Code::InvalidArgument, message).hint("remove one of the two"));
         }
     }
     Ok(())
@@ -217,18 +217,17 @@ pub(super) fn unsaid(
                 step.path == file && matches!(step.act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait)
             };
             let why = if steps.iter().any(waits) { WAITS } else { NOT_WRITTEN };
-            unsaid.push((at, format!("stands in `{file}`, {why}")));
+            unsaid.push((at, format!("is in `{file}`, {why}")));
         }
     }
     Ok(unsaid)
 }
 
 /// The reason to skip a server while its file waits for a person's decision.
-const WAITS: &str = "which waits to be decided about";
+const WAITS: &str = "which waits for your decision";
 
 /// The reason to skip a server whose file holds values.
-const NOT_WRITTEN: &str =
-    "which is not written; put variables instead of the values in it, or make the change in it by hand";
+const NOT_WRITTEN: &str = "which mcpkg does not write; replace the values in it with variables, or edit it by hand";
 
 /// Returns the servers that are read from a folder of these files, whose manifest lists those.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {

@@ -40,10 +40,7 @@ pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<O
         writes.iter().partition(|write| server_item::is_path(&write.path));
     for (done, write) in (1..).zip(&files) {
         if context.is_cancelled() {
-            return Err(Error::new(
-                Code::Cancelled,
-                "The sync was given up; the next one writes the rest of the files",
-            ));
+            return Err(Error::new(Code::Cancelled, "The sync was cancelled; the next one writes the remaining files"));
         }
         let path = top.join(&write.path);
         match file(&mut folders, &path, write, &context.store)? {

@@ -188,7 +188,7 @@ fn split(
     match separator {
         Some(separator) => parts(state, &text, text.splitn(most, &*separator)),
         None if most == usize::MAX => parts(state, &text, text.split_whitespace()),
-        None => Err(refusal("`split` that counts takes a separator first".to_owned())),
+        None => Err(refusal("`split` with a count needs a separator first".to_owned())),
     }
 }
 
@@ -212,13 +212,13 @@ fn join(state: &mut State, list: &Value, separator: Option<Cow<'_, str>>, named:
 fn range(lower: i64, upper: Option<i64>, step: Option<i64>) -> Result<Value, Error> {
     let number = |number: i64| match isize::try_from(number) {
         Ok(number) if number.unsigned_abs() <= MAX_NUMBER => Ok(number),
-        _ => Err(refusal(format!("`range` takes numbers of at most {MAX_NUMBER}"))),
+        _ => Err(refusal(format!("`range` accepts numbers up to {MAX_NUMBER}"))),
     };
     let (lower, upper) = (number(lower)?, upper.map(number).transpose()?);
     let step = step.map(number).transpose()?;
     let (from, to) = upper.map_or((0, lower), |upper| (lower, upper));
     if (to - from).checked_div(step.unwrap_or(1)).is_some_and(|count| count > MAX_TURNS) {
-        return Err(refusal(format!("`range` makes at most {MAX_TURNS} numbers")));
+        return Err(refusal(format!("`range` returns at most {MAX_TURNS} numbers")));
     }
     functions::range(lower, upper, step)
 }
@@ -235,7 +235,7 @@ fn parts<'t>(state: &mut State, text: &str, parts: impl Iterator<Item = &'t str>
     let mut list = Vec::new();
     for part in parts {
         if list.len() == MAX_PARTS {
-            return Err(refusal(format!("a text is split into more than {MAX_PARTS} parts")));
+            return Err(refusal(format!("`split` would return more than {MAX_PARTS} parts")));
         }
         list.push(Value::from(part));
     }
@@ -245,7 +245,7 @@ fn parts<'t>(state: &mut State, text: &str, parts: impl Iterator<Item = &'t str>
 
 fn bounded(bytes: usize) -> Result<(), Error> {
     if bytes > MAX_TEXT {
-        return Err(refusal(format!("a filter makes a text of more than {MAX_TEXT} bytes")));
+        return Err(refusal(format!("a filter would return more than {MAX_TEXT} bytes")));
     }
     Ok(())
 }
@@ -255,7 +255,8 @@ struct Left(usize);
 
 fn spend(state: &mut State, bytes: usize) -> Result<(), Error> {
     let left = state.get_or_insert_extension(Left(MAX_WORK));
-    left.0 = left.0.checked_sub(bytes).ok_or_else(|| refusal("its filters make too much text".to_owned()))?;
+    left.0 =
+        left.0.checked_sub(bytes).ok_or_else(|| refusal("its filters return too much text in total".to_owned()))?;
     Ok(())
 }
 

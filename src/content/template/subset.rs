@@ -66,9 +66,9 @@ pub fn check_size(bytes: u64) -> Result<()> {
     if bytes <= MAX_SOURCE {
         return Ok(());
     }
-    let why = format!("The prompt template has {bytes} bytes; a template has at most {MAX_SOURCE}");
+    let why = format!("The prompt template has {bytes} bytes; the limit is {MAX_SOURCE}");
     Err(Error::new(Code::TemplateFailed, why)
-        .hint("keep the text as a plain prompt or as a resource: those have no such limit"))
+        .hint("store the text as a plain prompt or as a resource: these have no such limit"))
 }
 
 /// Refuses what the parser must not be given: it is too long or nested too deeply.
@@ -92,10 +92,10 @@ fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
         begins = matches!(token, Token::BlockStart);
         tokens += 1;
         let limit = match () {
-            () if tokens > MAX_TOKENS => format!("a tag has more than {MAX_TOKENS} words and signs"),
+            () if tokens > MAX_TOKENS => format!("a tag has more than {MAX_TOKENS} tokens"),
             () if span.end_offset as usize - opened > MAX_TAG => format!("a tag has more than {MAX_TAG} bytes"),
             () if open.iter().sum::<usize>() > MAX_DEPTH => {
-                format!("more than {MAX_DEPTH} `if`, `elif` and `for` are open at once")
+                format!("more than {MAX_DEPTH} `if`, `elif` and `for` are nested")
             }
             () => continue,
         };
@@ -107,9 +107,9 @@ fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
 fn refusal(source: &str, span: Span, why: &str) -> Error {
     let before = source.as_bytes().iter().take(span.start_offset as usize);
     let line = 1 + before.filter(|byte| **byte == b'\n').count();
-    Error::new(Code::TemplateFailed, format!("The prompt template is not taken: {why} (line {line})"))
+    Error::new(Code::TemplateFailed, format!("The prompt template is invalid: {why} (line {line})"))
         .with_details(serde_json::json!({ "line": line }))
-        .hint("`mcpkg help templates` says what a template may use; `{% raw %}` keeps braces as they are")
+        .hint("see `mcpkg help templates` for what a template may use; `{% raw %}` keeps braces unchanged")
 }
 
 struct Walk<'s> {
@@ -133,7 +133,7 @@ impl Walk<'_> {
                 self.statements(&condition.true_body)?;
                 return self.statements(&condition.false_body);
             }
-            Stmt::ForLoop(repeat) if repeat.recursive => (repeat.span(), "a `for` that is `recursive`"),
+            Stmt::ForLoop(repeat) if repeat.recursive => (repeat.span(), "`for` with `recursive`"),
             Stmt::ForLoop(repeat) => {
                 match &repeat.iter {
                     Expr::Call(call) if is_range(&call.expr) => self.arguments(&call.args, call.span())?,
@@ -144,7 +144,7 @@ impl Walk<'_> {
                 return self.statements(&repeat.else_body);
             }
             Stmt::Set(set) if matches!(set.target, Expr::Var(_)) => return self.expression(&set.expr),
-            Stmt::Set(set) => (set.span(), "`set` of anything but one name"),
+            Stmt::Set(set) => (set.span(), "`set` of anything but a name"),
             Stmt::SetBlock(set) => (set.span(), "`set` of a block"),
             Stmt::WithBlock(with) => (with.span(), "`with`"),
             Stmt::AutoEscape(escape) => (escape.span(), "`autoescape`"),
@@ -201,13 +201,13 @@ impl Walk<'_> {
                 self.arguments(&test.args, test.span())
             }
             Expr::Call(call) if is_range(&call.expr) => {
-                Err(self.refuse(call.span(), "`range` but in `for x in range(n)`"))
+                Err(self.refuse(call.span(), "`range` outside of `for x in range(n)`"))
             }
-            Expr::Call(call) => Err(self.refuse(call.span(), "a call of anything but `range`")),
+            Expr::Call(call) => Err(self.refuse(call.span(), "calls other than `range`")),
             // A list of variables could hold itself many times over.
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if is_literal(expression) => Ok(()),
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
-                Err(self.refuse(expression.span(), "a list or map of anything but texts and numbers"))
+                Err(self.refuse(expression.span(), "lists or maps of anything but texts and numbers"))
             }
             Expr::Slice(slice) => Err(self.refuse(slice.span(), "a slice (`[a:b]`)")),
         }
@@ -221,7 +221,7 @@ impl Walk<'_> {
     }
 
     fn refuse(&self, span: Span, what: &str) -> Error {
-        refusal(self.source, span, &format!("templates do not use {what}"))
+        refusal(self.source, span, &format!("templates do not support {what}"))
     }
 }
 

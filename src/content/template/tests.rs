@@ -104,34 +104,34 @@ fn what_is_nested_too_deeply_is_refused_before_the_parser() {
 #[test]
 fn what_could_grow_is_refused_with_its_line() {
     for (source, what) in [
-        ("{% set ns = namespace() %}", "a call of anything but `range`"),
-        ("{% set ns.a = 1 %}", "`set` of anything but one name"),
+        ("{% set ns = namespace() %}", "calls other than `range`"),
+        ("{% set ns.a = 1 %}", "`set` of anything but a name"),
         ("{% set a %}{% endset %}", "`set` of a block"),
         ("{{ a ~ a }}", "`~`"),
         ("{{ a + a }}", "`+`"),
         ("{{ 'y' * 100000 }}", "`*`"),
         ("{{ 9 ** 9 }}", "`**`"),
         ("{{ -a }}", "`-`"),
-        ("{{ [a, a] }}", "a list or map of anything but texts and numbers"),
-        ("{{ {'a': [a]} }}", "a list or map of anything but texts and numbers"),
+        ("{{ [a, a] }}", "lists or maps of anything but texts and numbers"),
+        ("{{ {'a': [a]} }}", "lists or maps of anything but texts and numbers"),
         ("{{ a[1:] }}", "a slice (`[a:b]`)"),
         ("{{ a|batch(1000000000) }}", "the filter `batch`"),
         ("{{ a|slice(1000000000) }}", "the filter `slice`"),
         ("{{ a|list }}", "the filter `list`"),
         ("{{ 1 is divisibleby 0 }}", "the test `divisibleby`"),
-        ("{{ loop.cycle(1) }}", "a call of anything but `range`"),
-        ("{{ a.upper() }}", "a call of anything but `range`"),
-        ("{{ range(9) }}", "`range` but in `for x in range(n)`"),
-        ("{% set a = range(9) %}", "`range` but in `for x in range(n)`"),
+        ("{{ loop.cycle(1) }}", "calls other than `range`"),
+        ("{{ a.upper() }}", "calls other than `range`"),
+        ("{{ range(9) }}", "`range` outside of `for x in range(n)`"),
+        ("{% set a = range(9) %}", "`range` outside of `for x in range(n)`"),
         ("{% for i in range(*a) %}{% endfor %}", "`*` before an argument"),
         ("{% with b = a %}{% endwith %}", "`with`"),
         ("{% filter upper %}{% endfilter %}", "`filter` of a block"),
         ("{% autoescape true %}{% endautoescape %}", "`autoescape`"),
         ("{% do a() %}", "`do`"),
-        ("{% for a in [1] recursive %}{{ loop(a) }}{% endfor %}", "a `for` that is `recursive`"),
+        ("{% for a in [1] recursive %}{{ loop(a) }}{% endfor %}", "`for` with `recursive`"),
     ] {
         let error = check(&format!("one\ntwo {source}")).unwrap_err();
-        let expected = format!("The prompt template is not taken: templates do not use {what} (line 2)");
+        let expected = format!("The prompt template is invalid: templates do not support {what} (line 2)");
         assert_eq!(error.message(), expected, "{source}");
         assert_eq!(error.details().unwrap()["line"], 2);
         assert!(parses(source));
@@ -153,10 +153,7 @@ fn what_is_too_much_ends_early() {
         ("{% for i in range(1000) %}{% if a in b %}{% endif %}{% endfor %}".to_owned(), "runs too long"),
         ("{% for i in a %}{% endfor %}".to_owned(), "runs too long"),
         ("{% for i in range(100000) %}{% endfor %}".to_owned(), "at most 10000 numbers"),
-        (
-            "{% for i in range(9223372036854775807, -9223372036854775807, -1) %}{% endfor %}".to_owned(),
-            "numbers of at most",
-        ),
+        ("{% for i in range(9223372036854775807, -9223372036854775807, -1) %}{% endfor %}".to_owned(), "numbers up to"),
         ("{{ commas|split(',') }}".to_owned(), "more than 1000 parts"),
         ("{{ a|replace('a', b) }}".to_owned(), "more than 262144 bytes"),
         ("{{ a|replace('', b) }}".to_owned(), "more than 262144 bytes"),
@@ -164,7 +161,7 @@ fn what_is_too_much_ends_early() {
         ("{{ a|indent(99999999999) }}".to_owned(), "more than 262144 bytes"),
         ("{{ a|trim(a) }}".to_owned(), "too much text"),
         ("{% for i in range(99) %}{% set c = a|upper %}{% endfor %}".to_owned(), "too much text"),
-        ("x".repeat(300_000), "at most 262144"),
+        ("x".repeat(300_000), "the limit is 262144"),
         (format!("{{{{ '{}' }}}}", "x".repeat(5000)), "more than 4096 bytes"),
     ] {
         let error = render_on_a_small_stack(source.clone(), &given).unwrap_err();
@@ -172,7 +169,7 @@ fn what_is_too_much_ends_early() {
         assert!(shown.contains(why), "{}: {shown}", &source[..source.len().min(80)]);
     }
     let error = render_with("{{ a }}", &[], &[("a", &"a".repeat(300 << 10))]).unwrap_err();
-    assert!(error.message().contains("a template takes 262144 at most"), "{error}");
+    assert!(error.message().contains("the limit is 262144"), "{error}");
 }
 
 #[test]
@@ -208,7 +205,7 @@ fn arguments_are_bounded_in_number_and_name() {
     let declared = |count: usize| (0..count).map(|n| argument(&format!("a{n}"), false)).collect::<Vec<_>>();
     assert!(check_arguments(&declared(100)).is_ok());
     let error = check_arguments(&declared(100_000)).unwrap_err();
-    assert_eq!(error.message(), "100000 arguments are declared; a prompt has at most 100");
+    assert_eq!(error.message(), "100000 arguments are declared; the limit is 100");
     assert!(check_arguments(&[argument(&"a".repeat(256), false)]).unwrap_err().message().contains("256 bytes"));
     let twice = [argument("a", false), argument("b", false), argument("a", true)];
     assert_eq!(check_arguments(&twice).unwrap_err().message(), "Argument 'a' is declared twice");

@@ -213,7 +213,7 @@ fn what_is_malformed_is_left_out_with_its_line() {
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(
         reply.data["left_out"],
-        json!([{ "path": ".mcp.json", "reason": "cannot be read as its agent reads it" }])
+        json!([{ "path": ".mcp.json", "reason": "cannot be read in its agent's format" }])
     );
     assert_eq!(reply.data["notes"][1]["path"], ".mcp.json");
     assert!(reply.data["notes"][1]["line"].as_u64().is_some(), "{}", reply.data["notes"]);
