@@ -120,7 +120,7 @@ fn what_breaks_a_rule_is_not_stored() {
     status: 2
     --- stdout
     --- stderr
-    error: The name 'Big_Name' is none of a skill: 1 to 64 of a-z, 0-9 and single hyphens between them
+    error: The name 'Big_Name' is not valid for a skill: use 1 to 64 characters of a-z, 0-9 and single hyphens between them
     hint: 'big-name' is one
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "a", "# Text"]), @r#"

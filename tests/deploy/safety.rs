@@ -90,7 +90,7 @@ fn a_file_where_a_folder_shall_be_is_told_by_the_plan() {
     let before = place.tree();
     for command in [&["plan"][..], &["deploy", "--apply", "--yes"]] {
         let error = place.refused(command, "E_IO_INVALID_PATH");
-        assert!(word(&error["message"]).contains("/.cursor` is not a folder, and `"), "{error:#}");
+        assert!(word(&error["message"]).contains("/.cursor` is not a folder, but `"), "{error:#}");
     }
     assert_eq!(place.tree(), before);
     std::fs::remove_file(&file).expect("a file");

@@ -118,7 +118,7 @@ fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_told()
     }
     place.write("from/.agents/skills/a.b/SKILL.md", "---\nname: a.b\ndescription: d\n---\nText.\n");
     place.write("from/.agents/skills/x/SKILL.md", "---\nname: one\ndescription: d\n---\nText.\n");
-    assert_says(&import(&place), "is not called by `$a.b` in Codex");
+    assert_says(&import(&place), "cannot be called as `$a.b` in Codex");
     let skills = json_of(&place, &["skill", "list"]);
     assert_eq!(skills["skills"].as_array().map(Vec::len), Some(3), "{skills:#}");
     let notes = said(&place, &["--target", "codex"]);

@@ -49,10 +49,10 @@ impl Reason {
     /// The reason in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Reason::Malformed => "cannot be read as its agent reads it",
-            Reason::Secret => "holds what may be a secret",
+            Reason::Malformed => "cannot be read in its agent's format",
+            Reason::Secret => "may contain a secret",
             Reason::Unreadable => "cannot be read by this user",
-            Reason::NoPlace => "in an agent's folder, as no command, skill, rule or subagent",
+            Reason::NoPlace => "in an agent's folder, but not a command, skill, rule or subagent",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
             Reason::Hidden => "hidden",
