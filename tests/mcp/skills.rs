@@ -250,7 +250,7 @@ fn agents_create_update_and_delete_skills() {
     let arguments = json!({ "name": "pdf", "content": "# PDF\n", "description": "Reads PDFs" });
     assert_eq!(client.call("create_skill", arguments), ok("Created skill 'pdf' in project 'p'"));
     let (text, failed) = client.call("create_skill", json!({ "name": "Pdf_2", "content": PDF }));
-    assert!(failed && text.contains("The name 'Pdf_2' is none of a skill"), "{text}");
+    assert!(failed && text.contains("The name 'Pdf_2' is not valid for a skill"), "{text}");
     let (text, failed) = client.call("update_skill", json!({ "name": "pdf", "content": "no front matter" }));
     assert!(failed && text.contains("SKILL.md:1: it does not begin with front matter"), "{text}");
     assert_eq!(
