@@ -1,5 +1,5 @@
-//! How much of a plan an answer has. A shell and a server under contract 000's own name give every field; any other agent gets
-//! each fact once, paths below one root, and long lists a page at a time.
+//! Decides how much of a plan an answer contains. The shell, and a server under contract 000's own name, return every
+//! field. Other agents get each fact once, paths relative to one root, and long lists in pages.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub struct Page {
     pub hashes: bool,
 }
 
-/// What follows after the part of a list that an answer has.
+/// Describes the part of a list that an answer leaves out.
 pub struct Rest {
     /// How many files the answer lists.
     pub listed: usize,
@@ -129,7 +129,7 @@ struct Brief<'a> {
 }
 
 impl Brief<'_> {
-    /// Returns the data; the counts and the root stand before the first list of files.
+    /// Returns the data, with the counts and the root before the first list of files.
     fn data(&self, given: Map<String, Value>) -> Map<String, Value> {
         let mut data = Map::new();
         let is_list = |value: &Value| value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object));

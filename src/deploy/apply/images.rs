@@ -13,8 +13,8 @@ use crate::store::{Db, blobs};
 /// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: usize = 64;
 
-/// Stores the images of the work, and returns its rows: the changes first, then files that are only claimed, then files
-/// that are let go.
+/// Stores the images of the work and returns its rows: changes first, then files that are only claimed, then files that
+/// are released.
 ///
 /// # Errors
 /// `E_CANCELLED`; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.

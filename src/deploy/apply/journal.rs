@@ -135,7 +135,7 @@ pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     Ok((ours, others))
 }
 
-/// What `doctor` says of journals that are never acted upon; nothing where there are none.
+/// Returns what `doctor` reports about journals without a record.
 pub fn health(context: &Context) -> Vec<Finding> {
     let found = unfinished(context).and_then(|(_, others)| {
         context.store.read(|db| {

@@ -1,4 +1,4 @@
-//! What `doctor` says of the places that this user deployed to from this machine, wherever it is started.
+//! Reports in `doctor` on all places that this user deployed to from this machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -38,9 +38,8 @@ fn try_recover(context: &Context) -> Result<()> {
     }
 }
 
-/// Finishes what this machine's own applies left unfinished: what was being applied is undone, what was applied is
-/// cleaned up. Where one fails, the others are finished all the same. A journal that comes from elsewhere is never
-/// touched ([`journal::unfinished`]).
+/// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after those that were done. If
+/// one fails, the others are still finished. Journals from elsewhere are never touched ([`journal::unfinished`]).
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED`.
@@ -58,7 +57,7 @@ pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
 
 fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     let mut folders = Folders::below(journal.roots.clone());
-    // One that was applied is never undone, whatever became of it since.
+    // A completed apply is never undone here, no matter what happened to its files since.
     if !journal.is_applying {
         return clean_up(context, journal, &mut folders);
     }
@@ -117,7 +116,7 @@ pub fn after(
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
-    // Where all of it was taken away since, nothing is brought back; the images stay in the database.
+    // If the whole root was removed since, nothing is restored; the images stay in the database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
         if file.op == "claim" {
@@ -154,7 +153,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     let file = &journal.files[seq];
     let path = Path::new(&file.path);
     let held = match folders.holding(path) {
-        // A link or a file stands where a folder was: what is behind it was never written to.
+        // The folder was replaced by a link or a file: nothing was ever written behind it.
         Err(error) if error.code() == Code::InvalidPath => return Ok(false),
         held => held?,
     };
@@ -240,7 +239,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         let Some((folder, _)) = folder else { continue };
         if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
         {
-            // Written to in the moment in which it was replaced: the only copy of that.
+            // Somebody wrote to it just as it was replaced, so this is the only copy of that write.
             let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
             tracing::warn!(
                 file = file.path,

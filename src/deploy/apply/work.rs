@@ -40,7 +40,7 @@ impl<'a> Work<'a> {
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
-        // A file that no module makes any more is known from the database alone.
+        // A file that no module produces any more is known only from the database.
         let landed = changes.iter().filter(|change| desired.output(&change.path).is_some());
         let mut roots = roots::of_changes(landed);
         roots.extend(roots::of_claims(&row_changes));

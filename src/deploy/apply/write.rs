@@ -115,7 +115,7 @@ fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) ->
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
     if let After::File { bytes, mode, .. } = &change.after {
-        // What takes the place of a file stays whose that was.
+        // A replacement keeps the owner of the file that it replaces.
         let replaced =
             || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
         let attributes = change.attributes.clone().or_else(replaced);

@@ -72,7 +72,7 @@ impl Builder {
         }
     }
 
-    /// Says what a plan says once about where things stand for some targets.
+    /// Adds a note, shown once per plan, about where some targets read things.
     pub fn note(&mut self, targets: &[Target], note: String) {
         if self.is_any_chosen(targets) && !self.desired.notes.contains(&note) {
             self.desired.notes.push(note);
@@ -265,7 +265,7 @@ impl Builder {
         self.last_folder.as_ref().map(|(_, real)| real.clone())
     }
 
-    /// Adds one file with several modules, all of it ours; nothing where there are none.
+    /// Adds a file that mcpkg owns completely, with several modules; nothing if there are none.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -303,7 +303,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Import, parts, bytes.into(), false)
     }
 
-    /// Adds a block of a file with several modules; nothing where there are none.
+    /// Adds a block with several modules to a file; nothing if there are none.
     ///
     /// # Errors
     /// As [`Builder::add`].

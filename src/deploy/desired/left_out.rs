@@ -1,4 +1,4 @@
-//! What a target is not given, since it has no form that says the same.
+//! Modules that a target does not get, because it has no equivalent form.
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ pub enum Form {
     Gathered,
     /// Several modules in a block; the rest of the file is the user's.
     Block,
-    /// A block that imports AGENTS.md, with sections for the modules that stand here alone.
+    /// A block that imports AGENTS.md, with sections for the modules that are only in this file.
     Import,
     /// A Cursor rule: front matter of ours before the module's text.
     CursorRule,
@@ -82,7 +82,7 @@ impl Part {
 pub struct Output {
     /// Where, absolute.
     pub path: PathBuf,
-    /// The folder of the target that it lies below.
+    /// The target's folder that contains it.
     pub root: PathBuf,
     /// The targets that want it, by name.
     pub targets: Vec<Target>,
@@ -138,17 +138,17 @@ pub struct Desired {
     /// The files by path, where folders really are; in no order and by their texts, since comparing paths part by part costs more
     /// than all else.
     pub outputs: HashMap<OsString, Output>,
-    /// Where the folders that were asked for really are.
+    /// The real paths of the folders that were looked up.
     pub folders: RealFolders,
     /// The folders that the targets read.
     pub roots: Vec<Root>,
     /// What the user should know.
     pub warnings: Vec<String>,
-    /// What is not written for a target that a module is meant for.
+    /// Modules that are not written for one of their targets.
     pub left_out: Vec<LeftOut>,
-    /// What is to be known of modules that a target is given in another form, for a person.
+    /// Remarks for a person on modules that a target gets in another form.
     pub remarks: Vec<Remark>,
-    /// What a plan says once about where things stand, for a person.
+    /// Notes for a person on where targets read things, shown once per plan.
     pub notes: Vec<String>,
 }
 

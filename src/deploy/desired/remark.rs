@@ -1,9 +1,9 @@
-//! What a plan says once of modules that a target is given in another form.
+//! Remarks on modules that a target gets in another form, shown once per plan.
 
 use super::left_out::{NAMED, some};
 use crate::deploy::targets::Target;
 
-/// What is to be known of a module as a target is given it.
+/// A remark on a module in the form that a target gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The module.

@@ -1,4 +1,4 @@
-//! The entries of a file that are ours, by name; of VS Code's file, the questions that they ask too.
+//! Our entries in an agent's file, by name, and for VS Code also the inputs that they use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -47,7 +47,7 @@ impl Slots {
         [entries, one(Slot::Input, &self.inputs, &before.inputs)].concat()
     }
 
-    /// Returns what stands in a slot.
+    /// Returns the value in a slot.
     pub fn get(&self, slot: &Slot) -> Option<&Value> {
         match slot {
             Slot::Entry(name) => self.entries.get(name),
@@ -55,7 +55,7 @@ impl Slots {
         }
     }
 
-    /// Returns every slot with what stands in it.
+    /// Returns every slot with its value.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Value)> {
         let entries = self.entries.iter().map(|(name, value)| (Slot::Entry(name.clone()), value));
         entries.chain(self.inputs.iter().map(|(id, value)| (Slot::Input(id.clone()), value)))

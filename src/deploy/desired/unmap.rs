@@ -1,4 +1,4 @@
-//! From a deployed file that a user changed back to the modules it was made of.
+//! Maps a deployed file that a user changed back to the modules that it came from.
 
 use crate::content::command::skill::{self, split_front};
 use crate::content::command::words::{self, Spelling};
@@ -22,11 +22,11 @@ pub struct Edit {
 pub struct Unmapped {
     /// The modules' files that are to change.
     pub edits: Vec<Edit>,
-    /// What of the change belongs to no module, for a person.
+    /// Changes that belong to no module, for a person.
     pub lost: Vec<String>,
 }
 
-/// Takes a changed file apart. Deployed again, the edits give the same file, but for what is `lost`.
+/// Splits a changed file into edits of modules. Deploying the edits gives the same file, except for what is `lost`.
 ///
 /// # Errors
 /// Why it cannot be taken apart, for a person.

@@ -16,7 +16,7 @@ pub use file_name::{fs_key, sanitise, unbounded_fs_key};
 pub use kind::Kind;
 pub use server_file::ServerFile;
 
-/// Where a file of a module comes from: the module itself, or the highest overlay that changes it.
+/// The origin of a module's file: the module itself, or the highest overlay that changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
@@ -76,7 +76,7 @@ pub struct Module {
     pub kind: Kind,
     /// Its targets; empty means all of them.
     pub targets: Vec<Target>,
-    /// Its files by path: one, but for a skill.
+    /// Its files by path; only a skill has more than one.
     pub files: Vec<ModuleFile>,
     /// What its project says of it.
     pub about: About,

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::store::servers::{Definition, Server};
 
-/// What the file of an MCP server's module says.
+/// The content of the file of an MCP server's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFile {
     /// The name of its entry.
     pub entry: String,
-    /// Whether the entry is meant for the one agent from whose file it came: another server has the name elsewhere.
+    /// Whether the entry is only for the agent whose file it came from, because another server uses the name elsewhere.
     pub only_own: bool,
     /// What it is.
     #[serde(flatten)]

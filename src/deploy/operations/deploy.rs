@@ -57,7 +57,8 @@ impl Operation for Deploy {
     }
 }
 
-/// Shows the plan and gives a token for it, which stands first: some clients cut what is long. A failed plan gives none.
+/// Shows the plan with a token for it. The token comes first, because some clients cut long answers. A failed plan has
+/// no token.
 fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
     let prepared = Prepared::new(context, choice)?;
     let mut warnings = prepared.warnings.clone();
@@ -240,8 +241,8 @@ enum Gate {
 }
 
 impl Applying<'_> {
-    /// The gates in their order: the token is known, the plan is the one it was given for, nothing needs adopt, somebody
-    /// said yes; only the transaction that begins the apply uses the token or the consent up.
+    /// Checks in this order that the token is known, that it was issued for this plan, that nothing needs adopt, and
+    /// that somebody approved. Only the transaction that begins the apply consumes the token or the consent.
     fn run(self, context: &Context) -> Result<Reply> {
         if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;
@@ -254,8 +255,8 @@ impl Applying<'_> {
             let data = applied_data(false, Some("dry_run"), &prepared, changes);
             return Ok(told(context, &prepared.site, Reply::new(body, data).warn(prepared.warnings)));
         }
-        // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
-        // fetched, a person is asked.
+        // Slow work comes before taking the apply lock, which blocks all other applies: fetching git sources, asking a
+        // person.
         let mut consent = None;
         let (checkouts, shown) = if context.confirmation == Confirmation::Ask {
             let prepared = self.ask(context)?;
@@ -389,7 +390,7 @@ impl Applying<'_> {
     }
 }
 
-/// Returns the hint that the plan has more to say than an apply, which does not say it again.
+/// Returns the hint that `plan` has remarks, which an apply does not repeat.
 fn left_out(prepared: &Prepared) -> Option<String> {
     let count = prepared.said_with_plan().len();
     let remarks = plural::count(count, "remark");

@@ -1,4 +1,4 @@
-//! `doctor`: whether the folders that the targets read can be written, and what else stands in the way.
+//! `doctor`: checks whether the folders that the targets read are writable, and looks for other problems.
 
 use std::path::Path;
 
@@ -120,7 +120,7 @@ impl Doctor {
     }
 }
 
-/// What is not of one place: how each domain is.
+/// Findings that do not belong to one place: the state of each domain.
 fn findings(context: &Context) -> Vec<Finding> {
     crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
@@ -201,7 +201,7 @@ fn can_write(folder: &Path) -> bool {
     nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
 }
 
-/// Whether a folder is one of the original's that its agent gave up since.
+/// Whether a folder is one that the original used but its agent no longer reads.
 fn is_no_longer_read(root: &Root, site: &Site) -> bool {
     let is_original = |config: &TargetConfig| config.target == root.target && config.layout == Layout::Original;
     let given_up = root.target.facts().no_longer_read.iter().any(|folder| root.path.ends_with(folder));

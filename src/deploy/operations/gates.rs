@@ -1,4 +1,4 @@
-//! What the writing commands refuse.
+//! Checks that the writing commands make before they write.
 
 use serde_json::json;
 
@@ -7,15 +7,15 @@ use crate::deploy::plan::prepare::Prepared;
 use crate::error::{Code, Error, Result};
 use crate::plural;
 
-/// The failure of a call that would write and was not approved.
+/// The error for a call that would write but was not approved.
 pub fn unconfirmed(command: &str) -> Error {
     Error::new(Code::ConfirmRequired, format!("`{command}` writes and was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
         .hint("--yes approves it")
 }
 
-/// Refuses what would overwrite or delete what mcpkg did not write, or what was changed since, unless that was said to be
-/// wanted; `look` is the command that shows it.
+/// Refuses changes to files that mcpkg did not write or that changed since, unless `adopt` is given; `look` is the
+/// command that shows them.
 ///
 /// # Errors
 /// `E_ADOPT_CONFIRM_REQUIRED`.
@@ -39,7 +39,7 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     .hint(format!("look at them with `{look}`; --adopt overwrites them and keeps the old content for a rollback")))
 }
 
-/// Refuses the id of a module that the source does not have.
+/// Refuses a module id that the source does not have.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, with the id that was probably meant.

@@ -1,4 +1,4 @@
-//! `mcpkg rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
+//! `mcpkg rollback`: restores the files of a snapshot, or those from before the first deploy.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -201,8 +201,8 @@ impl Rollback {
     }
 }
 
-/// Refuses a root that is gone while something is deployed below it: it may come back, with its disk, and could not be rolled
-/// back any more.
+/// Refuses a missing root while something is deployed below it. The root may come back with its disk, and then could no
+/// longer be rolled back.
 fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     let root = &site.place.root;
     if Path::new(root).is_dir() {
@@ -229,7 +229,7 @@ fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     )))
 }
 
-/// What a person is asked; folders that the user never deployed to are named.
+/// Returns the question for a person; it names folders that the user never deployed to.
 fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String {
     if unapproved.is_empty() {
         return format!("Roll {} back to {}?", site.place.root, goal.word);

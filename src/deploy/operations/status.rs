@@ -1,4 +1,4 @@
-//! `status`: what drifted, and how it came.
+//! `status`: which files drifted, and why.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape,
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It shall be there and is not
+    /// Deployed, but missing on disk
     Missing,
-    /// It is not as it shall be
+    /// Different from its desired content
     Modified,
-    /// It is there and nothing wants it
+    /// On disk, but not deployed by mcpkg
     Extra,
 }
 

@@ -1,4 +1,4 @@
-//! A block in a file that is the user's: what it becomes when the block changes, and what is left when it goes.
+//! A managed block in the user's file: the file after the block changes, and after it is removed.
 
 use crate::content::formats::sections;
 use crate::deploy::desired::Output;
@@ -18,7 +18,7 @@ pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     sections::put(text, &output.bytes)
 }
 
-/// Whether a file holds nothing but what stands in the block as well.
+/// Whether a file contains only text that is in the block too.
 fn goes_in(output: &Output, text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let is_part = |bytes: &[u8]| bytes.trim_ascii() == text;
@@ -156,7 +156,7 @@ mod tests {
         let after = file("mine\n", "ours\n");
         let edited = file("mine, better\n", "ours\n");
         assert_eq!(undo_in_block(edited, text("mine\n"), after.as_deref()), text("mine, better\n"));
-        // Nothing is left, and nothing stood there before.
+        // Nothing is left, and there was no file before.
         assert_eq!(undo_in_block(file("", "edited\n"), None, file("", "ours\n").as_deref()), None);
     }
 

@@ -1,4 +1,4 @@
-//! What of a plan agents will run: MCP servers and hooks. A person consents to it.
+//! The parts of a plan that agents will run: MCP servers and hooks. A person must consent to them.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn shown(text: &Text) -> String {
     text.parts().iter().map(part).collect()
 }
 
-/// Returns what a plan says of code, for a person: a line for each, and when agents run it unasked.
+/// Returns the remarks on code for a person: a line for each, and when agents run it without asking.
 pub fn lines(code: &[Code]) -> Vec<String> {
     let titles = |code: &Code| {
         let names = code.targets.iter().map(|name| Target::named(name).map_or(name.as_str(), |t| t.facts().title));

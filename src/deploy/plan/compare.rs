@@ -110,7 +110,7 @@ struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
     rows: &'a BTreeMap<String, Deployed>,
-    /// What the original's manifest files say, read when it is first asked for.
+    /// The content of the original's manifest files, read on first use.
     original: Option<BTreeMap<PathBuf, TakenOver>>,
     changes: Vec<Change>,
     row_changes: Vec<RowChange>,
@@ -327,7 +327,7 @@ impl Comparing<'_> {
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
         if let Found::File { bytes, .. } = found {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
-            // What the user made where mcpkg had deleted its own is his.
+            // A file that the user created where mcpkg had deleted its own belongs to the user.
             let written = row.written && row.applied != Image::Absent;
             let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
             self.row_changes.push(RowChange::Follow(row, bytes.as_slice().into()));
@@ -343,8 +343,9 @@ impl Comparing<'_> {
         }
     }
 
-    /// A file that is equal though nobody here wrote it: its bytes are kept, so that a rollback to pristine brings them
-    /// back; to overwrite or delete it still needs adopt, unless the original's manifest says that it was written.
+    /// Claims a file that is equal although mcpkg did not write it. Its bytes are stored, so that a rollback to
+    /// pristine restores them. Overwriting or deleting it still needs `adopt`, unless the original's manifest lists it
+    /// as written.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());
@@ -376,13 +377,13 @@ impl Comparing<'_> {
     }
 }
 
-/// Whether the disk says that a file is as it was left, so that it need not be read.
+/// Whether the file's metadata is unchanged, so that it need not be read.
 fn is_untouched(row: &Deployed, metadata: &std::fs::Metadata) -> bool {
     let same_mode = matches!(row.applied, Image::File { mode, .. } if mode == disk::mode(metadata));
     metadata.is_file() && same_mode && row.stat.is_some() && row.stat == disk::stat(metadata)
 }
 
-/// Whether who can read a file can run it.
+/// Whether everyone who can read a file can also run it.
 const fn is_executable(mode: u32) -> bool {
     disk::executable(mode, true) == mode
 }

@@ -1,4 +1,4 @@
-//! Entries in an agent's file that is the user's: what it becomes when they change, and what is left when they go.
+//! Our entries in the user's file of an agent: the file after they change, and after they are removed.
 //!
 //! Snapshots record which entries are ours: those that a deploy changed. An entry of the user's is never changed without `adopt`.
 
@@ -39,8 +39,8 @@ pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
     edit(dialect, output, text, changes.map(|(slot, value)| (slot, Some(value.clone()))))
 }
 
-/// Returns a file with the entries of an output in it, and without those that are no longer wanted, with how safe that is;
-/// `None` where it is so already.
+/// Returns a file with the entries of an output and without our obsolete ones, and how safe the change is; `None` if
+/// there is nothing to change.
 ///
 /// # Errors
 /// `E_FILE_FAILED` where it cannot be edited; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -100,11 +100,11 @@ pub fn undo_in(
     let (was, is) = (Slots::of(dialect, before.unwrap_or_default()), Slots::of(dialect, after.unwrap_or_default()));
     let text = text.unwrap_or_default();
     let Ok(mut edited) = String::from_utf8(text.clone()) else { return Some(text) };
-    // What held the entries before the change is the user's, though nothing may be left in it.
+    // The file that contained the entries before the change is the user's, even if nothing is left in it.
     let held = before.and_then(|before| std::str::from_utf8(before).ok());
     let held = held.is_some_and(|before| dialect.document.holds(before).unwrap_or(true));
     for (slot, value) in was.changed_from(&is) {
-        // A file that cannot be edited any more is the user's to mend.
+        // If the file can no longer be edited, the user has to fix it.
         if let Ok(next) = slot.put(dialect, &edited, value.as_ref(), !held) {
             edited = next;
         }

@@ -165,7 +165,7 @@ pub struct Change {
     pub op: Op,
     /// Where.
     pub path: PathBuf,
-    /// The folder of the target that it lies below.
+    /// The target's folder that contains it.
     pub root: PathBuf,
     /// The targets that want it, or wanted it.
     pub targets: Vec<String>,
@@ -179,7 +179,7 @@ pub struct Change {
     pub after: After,
     /// Why, for a person.
     pub reason: String,
-    /// Whether it overwrites or deletes what mcpkg did not write, or what was changed since.
+    /// Whether it overwrites or deletes a file that mcpkg did not write or that changed since.
     pub adopt: bool,
     /// Whether it was changed since mcpkg wrote it.
     pub drifted: bool,
@@ -224,7 +224,7 @@ pub enum RowChange {
     Keep(Deployed),
     /// It was changed on disk and is in the desired state: the source was changed in the same way.
     Follow(Deployed, Arc<[u8]>),
-    /// No target wants it any more, and nothing is on disk to be deleted.
+    /// No target needs the file any more, and there is nothing to delete on disk.
     Forget(String),
 }
 

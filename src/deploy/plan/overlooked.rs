@@ -1,4 +1,4 @@
-//! What an agent does not read, or reads otherwise, because of files that are the user's.
+//! Files that an agent ignores or reads differently because of the user's own files.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A plan with all that it was made of.
+//! A plan with all its inputs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -35,8 +35,8 @@ pub struct Prepared {
     pub kinds: HashMap<String, Kind>,
     /// The git sources, as they were fetched.
     pub checkouts: Checkouts,
-    /// What changes with the source, of a plan that was made again: only that is applied, and the transaction of the apply asks once
-    /// more.
+    /// Fingerprint of the source. A plan is applied only while it is unchanged; the transaction of the apply checks it
+    /// again.
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
     pub hash: String,
@@ -118,7 +118,8 @@ impl Prepared {
     }
 }
 
-/// Says which files stay though nothing is deployed to them any more: they stood there before, and were equal.
+/// Names the files that stay although no module needs them: they existed before the first deploy, with the same
+/// content.
 fn let_go(plan: &Plan) -> Option<String> {
     let is_left = |row: &&Deployed| !row.written && Path::new(&row.path).symlink_metadata().is_ok();
     let rows = plan.row_changes.iter().filter_map(|change| match change {
@@ -134,8 +135,7 @@ fn let_go(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the targets that are chosen and those that files of this place stand for: of two that read one file both
-/// have it by that.
+/// Returns the selected targets and those that have files in this place: if two targets read one file, both count.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;
@@ -151,7 +151,7 @@ fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> 
 /// The SHA-256 of what was asked for and of every change, in order: another byte, mode or path makes another hash.
 fn hash(site: &Site, plan: &Plan) -> String {
     let mut hash = Sha256::new();
-    // Each field ends with a byte that stands in none of them.
+    // Each field ends with a byte that none of them contains.
     let mut field = |bytes: &[u8]| {
         hash.update(bytes);
         hash.update([0]);

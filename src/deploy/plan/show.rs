@@ -33,13 +33,13 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
     Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
-/// The failure of an apply whose plan is no longer the one that was shown.
+/// The error for an apply whose plan changed after it was shown.
 pub fn changed_meanwhile() -> Error {
     Error::new(Code::PlanChanged, "Something changed since the plan was made; nothing was written")
         .hint("make a new plan and look at it")
 }
 
-/// The line that counts the changes that are to be made, or that were.
+/// Returns the line that counts the planned or completed changes.
 pub fn count_line(changes: &[Change], done: bool) -> String {
     let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
     let (create, update, delete) = (count(Op::Create), count(Op::Update), count(Op::Delete));
@@ -55,7 +55,7 @@ pub fn count_line(changes: &[Change], done: bool) -> String {
     format!("{create} to create, {update} to update, {delete} to delete{adopts}")
 }
 
-/// The changes as a person who consents to them reads them: a line each.
+/// Returns the changes for a request for consent, one line each.
 pub fn effects(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| format!("{} {}", change.op.word(), change.path.display())).collect()
 }

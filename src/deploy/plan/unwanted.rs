@@ -1,4 +1,4 @@
-//! Files that a place keeps and none of the chosen targets wants any more.
+//! Files of a place that none of the selected targets needs any more.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::store::deploys::{Deployed, Image};
 pub enum Unwanted {
     /// Nothing: it was deleted before.
     Nothing,
-    /// What is recorded of it changes, and the disk stays.
+    /// Only its row changes, not the disk.
     Row(RowChange),
     /// It is deleted, or its block is taken out of it.
     File(Change),

@@ -1,4 +1,4 @@
-//! Which modules a project has: what its prompts and resources are by default, and what its rows of modules say else.
+//! The modules of a project: its prompts and resources by default, changed by its rows in the table of modules.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,7 +36,7 @@ pub struct Listed {
     pub id: String,
     /// What it is.
     pub kind: Kind,
-    /// What the project says about it; the default where it says nothing.
+    /// The project's settings for it, or the defaults.
     pub row: Row,
     /// Its files by path.
     pub parts: Vec<Part>,
@@ -108,7 +108,7 @@ impl Listed {
         }
     }
 
-    /// The description of its prompt or resource; a skill's stands in its SKILL.md.
+    /// The description of its prompt or resource; a skill's description is in its SKILL.md.
     pub fn description(&self) -> Option<&str> {
         match &self.parts.first()?.source {
             Item::Prompt(prompt) => prompt.attributes.description.as_deref(),

@@ -30,8 +30,8 @@ pub struct Composition {
     pub broken: Vec<Broken>,
 }
 
-/// A module whose text cannot be written, as a template that does not render: it keeps no other from being deployed, and
-/// the file that is deployed of it stays.
+/// A module whose text cannot be written, such as a template that does not render. Other modules are still deployed,
+/// and its deployed file stays unchanged.
 #[derive(Debug)]
 pub struct Broken {
     /// Its id.

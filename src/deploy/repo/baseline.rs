@@ -52,8 +52,8 @@ impl Baseline {
     }
 }
 
-/// Returns what the owner of an overlay of the module `id` should know: that the module changed below it. `touched` are
-/// the overlay's paths; the module is hashed only where there is a baseline.
+/// Returns warnings about changes of the module `id` since its overlay was made. `touched` are the overlay's paths; the
+/// module is hashed only if there is a baseline.
 pub(super) fn drift(
     id: &str,
     overlay: &Overlay<'_>,

@@ -1,7 +1,7 @@
 //! The folders that a config repo's files may lie in, and reading them there.
 //!
-//! A config repo is often somebody else's. What it names is read where its real path, all links resolved, lies below the
-//! repo's own folder or below one that the user allowed; below those, files are opened without following a link.
+//! A config repo often comes from somebody else. mcpkg reads a path only if its real path, with all links resolved, is
+//! below the repo's own folder or one that the user allowed. Below those, files are opened without following links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
@@ -16,7 +16,7 @@ use crate::inside::is_gits;
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
 
-/// Bytes of the largest file of a module: all that is read of a repo stands in memory.
+/// The largest file of a module in bytes, because everything that is read from a repo stays in memory.
 pub(super) const FILE: u64 = 64 << 20;
 
 /// The folders that may be read.
@@ -41,7 +41,7 @@ struct Root {
 pub(super) enum Refusal {
     /// Nothing is there.
     Missing,
-    /// It lies outside: `link` leads there, unless the path itself does.
+    /// It is outside; `link` leads there, unless the path itself does.
     Outside { link: Option<PathBuf>, target: PathBuf },
     /// It is git's own.
     Private,
@@ -111,7 +111,7 @@ impl Bounds {
         self.allowed.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|below| !is_private(below)))
     }
 
-    /// Returns where `path` really lies, once that may be read, and what stands there.
+    /// Returns the real path of `path` and its metadata, if it may be read.
     pub(super) fn real(&self, path: &Path) -> Result<(PathBuf, Metadata), Refusal> {
         if let Some(looked) = self.without_links(path) {
             return Ok(looked);
@@ -127,8 +127,8 @@ impl Bounds {
         Ok((real, metadata))
     }
 
-    /// Returns where a path of the repo's own leads that has no link in it, and what stands there; `None` where that has to be looked
-    /// up. Most paths are such: the folders above the repo, which it lies in with all its files, are not looked through again for each.
+    /// Returns the real path and metadata of a path in the repo without links; `None` if it must be looked up. Most
+    /// paths have no links, so the folders above the repo are not checked again for each file.
     fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
         // On other systems a folder has more than one name. What ends with a slash is a folder or nothing.
         if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -169,7 +169,7 @@ impl Bounds {
     }
 }
 
-/// Whether a path below a root leads into what is git's own, such as credentials in its configuration.
+/// Whether a path below a root leads into git's own files, such as credentials in its configuration.
 fn is_private(below: &Path) -> bool {
     below.components().any(|part| is_gits(&part.as_os_str().to_string_lossy()))
 }
@@ -275,7 +275,7 @@ impl Refusal {
     }
 }
 
-/// Adds how the user allows what lies at `target`.
+/// Adds a hint on how to allow the path `target`.
 pub(super) fn allowable(error: Error, target: &Path) -> Error {
     let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
     let folder = crate::shell::quote(&folder.to_string_lossy());

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::process::Limits;
 
-/// What becomes of a file.
+/// The change to a file.
 #[derive(Debug)]
 pub(super) enum Change {
     /// It has these bytes, and is a program or not.

@@ -1,6 +1,7 @@
-//! Git sources: which commit is wanted, and where its files lie. The cache is the original's.
+//! Git sources: which commit is needed, and where its files are. The cache has the original's layout.
 //!
-//! Sources are fetched first, with nothing held that others wait for; modules are composed from the cache alone.
+//! Sources are fetched first, without holding locks that others wait for; modules are then composed from the cache
+//! alone.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::hex;
 use crate::process::Limits;
 use crate::redact::redact;
 
-/// How long a remote may take to say where its branches and tags are.
+/// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
 /// How long a commit may take to come.
@@ -31,7 +32,7 @@ const FETCH: Duration = Duration::from_secs(300);
 /// git runs here and gets only addresses, no relative paths: in the repo it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
-/// What git and other hosts said of a config repo, asked once, before anything is held that others wait for.
+/// The commits of a config repo's git sources, looked up once, before any lock is taken that others wait for.
 #[derive(Clone, Debug, Default)]
 pub struct Checkouts {
     /// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
@@ -135,7 +136,7 @@ impl Checkouts {
     }
 }
 
-/// What is wanted of a repository: a commit, or the name of a branch or tag.
+/// Returns the revision to check out: a commit, or the name of a branch or tag.
 fn wanted(source: &GitSource, pin: Option<&Pin>) -> String {
     match pin {
         Some(pin) => pin.commit.to_ascii_lowercase(),
@@ -168,7 +169,7 @@ fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
 /// `E_CONFIG_INVALID`.
 fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     let Some(path) = local(repo.folder(), &source.url) else { return Ok(source.url.clone()) };
-    // What is in the cache already is read though the repository is gone.
+    // A commit in the cache is used even if the repository no longer exists.
     let real = path.canonicalize().unwrap_or(path);
     let is_plain = !real.components().any(|part| part == Component::ParentDir);
     if let Some(path) = real.to_str().filter(|_| is_plain && repo.bounds.allows(&real)) {

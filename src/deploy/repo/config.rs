@@ -1,4 +1,4 @@
-//! What a config repo's manifest says, checked: targets, profiles, modules and their sources.
+//! The checked content of a config repo's manifest: targets, profiles, modules and their sources.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub enum Scope {
 pub struct DeclaredTarget {
     /// Whose places it writes to.
     pub scope: Scope,
-    /// Its options, as they stand in the file.
+    /// Its options, as in the file.
     pub options: Map<String, Value>,
 }
 

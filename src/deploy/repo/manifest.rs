@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     pub(super) targets: BTreeMap<Target, DeclaredTarget>,
     /// By id.
     pub(super) modules: BTreeMap<String, DeclaredModule>,
-    /// What its author should know: keys that nobody reads.
+    /// Warnings for the author: unknown keys.
     pub(super) warnings: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ impl Manifest {
     }
 }
 
-/// The keys that nobody reads, wherever they stand.
+/// All unknown keys.
 fn unknown(raw: &Known<Raw>) -> impl Iterator<Item = &Unknown> {
     let Raw { profiles, targets, modules, .. } = &raw.value;
     let profiles = profiles.iter().flat_map(|pairs| &pairs.0).flat_map(|(_, profile)| profile);

@@ -1,4 +1,4 @@
-//! A config repo that was opened: its manifest, its lockfile, and what may be read.
+//! An opened config repo: its manifest, its lockfile, and the folders that it may read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Repo {
         self.bounds.own()
     }
 
-    /// Whether the user allowed the real path `path`, which is not its own.
+    /// Whether the user allowed the real path `path` outside of the repo.
     pub fn allows(&self, path: &Path) -> bool {
         self.bounds.allows(path)
     }

@@ -1,4 +1,4 @@
-//! Overlays: what the repo's owner changes in modules, for all, for a machine, for a project.
+//! Overlays: changes to modules by the repo's owner, for everything, one machine or one project.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -99,8 +99,8 @@ impl<'r> Overlays<'r> {
         Ok(Self { bounds, folders })
     }
 
-    /// Returns the overlays of a module, lowest first. Names that the original had before count where there is none of
-    /// today's.
+    /// Returns the overlays of a module, lowest first. The original's old folder names are used if there is none with
+    /// the new name.
     pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
         if self.folders.is_empty() {
             return Vec::new();
@@ -156,7 +156,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// What it is made of, as it says itself.
+    /// Returns the overlay's kind from its own metadata.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
@@ -164,7 +164,7 @@ impl Overlay<'_> {
         Ok(self.meta(id)?.value.overlay_kind.unwrap_or(OverlayKind::Dir))
     }
 
-    /// Returns what its author should know of what it says itself.
+    /// Returns warnings for its author about its metadata.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
@@ -224,7 +224,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Refuses what a merge left for somebody to decide, unless the file had it before.
+    /// Refuses conflict markers, unless the file had them before.
     fn check_conflict(&self, id: &str, file: &Path, bytes: &[u8], below: Option<&Draft>) -> Result<()> {
         match has_conflict(bytes) && !below.is_some_and(|below| has_conflict(&below.content.bytes)) {
             true => Err(self
@@ -264,7 +264,7 @@ fn refuse(folder: &Path, why: &str) -> Error {
         .with_details(json!({"path": folder.display().to_string(), "error": why}))
 }
 
-/// Whether the lines of an undecided merge stand in a text: all three, in their order.
+/// Whether a text contains conflict markers: all three, in order.
 pub(super) fn has_conflict(bytes: &[u8]) -> bool {
     if memchr::memmem::find(bytes, b"<<<<<<< ").is_none() {
         return false;

@@ -30,7 +30,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     if parsed.hunks().is_empty() {
         return Err(malformed("it changes nothing"));
     }
-    // What was inserted or matched is not matched again.
+    // Lines that were inserted or matched are not matched again.
     let mut image: Vec<(&str, bool)> = text.split_inclusive('\n').map(|line| (line, false)).collect();
     for (number, hunk) in (1..).zip(parsed.hunks()) {
         let before: Vec<&str> = hunk.lines().iter().filter_map(old).collect();
@@ -63,8 +63,8 @@ fn new<'a>(line: &Line<'a, str>) -> Option<&'a str> {
     }
 }
 
-/// Finds where a hunk's lines stand, nearest to where it says. As in git, one of the file's first line stands at the
-/// beginning, and one without context after it at the end.
+/// Finds a hunk's lines in a file, nearest to the line that it states. As in git, a hunk for the first line must match
+/// at the beginning, and one without trailing context at the end.
 fn place(image: &[(&str, bool)], before: &[&str], hunk: &diffy::Hunk<'_, str>) -> Option<usize> {
     let last = image.len().checked_sub(before.len())?;
     let matches = |at: usize| {

@@ -1,4 +1,4 @@
-//! What users changed in deployed files, back into the repo: as overlays, on a branch of their own.
+//! Proposes users' changes in deployed files to the repo, as overlays on a new branch.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub struct ProposedFile {
     pub executable: bool,
 }
 
-/// What became of a proposal.
+/// The outcome of a proposal.
 #[derive(Debug)]
 pub struct Proposed {
     /// The branch.
@@ -65,7 +65,7 @@ pub struct Proposed {
     pub scope: Layer,
     /// The files that were written, relative to the repo, `/` between.
     pub files: Vec<String>,
-    /// Whether there is a new commit on a new branch; not where every file was as proposed already.
+    /// Whether there is a new commit on a new branch; false if every file already had the proposed content.
     pub committed: bool,
     /// The files that were left out.
     pub skipped: Vec<SkippedFile>,
@@ -127,7 +127,7 @@ impl Repo {
     }
 }
 
-/// What is to be written, relative to the repo.
+/// The files to write, relative to the repo.
 #[derive(Default)]
 struct Written {
     below: String,
@@ -287,7 +287,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Where the module comes from, in a baseline's words.
+    /// The module's origin, as a baseline records it.
     fn origin(&self) -> Value {
         match &self.declared.source {
             ModuleSource::Git(git) => {

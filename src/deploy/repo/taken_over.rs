@@ -1,4 +1,4 @@
-//! What the original wrote into a root, as its own files there say: who switches keeps what he had.
+//! Takes over files that the original wrote, from its own manifests, so that users who switch keep their files.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::deploy::targets::Target;
 /// A file that the original wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOver {
-    /// Where it lies, from the root of the disk.
+    /// Its absolute path.
     pub path: PathBuf,
     /// What it hashed to when it was written.
     pub sha256: [u8; 32],
@@ -39,7 +39,7 @@ struct Entry {
     module_ids: Option<Vec<String>>,
 }
 
-/// Returns what the original wrote into `root` for `target`, and warnings about what it says and cannot be used.
+/// Returns the files that the original wrote into `root` for `target`, and warnings about unusable entries.
 pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
     let own = root.join(format!(".agentpack.manifest.{}.json", target.name()));
     let legacy = root.join(LEGACY);
@@ -68,7 +68,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
         return unusable(format!("its version is {}", manifest.schema_version));
     }
     if manifest.tool != target.name() {
-        // The old name was one for all targets: another's is nobody's mistake.
+        // The old file name was the same for all targets, so a manifest of another target is no error.
         return if is_legacy { Default::default() } else { unusable(format!("it belongs to `{}`", manifest.tool)) };
     }
     let mut warnings = Vec::new();

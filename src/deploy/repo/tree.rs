@@ -1,4 +1,4 @@
-//! The files of a folder: what belongs to a module, where links lead, what it all hashes to.
+//! The files of a module's folder, with links resolved, and their hashes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,9 @@ const DEEPEST: usize = 64;
 /// A file that was found and not read.
 #[derive(Debug)]
 pub(super) struct FoundFile {
-    /// Where it lies, as a person knows it.
+    /// Its path as shown to a person.
     pub(super) from: PathBuf,
-    /// Where it lies without links.
+    /// Its path with links resolved.
     real: PathBuf,
     /// Whether a link leads to it.
     linked: bool,
@@ -40,7 +40,7 @@ pub(super) struct FoundFile {
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// Where it lies on the disk.
+    /// Its path on disk.
     pub(super) from: PathBuf,
     /// Its bytes.
     pub(super) bytes: Arc<[u8]>,
@@ -50,9 +50,9 @@ pub(super) struct Content {
     pub(super) linked: bool,
 }
 
-/// Finds the files of `root`, a folder or one file, by their path below it. `root` itself may be a link to what may be
-/// read; links in it are followed where they stay in it, or lead to what the user allowed. What `whose` names stands in
-/// the errors.
+/// Finds the files of `root`, a folder or one file, by their path below it. `root` itself may be a link to a readable
+/// path. Links in it are followed if they stay inside or lead to a path that the user allowed. Errors name the module
+/// `whose`.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
@@ -121,7 +121,7 @@ impl Walk<'_> {
             } else if kind.is_file() {
                 self.found.insert(path, FoundFile { from, real, linked: at.linked });
             }
-            // What is neither, such as a socket, has no content.
+            // Anything else, such as a socket, has no content.
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Walk<'_> {
         let Ok(target) = link.canonicalize() else {
             return Err(refuse(self.whose, &link, "is a broken or circular link"));
         };
-        // Only what lies below counts: the repo's own home is called `.agentpack` too.
+        // Only the path below counts, because the repo's own home is called `.agentpack` too.
         let below = target.strip_prefix(self.real).ok();
         let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
         if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {

@@ -1,4 +1,4 @@
-//! What a module of each kind has to be.
+//! Checks the files of a module of each kind.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const SKILL: &str = "SKILL.md";
 pub(super) struct Candidate<'a> {
     pub(super) id: &'a str,
     pub(super) kind: Kind,
-    /// Where its source lies; errors name it where the file is missing.
+    /// The path of its source; errors name it if a file is missing.
     pub(super) source: String,
     pub(super) files: &'a BTreeMap<String, Draft>,
 }
@@ -103,7 +103,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// A command that runs a shell has to say that it may.
+    /// Checks that a command which runs a shell allows it in its front matter.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! YAML that says where it is wrong: errors and warnings with line and column, and with what was probably meant.
+//! YAML with errors and warnings that give line, column and a suggestion.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -52,7 +52,7 @@ pub(super) struct Known<T> {
     pub(super) unknown: Vec<Unknown>,
 }
 
-/// A key that nobody reads.
+/// An unknown key.
 #[derive(Debug)]
 pub(super) struct Unknown {
     key: Spanned<String>,
@@ -140,7 +140,7 @@ impl Unknown {
     }
 }
 
-/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+/// The most values that a file's aliases may expand to, so that a few lines cannot become millions.
 const MAX_ALIASED: usize = 100_000;
 
 /// Reads the YAML `text` of the file `path`.
@@ -207,7 +207,7 @@ fn place(path: &Path, place: Option<Location>) -> String {
     }
 }
 
-/// Takes the reader's own words for a place off a message; ours stand before it.
+/// Removes the parser's own position from a message, because ours comes first.
 fn strip_place(why: &str, place: Option<Location>) -> &str {
     let Some(place) = place else { return why };
     let prefix = format!("error: line {} column {}: ", place.line(), place.column());

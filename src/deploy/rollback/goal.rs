@@ -1,4 +1,4 @@
-//! What a rollback goes back to: a snapshot, the time just before it, or what stood there before mcpkg came.
+//! The goal of a rollback: a snapshot, the state just before it, or the state before the first deploy.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::op::Context;
 use crate::store::deploys;
 use crate::store::snapshots::{self, Kind, Snapshot, State};
 
-/// The word for what stood there before mcpkg came.
+/// The word for the state before the first deploy.
 pub const PRISTINE: &str = "pristine";
 
 /// Where a rollback goes.

@@ -1,4 +1,4 @@
-//! Going back: what a rollback goes back to, and what it would do to each file.
+//! Rollbacks: their goal, and the changes to each file.
 
 pub mod goal;
 pub mod plan;

@@ -1,5 +1,5 @@
-//! What a rollback would do to each file: what stood there comes back where mcpkg left what stands there now, or where
-//! the user changed what is mcpkg's; what others keep, and what the user made since, is left alone.
+//! Plans a rollback. A file is restored if mcpkg wrote its current content, or if the user changed mcpkg's file. Files
+//! that belong to others, and files that the user created since, are left alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl RollbackPlan {
         }
         let is_own = |row: &Deployed| !row.written && row.applied != Image::Absent;
         if wanted.keep == Keep::Nobody && row.is_some_and(is_own) {
-            // It was found there and never written: what the user made of it since is theirs.
+            // mcpkg found it there and never wrote it, so the user's changes since belong to the user.
             self.row_changes.push(RowChange::Forget(wanted.path));
             return Ok(());
         }
@@ -100,7 +100,7 @@ impl RollbackPlan {
             Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
             Found::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
-                // What the user changed in the block before it was taken back is not what the snapshot left.
+                // A block that the user changed before it was removed is not what the snapshot left.
                 match (after.bytes(), block::of_image(db, &wanted.image)?) {
                     (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
                         let mode = after.mode().unwrap_or(disk::FILE);
@@ -167,7 +167,7 @@ impl RollbackPlan {
     }
 }
 
-/// Whether the part of a file that is mcpkg's is as it was left, whatever was changed around it.
+/// Whether mcpkg's part of a file is unchanged, regardless of changes around it.
 fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     if let Some(dialect) = entries::dialect(&row.targets, &row.module_ids) {
         return entries::are_untouched(db, dialect, row, bytes);
@@ -175,7 +175,7 @@ fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     block::is_untouched(db, row, bytes)
 }
 
-/// Whether one change is taken back and no other: then what stood before it is what is wanted, the user's part too.
+/// Whether exactly one change is undone: then the whole file from before it is restored, the user's part too.
 fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
     matches!(touches, [only] if only.op != "claim")
 }
@@ -204,7 +204,7 @@ impl Goal {
             for row in planned.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
                 let rest = others(&row.targets);
                 if !rest.is_empty() && !site.is_for_all() {
-                    // It goes when the last target lets go.
+                    // It is removed when the last target no longer needs it.
                     planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
                 }
@@ -245,7 +245,7 @@ impl Goal {
     }
 }
 
-/// The first snapshot of what mcpkg did to a file since it stood there as it was before.
+/// The first snapshot in which mcpkg changed a file since its original state.
 fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());

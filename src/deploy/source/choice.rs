@@ -1,4 +1,4 @@
-//! The arguments that say what is deployed, and where.
+//! The arguments that choose what is deployed, and where.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum Scope {
     User,
 }
 
-/// What is deployed, and where: the arguments that the operations of this domain share.
+/// Chooses what is deployed, and where: the arguments that the operations of this domain share.
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Choice {
@@ -41,7 +41,7 @@ pub struct Choice {
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub root: Option<PathBuf>,
-    /// Whether a project lands below the deploy root or in the user's own folders
+    /// Deploy a project below the deploy root, or to the user's own folders
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,

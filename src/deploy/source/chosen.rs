@@ -1,4 +1,4 @@
-//! Which targets a deploy of all of them means.
+//! The targets that `all` includes.
 
 use crate::deploy::targets::Target;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Which folder is deployed into.
+//! Finds the folder to deploy into.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

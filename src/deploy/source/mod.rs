@@ -1,4 +1,4 @@
-//! Which source applies, where it is deployed to, and the modules it gives.
+//! The source that applies, the places that it is deployed to, and its modules.
 
 pub mod chosen;
 

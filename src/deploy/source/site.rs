@@ -39,7 +39,7 @@ pub struct Site {
     pub selected: Vec<Target>,
     /// The targets that are configured.
     pub configs: Vec<TargetConfig>,
-    /// Whether files are written below the deploy root or in the user's own folders.
+    /// Whether files are written below the deploy root or to the user's own folders.
     pub scope: Scope,
     /// The project, the root and the machine as a command line names them, where they were named.
     pub named: String,
@@ -130,7 +130,7 @@ impl Site {
         matches!(self.source, Source::Repo(_))
     }
 
-    /// Whether every target is meant, and none by its name.
+    /// Whether all targets are selected, instead of one by name.
     pub fn is_for_all(&self) -> bool {
         self.filter == ALL
     }
@@ -251,7 +251,7 @@ impl Site {
         repo::Choice { profile: &self.profile, machine: &self.place.machine, project }
     }
 
-    /// What changes with the source, asked inside a transaction; a config repo's files can change at any time.
+    /// Returns a fingerprint of the source, read inside a transaction; a config repo's files can change at any time.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.

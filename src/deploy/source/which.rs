@@ -1,4 +1,4 @@
-//! Which source applies: a config repo or a project.
+//! Finds the source that applies: a config repo or a project.
 
 use std::path::{Path, PathBuf};
 

@@ -47,8 +47,8 @@ impl Bases {
         }
     }
 
-    /// Refuses a target's own folder, named by a config repo, that is neither below the home folder nor below the deploy
-    /// root, unless the user allowed it: a repo from somebody else writes nowhere else.
+    /// Refuses a target's folder set by a config repo that is neither below the home folder nor below the deploy root,
+    /// unless the user allowed it. A repo from somebody else may not write anywhere else.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` with target and path.

@@ -1,4 +1,4 @@
-//! Claude Desktop, which reads MCP servers for the user, and neither instructions nor skills.
+//! Claude Desktop, which reads only the user's MCP servers, not instructions or skills.
 
 use super::facts::{Facts, ProjectPlaces, Reading, UserPlaces};
 use super::target::Target;

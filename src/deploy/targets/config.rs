@@ -24,7 +24,7 @@ pub struct TargetConfig {
     pub project: bool,
     /// Which table of places applies.
     pub layout: Layout,
-    /// The options, as they stand in agentpack.yaml.
+    /// The options, as in agentpack.yaml.
     pub options: Map<String, Value>,
 }
 

@@ -6,7 +6,7 @@ use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent;
 use crate::content::formats::rule::COPILOT;
 
-/// What VS Code reads below the deploy root it reads too.
+/// Below the deploy root, it also reads everything that VS Code reads.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "copilot",
     in_contract: false,

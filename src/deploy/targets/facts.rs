@@ -1,4 +1,4 @@
-//! The facts that a target's own file states.
+//! The types for the facts about a target.
 
 use crate::content::formats::RuleFormat;
 use crate::content::formats::skill::Fault;
@@ -15,9 +15,9 @@ pub struct Facts {
     pub title: &'static str,
     /// Other names of agents that read the same files.
     pub also_called: &'static [&'static str],
-    /// Its own folder, relative to the home folder. A deploy root never lies in it.
+    /// Its own folder, relative to the home folder. A deploy root is never inside it.
     pub own_folder: &'static str,
-    /// How users say that its own folder lies elsewhere.
+    /// How users move its own folder elsewhere.
     pub moved_by: Option<MovedBy>,
     /// Whether it reads MCP servers and nothing else that is deployed.
     pub servers_only: bool,
@@ -88,9 +88,9 @@ pub struct SkillReading {
     pub needs_description: bool,
     /// The most characters of a description in the list of skills that it loads in each session; `None` where it cuts none.
     pub cuts_description: Option<usize>,
-    /// Whether `when_to_use` stands behind the description in that list.
+    /// Whether that list has `when_to_use` after the description.
     pub lists_when_to_use: bool,
-    /// The keys of a SKILL.md that keep it out of that list until a file is at hand that they name.
+    /// The keys of a SKILL.md that keep it out of that list until the agent works on a matching file.
     pub scoped_by: &'static [&'static str],
 }
 
@@ -103,7 +103,7 @@ pub enum CalledBy {
     Name,
 }
 
-/// What keeps a target from using a skill unasked.
+/// What keeps a target from using a skill on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manual {
     /// `disable-model-invocation: true` in its SKILL.md.
@@ -161,7 +161,7 @@ pub struct ProjectPlaces {
     pub agents_md: AgentsMd,
     /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
     pub agents_md_limit: Option<u64>,
-    /// The file that it reads instead of AGENTS.md where both stand in a folder.
+    /// The file that it reads instead of AGENTS.md if a folder has both.
     pub agents_md_override: Option<&'static str>,
     /// What else it loads in each session.
     pub always_loaded: &'static [&'static str],
@@ -208,8 +208,8 @@ impl ProjectPlaces {
 pub enum AgentsMd {
     /// Always.
     Always,
-    /// Where none of these files hides it, in the folder or in one above: it is not there, it is empty, or it imports
-    /// AGENTS.md.
+    /// Reads AGENTS.md unless one of these files hides it, in the same folder or one above. A file that is empty or
+    /// imports AGENTS.md does not hide it.
     UnlessHiddenBy(&'static [&'static str]),
     /// Only where this file, which it reads, imports it.
     ImportedBy(&'static str),
@@ -247,7 +247,7 @@ pub struct Rules {
 pub struct FolderFile {
     /// Its name.
     pub name: &'static str,
-    /// The files that hide it where they stand in the same folder and do not import it.
+    /// The files that hide it if they are in the same folder and do not import it.
     pub hidden_by: &'static [&'static str],
 }
 
@@ -277,7 +277,7 @@ pub enum Commands {
 pub struct UserPlaces {
     /// The file of instructions in the target's own folder, where it reads any.
     pub instructions: Option<&'static str>,
-    /// The most characters of that file.
+    /// The maximum number of characters in that file.
     pub max_characters: Option<u64>,
     /// Where it reads instructions that do not always apply, each in a file of its own.
     pub scoped_rules: Option<Rules>,
@@ -312,7 +312,7 @@ pub struct Subagents {
     pub ending: &'static str,
     /// What a file looks like.
     pub form: SubagentForm,
-    /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
+    /// Whether a handwritten file counts as in its form if it knows all of the tools.
     pub takes_plain: bool,
     /// Whether it is known to list them in each session, by their names and descriptions.
     pub listed: bool,
@@ -322,7 +322,7 @@ pub struct Subagents {
 pub struct OriginalPlace {
     /// The option that turns it on or off.
     pub option: &'static str,
-    /// Whether it is on where the option is not given.
+    /// Whether it is on by default.
     pub default: bool,
     /// The folder.
     pub folder: &'static str,

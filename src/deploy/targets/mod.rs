@@ -1,6 +1,6 @@
-//! The coding agents that are deployed to: a file for each, with where it reads and what it makes of what it reads.
+//! The coding agents that mcpkg deploys to: one file each, with the places where it reads and how it reads them.
 //!
-//! To add one, write its file and name it here; everything else walks [`Target::ALL`].
+//! To add one, write its file and list it here; everything else walks [`Target::ALL`].
 
 pub mod bases;
 pub mod config;
@@ -36,7 +36,7 @@ impl Target {
         Self::ALL.iter().map(|target| target.name()).collect()
     }
 
-    /// Returns the targets that contract 000 knows: those that a project is deployed to until somebody says otherwise.
+    /// Returns the targets of contract 000, which a project is deployed to by default.
     pub fn of_contract() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|target| target.facts().in_contract)
     }

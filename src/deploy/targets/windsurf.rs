@@ -1,4 +1,4 @@
-//! Windsurf, which is Devin Desktop since June 2026 and reads these folders as before.
+//! Windsurf, called Devin Desktop since June 2026, which still reads these folders.
 
 use super::facts::{AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
 use super::target::Target;

@@ -1,4 +1,4 @@
-//! What both tables of places write alike.
+//! The parts that both tables of places write in the same way.
 
 use std::path::{Path, PathBuf};
 
@@ -90,8 +90,8 @@ pub(super) fn cursor_rule(
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }
 
-/// Returns where a module's file stands in a target's folder of such files: where it stood there when it was imported,
-/// else by the module's name.
+/// Returns the path of a module's file in a target's folder: the path that it was imported from, or else one made from
+/// the module's name.
 pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Target) -> String {
     let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
     let inside = imported.and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));

@@ -1,4 +1,4 @@
-//! What keeps an agent from reading AGENTS.md: a file of its own in the folder, or in one above.
+//! Files that keep an agent from reading AGENTS.md: its own file in the same folder, or in one above.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
     Ok((!text.is_empty() && !has_word(&text, imports)).then_some(text))
 }
 
-/// Whether one of these words stands in a text, with space around.
+/// Whether a text contains one of these words, with spaces around it.
 pub(super) fn has_word(text: &[u8], words: &[&[u8]]) -> bool {
     text.split(u8::is_ascii_whitespace).any(|word| words.contains(&word))
 }

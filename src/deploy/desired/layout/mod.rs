@@ -25,9 +25,9 @@ use crate::plural;
 /// The modules of a kind without a place that are named.
 const NAMED: usize = 3;
 
-/// Returns the files that the modules become for the targets `selected`. All that are configured take part, so that a
-/// choice of targets never moves a text from one file to another. `present` are the targets that files stand for, those
-/// selected among them: of two that read the same file one does not wait for a file that is never written.
+/// Returns the files that the modules become for the targets `selected`. All configured targets take part, so that
+/// selecting targets never moves a text from one file to another. `present` are the targets that have files here,
+/// including the selected ones: if two targets read the same file, neither relies on a file that is never written.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.

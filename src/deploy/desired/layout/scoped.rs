@@ -1,5 +1,5 @@
-//! Where instructions go that do not always apply: to each target in its own form, or not at all. What a target cannot
-//! say is never written for it in a file that it always loads.
+//! Places instructions that do not always apply: for each target in its own form, or not at all. If a target cannot
+//! express a scope, the text never goes to a file that the target always loads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::store::modules::Applies;
 /// The files of folders that hold instructions, by folder and name, with the targets that read them.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
-/// Adds the files below the deploy root. A target that reads what is written for another has it by that.
+/// Adds the files below the deploy root. A target that also reads another target's file gets the text from there.
 ///
 /// # Errors
 /// As [`Builder::add`].
@@ -116,7 +116,7 @@ fn in_folders<'m>(
 ) -> Result<Vec<Target>> {
     let (mut rest, mut bare): (Vec<Target>, Vec<Target>) =
         wanting.into_iter().partition(|target| target.facts().project.scoped_rules.is_some());
-    // Those that read AGENTS.md come first: what reads another file too has the text by that.
+    // Targets that read AGENTS.md come first: a target that reads another file too already has the text.
     bare.sort_by_key(|target| target.facts().project.folder_files.first().map(|file| file.name != AGENTS_MD));
     for target in bare {
         let file = target.facts().project.folder_files.first();
@@ -173,7 +173,7 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
 }
 
-/// Adds a module as a rule of each target, once where one reads what stands there for another.
+/// Adds a module as a rule for each target; once if one target reads another target's rule.
 fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: &Path) -> Result<()> {
     let mut written: Vec<(Vec<Target>, Rules, Written)> = Vec::new();
     for target in targets {
@@ -223,7 +223,7 @@ impl Written {
             return Err(Reason::TooLong);
         }
         let head = rules.format.write(&about.applies, about.description.as_deref());
-        // What only its own agent understands goes back to that one.
+        // A form that only its own agent understands goes back to that agent.
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| rules.format.applies(&file.bytes));

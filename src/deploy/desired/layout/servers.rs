@@ -110,7 +110,7 @@ fn servers(
         }
         let name = if own || file.only_own { file.entry.clone() } else { module.name().to_owned() };
         let entry = Value::Object(written.fields.into_iter().collect());
-        // What an agent's own file calls so is meant there.
+        // The name in an agent's own file refers to that agent's entry.
         let taken = match sayable.get(&name) {
             Some(other) if other.file.only_own => Some(module),
             _ => sayable.insert(name, Sayable { module, file, entry }).map(|other| other.module),
@@ -153,7 +153,7 @@ fn servers(
     builder.add(&[target], root, relative, Form::Servers, parts, slots.to_bytes().into(), false)
 }
 
-/// Returns why a file that stands there is left alone: its bytes before a deploy are kept in the database, and shown.
+/// Returns why an existing file is left alone: a deploy would store its old bytes in the database and show them.
 fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -> Result<Option<Reason>> {
     if !path.is_file() {
         return Ok(None);
@@ -166,7 +166,7 @@ fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -
     let read = |entry: &Value| dialect.read(entry, &[]).ok().map(|read| read.definition);
     for (name, entry) in &entries {
         let Some(there) = read(entry) else { continue };
-        // What the project itself says as text was said to be no secret.
+        // Values that the project stores as text were declared not secret.
         let is_ours = || ours.get(name).is_some_and(|wanted| read(&wanted.entry).as_ref() == Some(&there));
         if holds_secret(name, &there) && !is_ours() {
             return Ok(Some(Reason::HoldsSecret));

@@ -47,8 +47,8 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
     Ok(())
 }
 
-/// Whether one of the agents that read this folder rejects what others load: all of them are then given what it loads, so
-/// that the choice of targets does not change the file.
+/// Whether one of the agents that read this folder rejects a file that others load. All of them then get the form that
+/// it loads, so that the choice of targets does not change the file.
 fn is_read_strictly(folder: &str) -> bool {
     Target::ALL.iter().map(|target| target.facts()).any(|facts| {
         [facts.project.skills, facts.user.skills].contains(&folder) && !facts.reading.skills.rejects.is_empty()
@@ -72,7 +72,7 @@ struct Skill<'m> {
     targets: Vec<Target>,
 }
 
-/// Returns what each of the targets makes of the skills other than what they say, for a person.
+/// Returns notes for a person on targets that treat a skill differently than it says.
 pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -99,7 +99,7 @@ impl Skill<'_> {
         titles(&self.targets, are)
     }
 
-    /// The name that agents go by that do not go by the folder's.
+    /// The name used by agents that do not use the folder's name.
     fn name(&self) -> &str {
         self.main.name.as_deref().unwrap_or(self.module.name())
     }

@@ -1,4 +1,4 @@
-//! What of the drift can be proposed, and what cannot and why.
+//! Splits the drift into changes that can be proposed and those that cannot, with the reasons.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ impl Candidates {
                 Drift::Both => {
                     found.skip(prepared, change, "upstream_changed", "its source changed too".to_owned());
                 }
-                // Nobody changed these: the source did, or they were never deployed.
+                // No user changed these: the source did, or they were never deployed.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
             }
         }

@@ -69,7 +69,7 @@ fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
     found.candidates.extend(files.into_iter().map(|file| Candidate { target: target.clone(), ..file }));
 }
 
-/// A target that reads the folder in which the skill stands.
+/// Returns a target that reads the skill's folder.
 fn target_of(prepared: &Prepared, skill: &Path) -> String {
     let beside = |path: &Path| path.parent().and_then(Path::parent) == skill.parent();
     let outputs = &prepared.plan.desired.outputs;

@@ -47,8 +47,8 @@ pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
     proposal.item.strip_prefix(NEW)?.split_once('/')
 }
 
-/// Accepts or rejects an open proposal, and returns it; of two at once the second hears what became of it. Those of the
-/// other files of a new skill are decided with it, and follow.
+/// Accepts or rejects an open proposal and returns it. If two calls decide at once, the second one gets an error with
+/// the decision. Proposals for other files of the same new skill are decided along with it, and are returned after it.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`.

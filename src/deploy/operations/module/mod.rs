@@ -1,4 +1,4 @@
-//! `mcpkg module`: what a project's prompts and resources are to a deploy.
+//! `mcpkg module`: how a deploy treats a project's prompts and resources.
 
 pub mod add;
 pub mod list;

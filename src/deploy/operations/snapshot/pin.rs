@@ -1,4 +1,4 @@
-//! `mcpkg snapshot pin`: keeps pruning away from a stored deploy.
+//! `mcpkg snapshot pin`: protects a stored deploy from pruning.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg snapshot prune`: lets old stored deploys go.
+//! `mcpkg snapshot prune`: deletes old stored deploys.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! `mcpkg target`: which agents a deploy of all targets means.
+//! `mcpkg target`: chooses the agents that `all` includes.
 
 pub mod list;
 pub mod switch;

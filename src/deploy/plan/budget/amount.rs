@@ -1,4 +1,4 @@
-//! How much an agent loads, and how near that comes to its limit.
+//! How much an agent loads, and how close that is to its limit.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Listed {
         json!({ "skills": skills, "commands": commands, "subagents": subagents, "bytes": bytes })
     }
 
-    /// What is listed, for a person: `2 skills and 1 subagent`.
+    /// Returns the list's content for a person: `2 skills and 1 subagent`.
     pub(super) fn shown(&self) -> String {
         let counts = [(self.skills, "skill"), (self.commands, "command"), (self.subagents, "subagent")];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
@@ -54,7 +54,7 @@ impl Listed {
 pub(super) struct Limit {
     /// The most bytes that it loads.
     pub(super) bytes: u64,
-    /// The most bytes that stand on the way from the root to a folder.
+    /// The most bytes that the agent loads on the way from the root to one folder.
     pub(super) used: u64,
     /// The last file on that way, which is cut first.
     pub(super) at: PathBuf,
@@ -106,7 +106,7 @@ impl Budget {
 /// When the files are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// As they stand on disk.
+    /// As they are on disk.
     Now,
     /// As the deploy leaves them.
     After,

@@ -34,7 +34,7 @@ pub(super) struct Files<'p> {
     folders: RealFolders,
     /// The files that the plan changes.
     planned: HashSet<&'p Path>,
-    /// What files say of their skill, command or subagent, each read once for all targets; by the texts of their paths.
+    /// Names and descriptions of skills, commands and subagents by path; each file is read once for all targets.
     mains: HashMap<OsString, Option<Main>>,
     /// The files below folders, by the folder and how their paths end; each is looked for once for all targets.
     found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,

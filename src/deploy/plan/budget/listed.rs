@@ -1,5 +1,5 @@
-//! What an agent lists of skills, commands and subagents in each session: their names and descriptions. The files
-//! themselves it reads when it uses one.
+//! The names and descriptions of skills, commands and subagents that an agent loads in each session. It reads the files
+//! themselves only when it uses one.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Files<'_> {
     }
 }
 
-/// What a list has of a file: its name, and as much of its description as stands there.
+/// A file's entry in a list: its name and the part of its description that is listed.
 fn entry(name: &str, main: &Main, reading: Option<&SkillReading>) -> Entry {
     let mut text = main.description.clone().unwrap_or_default();
     if let Some(when) = main.when_to_use.as_ref().filter(|_| reading.is_some_and(|reading| reading.lists_when_to_use)) {

@@ -1,6 +1,6 @@
-//! What an agent makes of a file that it loads: the files that it imports, and what it leaves out.
+//! How an agent reads a file that it loads: the files that it imports, and the parts that it skips.
 
-/// Returns the paths that a text imports by `@path`; what stands in code is text. `\ ` is a space of a path.
+/// Returns the paths that a text imports with `@path`, except in code. `\ ` is a space in a path.
 pub fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -17,7 +17,7 @@ pub fn imports(text: &str) -> Vec<String> {
     found
 }
 
-/// The parts of a line that stand outside of backticks.
+/// The parts of a line outside of backticks.
 fn without_code(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
