@@ -1,4 +1,4 @@
-//! What the answers of prompts and resources share: pages, sizes, text and data.
+//! Shared parts of the answers on prompts and resources: pages, sizes, text and data.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -30,7 +30,7 @@ pub struct Given {
     pub origin: Origin,
 }
 
-/// Where content came from, which decides how its type is found.
+/// The origin of content, which decides how its type is detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A JSON string of a tool call: contract 001's rule applies.

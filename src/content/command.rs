@@ -38,7 +38,7 @@ pub struct Read {
     pub attributes: Attributes,
     /// The text; a file may have none.
     pub content: String,
-    /// Why the file was taken as it is, front matter and all.
+    /// Why the file was stored unchanged, including its front matter.
     pub odd: Option<Error>,
 }
 
@@ -91,8 +91,8 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
-/// Returns what the text given for a prompt says of it, where its front matter declares arguments or takes the place of
-/// one that was `kept`; `None` for any other text, which goes out as it is.
+/// Reads a prompt's text whose front matter declares arguments or replaces one that was `kept`. Returns `None` for any
+/// other text, which is stored unchanged.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where it is to be taken as it is for what is wrong with it.
@@ -116,7 +116,7 @@ fn has_places(attributes: &Attributes, text: &str) -> bool {
     })
 }
 
-/// Gives up front matter that was kept where the new text, taken as it is, begins with front matter itself.
+/// Drops the stored front matter if the new text itself begins with front matter.
 pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
     if matches!(matter::split(text), Ok(Some(_))) {
         attributes.front_matter = None;
@@ -133,7 +133,7 @@ pub fn recount(attributes: &mut Attributes, text: &str) {
     attributes.arguments = known_of(arguments, &attributes.arguments);
 }
 
-/// Brings front matter that is kept up to what the attributes say now, where the file then imports back as it is.
+/// Updates the stored front matter from the attributes, if the resulting file imports back unchanged.
 pub fn refresh(attributes: &mut Attributes, text: &str) {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame) {
         return;
@@ -198,11 +198,11 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
             return Ok((kept, content));
         }
     }
-    // An export's front matter is nobody's but where somebody wrote it.
+    // Front matter from an export counts only if somebody wrote it.
     let front = split(file).ok().map(|parts| parts.front.to_owned());
     let kept = Attributes { front_matter: front, ..attributes.clone() };
     let mut readings = vec![(attributes.clone(), content.clone()), (kept, content.clone())];
-    // What a hint cannot say of an argument stays as it was.
+    // Attributes of an argument that a hint cannot express stay unchanged.
     let arguments = known_of(attributes.arguments.clone(), &before.arguments);
     readings.insert(0, (Attributes { arguments, ..attributes.clone() }, content.clone()));
     if before.dialect == Some(Dialect::OpenCode) {
@@ -220,7 +220,7 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
     Ok((Attributes { file: before.file.clone(), ..as_it_stands(file, Dialect::Claude) }, file.to_owned()))
 }
 
-/// Checks a text that becomes a prompt's as it is.
+/// Checks a text that is stored as a prompt unchanged.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is empty or holds U+0000.

@@ -24,7 +24,7 @@ pub const RESOURCES: Names = Names::Stored(|typed| {
 /// The skills of the project that are stored.
 pub const STORED_SKILLS: Names = Names::Stored(|typed| Ok(typed.matching(stored_skills(typed)?)));
 
-/// The skills of the project, and the prompts that stand for one.
+/// The skills of the project, and the prompts that agents see as skills.
 pub const SKILLS: Names = Names::Stored(|typed| {
     let mut names = stored_skills(typed)?;
     if let Some(project) = typed.project()? {

@@ -58,7 +58,7 @@ impl Operation for Edit {
 }
 
 impl Edit {
-    /// Writes the edited text, where nobody changed the prompt meanwhile.
+    /// Writes the edited text, unless somebody changed the prompt in the meantime.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
         let front = before.attributes.front_matter.as_deref().unwrap_or_default();
         let keeps_front = edited.starts_with(front.as_bytes());

@@ -121,7 +121,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         left: 0,
     };
     let mut layout = layout::Layout::default();
-    // What has a place goes there before others are given one.
+    // Items with a known path get it before paths are assigned to others.
     items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
@@ -141,7 +141,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let seconds = list_ignored(folder, &mut files, &items, seconds)?;
     let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
     if !said.is_empty() && !found(folder)?.is_superset(&forms) {
-        // What is ignored where the export lies says nothing to an import.
+        // Ignore files above the export do not apply when it is imported.
         for (file, item) in said {
             write_file(&folder.join(&file.relative), &file.content, file.executable)?;
             files.push(file);
@@ -241,7 +241,7 @@ fn list_ignored(
         }
     }
     for (file, listed) in files.iter_mut().zip(listed) {
-        // What was written as it is in the manifest's way lies there.
+        // A file that was written as the manifest lists it is at that path.
         if listed.content != file.content {
             write_file(&folder.join(&file.relative), &listed.content, listed.executable)?;
             file.content = listed.content.moved(folder.join(&file.relative));

@@ -105,7 +105,7 @@ fn decide(content: &NewContent, mime_type: Option<&str>, name: &str) -> Result<M
     decide(mime_type).or_else(|_| decide(None))
 }
 
-/// What front matter says that a file is for.
+/// Returns a file's description from its front matter.
 fn description(content: &NewContent) -> Result<Option<String>> {
     if !content.is_text() || content.size() > MAX_DESCRIBED {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What `mcpkg doctor` says of the stored templates: those that were kept before templates had limits, and those that came in
-//! with names that nobody declared.
+//! Findings of `mcpkg doctor` on stored templates: those from before templates had limits, and those with undeclared
+//! names.
 
 use super::{answer, template};
 use crate::error::Result;

@@ -170,7 +170,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
     };
     let (from, to) = (old.1.number, new.1.number);
     let mut text = String::new();
-    // What surrounds the content is compared as JSON, a key a line.
+    // Attributes are compared as JSON, one key per line.
     let attributes = |revision: &Revision| {
         let mut value = blobs::shown_json(&revision.attributes);
         if let Value::Object(map) = &mut value {

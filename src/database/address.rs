@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::secret::Reference;
 use crate::store::Store;
 
-/// What stands before a password in an address.
+/// The text before a password in an address.
 const PASSWORD: &str = "password=";
 
-/// Returns what [`Store::open`](crate::store::Store::open) takes: the address with the password that `password=env:NAME`,
-/// `password=file:PATH` or `password=command:ARGV` stands for. Any other path is returned as it is.
+/// Returns the address for [`Store::open`](crate::store::Store::open), with the password from `password=env:NAME`,
+/// `password=file:PATH` or `password=command:ARGV` filled in. Any other path is returned unchanged.
 ///
 /// # Errors
 /// As [`Reference::resolve`].

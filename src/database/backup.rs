@@ -68,7 +68,7 @@ impl Operation for Backup {
     }
 }
 
-/// Removes all but the newest `keep` dated backups beside `made`, which is one of them even where the clock went back.
+/// Removes all but the newest `keep` dated backups next to `made`, which always stays, even if the clock was set back.
 /// Their names sort by time, and nothing else matches them.
 fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
     let folder = made.parent().unwrap_or(Path::new("."));
@@ -102,7 +102,7 @@ fn is_dated(name: &str, stem: &str) -> bool {
     })
 }
 
-/// What [`timestamp`] looks like; 0 stands for any digit.
+/// The pattern of [`timestamp`]; 0 means any digit.
 const SHAPE: &str = "00000000T000000.000Z";
 
 /// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
@@ -157,7 +157,7 @@ impl Operation for Restore {
         }
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);
-        // What is damaged is restored all the same.
+        // A damaged database can still be replaced.
         let standing = context.store.read(access::standing).unwrap_or_else(|_| access::Standing::unknown());
         let kept = context.store.kept_beside(&timestamp(context.clock.now()));
         let author = context.author();

@@ -87,7 +87,7 @@ impl Operation for Compact {
 }
 
 impl Compact {
-    /// Which revisions go; `None` where none do.
+    /// Returns which revisions to delete; `None` without the options.
     fn outdated(&self, now: Millis) -> Result<Option<Outdated>> {
         let refused = |age: &str, why: &str| {
             let what = format!("--older-than '{}' {why}", age.escape_debug());

@@ -1,4 +1,4 @@
-//! What `mcpkg doctor` says of the database and of the project that applies.
+//! Findings of `mcpkg doctor` on the database and on the project that applies.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const WORTH_PRUNING: u64 = 10_000;
 /// Looks at the file, at which project applies, at tables that have grown, and at free space.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
-    // Where the database cannot be read, the file's finding says so.
+    // If the database cannot be read, the finding for the file says so.
     findings.extend(grown(context).unwrap_or_default());
     findings.extend(space(context).unwrap_or_default());
     findings.extend(network(context));
@@ -57,7 +57,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
     })
 }
 
-/// Says where the file could be a good deal smaller.
+/// Reports that the file could be much smaller.
 fn space(context: &Context) -> Result<Option<Finding>> {
     let (free, size) = (context.store.free()?, context.store.size());
     Ok((free >= WORTH_COMPACTING && free >= size / 4).then(|| {
@@ -66,7 +66,7 @@ fn space(context: &Context) -> Result<Option<Finding>> {
     }))
 }
 
-/// Says that the file is on another machine.
+/// Reports that the file is on another machine.
 fn network(context: &Context) -> Option<Finding> {
     let what = on_network(context.store.location().file()?)?;
     Some(
@@ -75,7 +75,7 @@ fn network(context: &Context) -> Option<Finding> {
     )
 }
 
-/// Returns what there is to say of a database whose file is on another machine.
+/// Returns the warning for a database file on another machine.
 pub(super) fn on_network(file: &Path) -> Option<String> {
     let kind = network_of(file)?;
     Some(format!(

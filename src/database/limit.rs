@@ -1,4 +1,4 @@
-//! `mcpkg limit list` and `set`: how much of the tables that grow stays.
+//! `mcpkg limit list` and `set`: how much of the growing tables is kept.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,5 @@
-//! The database itself: init, backup, restore, move, check, the trail, and how far tables grow. Only the shell does these.
+//! The database itself: init, backup, restore, move, check, the trail, and limits of tables. These operations are for
+//! the shell only.
 
 pub mod address;
 

@@ -1,4 +1,4 @@
-//! `mcpkg prune`: deletes what is beyond the limits.
+//! `mcpkg prune`: deletes the rows that exceed the limits.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

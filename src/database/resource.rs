@@ -8,8 +8,8 @@ use crate::store::{events, projects};
 /// The resources, in documentation order.
 pub(super) const RESOURCES: &[Resource] = &[EVENTS];
 
-/// The newest changes in the project. It stands among the templates though it has no variable: resources/list names what
-/// the user stored and nothing else (contract 001).
+/// The newest changes in the project. It is listed as a template although it has no variable, because resources/list
+/// contains only what the user stored (contract 001).
 const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",

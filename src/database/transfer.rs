@@ -60,7 +60,7 @@ impl Operation for Move {
         };
         if let Err(error) = alone.note_move() {
             if !Store::is_server(&place) {
-                // What was written here meanwhile may be missing in it.
+                // Changes made here during the copy may be missing in it.
                 let _ = std::fs::remove_file(&self.to);
             }
             return Err(error);

@@ -5,8 +5,7 @@ use super::word_names::{LINE, Names};
 use crate::content::template;
 use crate::store::prompts::Argument;
 
-/// Returns the arguments that a command asks for, which nobody has to give: its named words, then the others in order of
-/// appearance.
+/// Returns the arguments of a command, all optional: its named words, then the others in order of appearance.
 pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut add = |name: String, description: Option<&str>| {
@@ -27,7 +26,7 @@ pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option
             Placeholder::Nothing => {}
         }
     }
-    // What a command asks for and does not place, the agent puts behind its text.
+    // The agent appends arguments that the command declares but does not place in its text.
     if places.is_empty() && names.0.is_empty() && hint.is_some() {
         add(LINE.to_owned(), hint);
     }

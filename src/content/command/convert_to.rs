@@ -23,7 +23,7 @@ pub enum Unsayable {
 /// Why it cannot be said there.
 pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     let text = words::text(file, known, Spelling::Numbers);
-    // OpenCode runs what stands between `!` and a backtick wherever it does, Claude Code only behind space.
+    // OpenCode runs code between `!` and a backtick anywhere, Claude Code only after a space.
     if text.matches("!`").count() != starts_of_shell(&text).len() {
         return Err(Unsayable::WouldRun);
     }

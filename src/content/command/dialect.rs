@@ -1,11 +1,11 @@
-//! What a `$` in a command's text means to the agent that the command was written for.
+//! The meaning of `$` in a command's text for the agent that the command was written for.
 //!
 //! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/reference/slash-commands.md` has the tables, and `tests/e2e` asks
 //! Claude Code itself.
 
 pub use crate::store::prompts::Dialect;
 
-/// What a placeholder stands for.
+/// The meaning of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placeholder {
     /// All that was typed behind the command.
@@ -21,19 +21,19 @@ pub enum Placeholder {
 pub enum Piece<'t> {
     /// Text, without the backslash of an escaped placeholder.
     Text(&'t str),
-    /// A placeholder as it was typed, and what it stands for.
+    /// A placeholder as typed, and its meaning.
     Placeholder(&'t str, Placeholder),
 }
 
 impl Piece<'_> {
-    /// What stands in the file, but for a backslash that escapes.
+    /// Its text in the file, without an escaping backslash.
     pub fn typed(&self) -> &str {
         match self {
             Self::Text(typed) | Self::Placeholder(typed, _) => typed,
         }
     }
 
-    /// What it stands for; `None` for text.
+    /// Its meaning; `None` for text.
     pub fn place(&self) -> Option<Placeholder> {
         match self {
             Self::Placeholder(_, place) => Some(*place),
@@ -41,7 +41,7 @@ impl Piece<'_> {
         }
     }
 
-    /// The word that it stands for.
+    /// The word that it refers to.
     pub fn word(&self) -> Option<usize> {
         match self {
             Self::Placeholder(_, Placeholder::Word(word)) => Some(*word),
@@ -150,7 +150,7 @@ fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     names.iter().position(|name| name == longest).map(|index| (index, longest))
 }
 
-/// Whether a name goes on with this, so that Claude Code sees another one.
+/// Whether this character continues a name, so that Claude Code sees another name.
 fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '['
 }
@@ -163,7 +163,7 @@ pub fn split(dialect: Dialect, line: &str) -> Vec<String> {
     }
 }
 
-/// A quote that nobody closes is text, and so is all that follows it.
+/// An unclosed quote is text, and so is everything after it.
 fn split_like_a_shell(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
@@ -203,7 +203,7 @@ fn split_like_a_shell(line: &str) -> Vec<String> {
     words
 }
 
-/// Where the quote ends; within double quotes a backslash keeps the next one from ending it.
+/// Returns the end of the quote; within double quotes, a backslash escapes the next character.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {
@@ -231,7 +231,7 @@ fn split_at_quotes(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns words as somebody would type them.
+/// Returns words as a user would type them.
 pub fn join<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let quoted = |word: &str| {
         let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'');

@@ -4,14 +4,14 @@ use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
 use crate::store::prompts::Attributes;
 
-/// Returns the file that reads as exactly this prompt, but for the file's own path; `None` where no file does.
+/// Returns the file that reads as exactly this prompt, apart from the file's path; `None` if there is no such file.
 pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> {
     let file = source(name, attributes, text).ok()?;
     let read = read_like(&file, attributes);
     (read.content == text && is_same(&read.attributes, attributes)).then_some(file)
 }
 
-/// What stands before a text that would read as something else by itself.
+/// The header for a text that would otherwise be read differently.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
 /// Returns the file of a prompt whose attributes a manifest lists: the one that it was imported from where that can be, else its
@@ -49,7 +49,7 @@ fn read_like(file: &str, known: &Attributes) -> Read {
     }
 }
 
-/// Whether attributes are the same but for the file's own path.
+/// Whether attributes are the same, apart from the file's path.
 fn is_same(read: &Attributes, known: &Attributes) -> bool {
     Attributes { file: known.file.clone(), ..read.clone() } == *known
 }

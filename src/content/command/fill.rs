@@ -15,7 +15,7 @@ pub struct CommandText<'s> {
     pub name: &'s str,
     /// Whose placeholders it has; `None` for Jinja's.
     pub dialect: Option<Dialect>,
-    /// What stood before the text in its file.
+    /// The front matter of its file.
     pub front_matter: Option<&'s str>,
     /// Its text.
     pub text: &'s str,
@@ -76,7 +76,7 @@ fn is_number(place: &str) -> bool {
     place.starts_with("$ARGUMENTS[") || place[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What a user of the agent would have typed.
+/// The arguments as a user of the agent would type them.
 struct Typed {
     line: String,
     words: Vec<Option<String>>,
@@ -99,7 +99,7 @@ impl Typed {
         }
         let line = match line {
             Some(line) => line.trim().to_owned(),
-            // A single word needs no quotes: nobody splits it again.
+            // A single word needs no quotes, because it is not split again.
             None => match words.iter().flatten().collect::<Vec<_>>().as_slice() {
                 [only] => (*only).clone(),
                 several => dialect::join(several.iter().map(|word| word.as_str())),

@@ -1,4 +1,4 @@
-//! What a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
+//! Shell code that a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
 
 /// Returns a text in which what Claude Code runs is what Gemini runs: `` !`date` `` is `!{date}`.
 pub fn shell_to_gemini(text: &str) -> String {
@@ -47,7 +47,7 @@ fn is_balanced(text: &str) -> bool {
     }) && depth == 0
 }
 
-/// Where Claude Code begins to run something: `` !` `` at the begin of a line or behind space.
+/// Finds the start of code that Claude Code runs: `` !` `` at the start of a line or after a space.
 pub fn starts_of_shell(text: &str) -> Vec<usize> {
     let begins = |at: &usize| text[..*at].chars().next_back().is_none_or(char::is_whitespace);
     text.match_indices("!`").map(|(at, _)| at).filter(begins).collect()

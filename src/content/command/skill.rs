@@ -20,8 +20,8 @@ pub fn is_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// Returns the `SKILL.md` of the skill `name` that stands for a command: its description and its text, in which each of
-/// the arguments, of which `known` says more, is spelled out.
+/// Returns the `SKILL.md` of the skill `name` that replaces a command: its description, and its text with the arguments
+/// spelled out. `known` describes the arguments.
 pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     let (front, body) = split_front(file);
     let file = without_blanks(file);
@@ -66,7 +66,7 @@ pub fn front_matter(name: &str, description: &str) -> String {
 /// `None` where it may be anything else.
 pub fn written(front: &str) -> Option<(&str, String)> {
     let (name, description) = front.strip_prefix("name: ")?.strip_suffix('\n')?.split_once("\ndescription: ")?;
-    // What YAML takes for no text, and what some reader of YAML may see otherwise.
+    // Values that YAML does not read as text, or that some YAML parser may read differently.
     let is_text = is_name(name) && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !WORDS.contains(&name);
     let is_plain =
         |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');

@@ -1,5 +1,5 @@
-//! A command as Gemini has it: TOML, whose `prompt` is the text. What stands around the text is kept, so that the same
-//! bytes come back.
+//! Gemini's form of a command: TOML with the text in `prompt`. The rest of the file is kept, so that the same bytes
+//! come back.
 
 use toml_edit::Document;
 
@@ -14,7 +14,7 @@ use crate::store::prompts::Attributes;
 /// What Gemini fills in.
 const ARGS: &str = "{{args}}";
 
-/// Whether what is kept of a prompt's file is what stood around its text in TOML.
+/// Whether the stored front matter of a prompt is the rest of a TOML file.
 pub fn is_frame(front: &str) -> bool {
     let front = front.strip_prefix('\u{feff}').unwrap_or(front);
     !front.starts_with("---")
@@ -62,7 +62,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     }
 }
 
-/// Returns the TOML of a prompt whose [`is_frame`] is kept; `None` where it cannot be written any more.
+/// Returns the TOML of a prompt with a stored frame ([`is_frame`]); `None` if it can no longer be written.
 pub fn source(attributes: &Attributes, content: &str) -> Option<String> {
     let frame = attributes.front_matter.as_deref()?;
     let text = match attributes.template {

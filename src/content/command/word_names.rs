@@ -1,4 +1,4 @@
-//! The names of a command's words: what MCP calls the arguments that its placeholders stand for.
+//! The names of a command's words: the MCP argument names of its placeholders.
 
 use super::dialect::Dialect;
 use crate::content::import::matter;
@@ -36,12 +36,12 @@ impl Names {
     }
 }
 
-/// Returns the names of the words in front matter that stands between its marks.
+/// Returns the names of the words in front matter, given with its marks.
 pub fn names_of(front: &str) -> Vec<String> {
     matter::split(front).ok().flatten().map(|(yaml, _)| matter::names(yaml)).unwrap_or_default()
 }
 
-/// Returns the word that an argument of the name `arg1` is: the one that `$1` stands for.
+/// Returns the word for an argument named `arg1`: the one that `$1` refers to.
 pub fn number_of(dialect: Dialect, argument: &str) -> Option<usize> {
     let number: usize = argument.strip_prefix("arg")?.parse().ok()?;
     match dialect {

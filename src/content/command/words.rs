@@ -56,7 +56,7 @@ pub fn body(file: &str) -> &str {
     matter::split(file).ok().flatten().map_or(file, |(_, body)| body)
 }
 
-/// Returns what the placeholders of a command's file stand for, in their order.
+/// Returns the meanings of the placeholders in a command's file, in order.
 pub fn places_of(file: &str) -> Vec<Placeholder> {
     Command::of(file, &[]).pieces().iter().filter_map(Piece::place).collect()
 }
@@ -70,7 +70,7 @@ pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str)
     back(file, known, spelling, &edited[..edited.len() - text.len()], text)
 }
 
-/// As [`unspell`], of a text alone; `front` is the front matter that the file shall have.
+/// Like [`unspell`], for a text alone; `front` is the front matter of the resulting file.
 ///
 /// # Errors
 /// Why that cannot be told, for a person.
@@ -156,7 +156,7 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// The name of what stands in a place.
+    /// The name of a placeholder's argument.
     fn name(&self, place: Placeholder) -> String {
         match place {
             Placeholder::Word(word) => self.names.get(word).cloned().unwrap_or_else(|| format!("arg{word}")),
@@ -168,7 +168,7 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// What is known of an argument: its description, or where the user writes it.
+    /// Returns the description of an argument, or its position in the user's input.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =
@@ -211,7 +211,7 @@ impl<'f> Command<'f> {
         list + "\n"
     }
 
-    /// How each place is spelled, and what the file has there, longest first.
+    /// Each placeholder's spelling and its text in the file, longest first.
     fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
         let mut typed: HashMap<String, &str> = HashMap::new();
         for piece in self.pieces() {

@@ -1,4 +1,4 @@
-//! What an import would bring back of an export's files.
+//! Predicts what an import would read from an export's files.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,7 +13,7 @@ use crate::content::import::scan::File;
 use crate::error::{Code, Error, Result};
 use crate::store::new_content::NewContent;
 
-/// What an import is to bring back of a file; of one without an expectation only its names count.
+/// What an import should read from a file; for a file without an expectation, only its names count.
 pub(in crate::content) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
 /// Returns files from which an import restores what is expected of each, together with `others`, and the MCP servers that are read
@@ -70,14 +70,13 @@ pub(super) fn comes_back<'a>(
     })
 }
 
-/// Whether an item of what was made is what is expected, wherever it was found.
+/// Whether an item that was read is the expected one, regardless of its path.
 pub(super) fn is_said(understood: &Understood, expected: &Expected<'_>) -> bool {
     let Some((entry, content)) = expected else { return true };
     understood.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
-/// Whether what an import would read is what was exported. Where an item has no file that it came from, that of the export
-/// is as good as any.
+/// Whether an import would read what was exported. If an item has no original file, any file of the export will do.
 fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
     let placed = entry.origin.path.is_none()
         || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);

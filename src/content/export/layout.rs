@@ -1,5 +1,5 @@
-//! Where an item goes in an exported folder. Names and URIs come from users: no path leaves the folder, meets another
-//! one on a disk that ignores case, or is more than a disk takes.
+//! Chooses the paths of items in an exported folder. Names and URIs come from users, so no path may leave the folder,
+//! collide on a disk that ignores case, or be too long for a disk.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::inside::stays_inside;
 use crate::store::new_content::NewContent;
 use crate::store::prompts::Attributes;
 
-/// Where files go that have no place of their own.
+/// The folder for files without a place of their own.
 const OTHERS: &str = "mcpkg.files";
 
 const MAX_PART: usize = 200;
@@ -62,8 +62,8 @@ impl Layout {
         (relative, false)
     }
 
-    /// Whether a file of a skill may lie at a path: all of a skill lie in one folder, and no other skill's do. Another item's may
-    /// lie anywhere.
+    /// Whether a skill's file may be at a path: a skill's files are all in one folder, without files of other skills.
+    /// Files of other items may be anywhere.
     fn is_of_skill(&mut self, entry: &Entry, path: &str) -> bool {
         let inside = entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
         let Some((name, below)) = inside else { return true };
@@ -71,7 +71,7 @@ impl Layout {
         folder.is_none_or(|folder| self.skills.entry(folder).or_insert_with(|| name.to_owned()) == name)
     }
 
-    /// Takes a path, unless it is taken, is a folder already, or lies below a file.
+    /// Reserves a path, unless it is taken, is already a folder, or is below a file.
     pub fn claim(&mut self, path: &str) -> bool {
         let path = path.to_lowercase();
         let above: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -108,11 +108,12 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_liste
         true => command::to_list(&entry.name, attributes, &text),
         false => command::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
-    // What is written as it is stays where it is.
+    // Files that are written unchanged keep their paths.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
-/// Returns the paths that are an item's own: where it lay when it was imported, and where agents, or people, would look for it.
+/// Returns the preferred paths of an item: the one that it was imported from, and those where agents or people would
+/// look for it.
 pub fn own_paths(entry: &Entry) -> impl Iterator<Item = String> {
     [first_path(entry), own_path(entry)].into_iter().flatten().filter(|path| is_safe(path))
 }
@@ -162,7 +163,7 @@ pub fn own_path(entry: &Entry) -> Option<String> {
     })
 }
 
-/// Whether a path stays in its folder, outside of git's own, and every common disk takes it.
+/// Whether a path stays in its folder, outside of `.git`, and works on every common disk.
 pub fn is_safe(path: &str) -> bool {
     let is_portable = |part: &str| {
         part.len() <= MAX_PART

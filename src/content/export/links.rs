@@ -1,5 +1,5 @@
-//! Which links, copies and forms an export makes: those that an import takes for the same thing as what they lead to or are copies or
-//! forms of. None lies below another.
+//! Chooses the links, copies and forms that an export makes: those that an import recognizes as the same as their
+//! originals. None is below another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(in crate::content) fn fitting_links(links: Vec<Link>, layout: &mut Layout, f
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
-/// Takes a path that no other one has or lies below or above.
+/// Reserves a path that does not equal, contain or lie below another one.
 fn claim(layout: &mut Layout, path: &str) -> bool {
     is_safe(path) && layout.claim(path)
 }
@@ -62,7 +62,7 @@ pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, file
     grouped(all, &by_path)
 }
 
-/// What an export writes, but for links.
+/// The files of an export, without links.
 pub struct Fitting {
     /// The files of the items.
     pub files: Vec<File>,
@@ -81,7 +81,7 @@ pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -
         let (complete, servers) = importable(files.to_vec(), &seconds, expected)?;
         let before = seconds.len();
         seconds = fitting(seconds, Own { files: &complete, expected })?;
-        // What is not made may have said what the manifest has to say then.
+        // If a copy or form is not made, the manifest may have to say what it said.
         if seconds.len() == before {
             return Ok(Fitting { files: complete, seconds, servers });
         }
@@ -217,7 +217,7 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
 
-/// Whether a link leads to files, and each is the same to an agent behind it as where it lies.
+/// Whether a link leads to files, and each means the same to an agent behind the link as at its own path.
 pub(in crate::content) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let Target::Link(text) = &link.target else { return false };
     let Some(end) = end(&link.path, text) else { return false };
@@ -237,7 +237,7 @@ pub(in crate::content) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let places = Places::of_export(all.into_iter());
     let same = |(shown, file): &(String, &str)| match places.of(shown) {
         Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
-        // What is nothing to an agent behind a link to a folder is no other thing there.
+        // A file that means nothing to agents behind a link to a folder cannot mean something else there.
         Err(_) => *file != end,
     };
     !shown.is_empty() && shown.iter().all(same)

@@ -15,14 +15,14 @@ pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
     servers.iter().filter(|server| !comes_back(server)).cloned().collect()
 }
 
-/// Makes the file of an agent say what the servers of its entries are now; one that does stays as it is.
+/// Updates an agent's file to the current servers of its entries; a file that is up to date stays unchanged.
 ///
 /// # Errors
 /// `E_FILE_FAILED` where its content is gone.
 pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
-    // What cannot be edited is given back as it is; the manifest has the servers.
+    // A file that cannot be edited is returned unchanged; the manifest has the servers.
     Ok(match edited(&dialect, &text, agent, path, servers) {
         Ok(after) if after != text => after.into_bytes().into(),
         _ => content,

@@ -16,7 +16,7 @@ pub struct Scope {
     pub description: Option<String>,
     /// Whether its agent loads the file at all.
     pub is_loaded: bool,
-    /// What people should know: a line of the file, where there is one, and what is odd there.
+    /// A note for people: the line of the file, if known, and the problem.
     pub notes: Vec<(Option<usize>, String)>,
 }
 
@@ -60,12 +60,12 @@ pub fn read(format: &RuleFormat, text: &str) -> Scope {
     }
 }
 
-/// Reads the description of a file that no agent loads by itself where it lies.
+/// Reads the description of a file that no agent loads automatically at its path.
 pub fn unread(text: &str) -> Scope {
     Scope { applies: Applies::Manual, description: described(text), ..Scope::default() }
 }
 
-/// Claude Code: `paths`, and nothing else; what it cannot read applies always.
+/// Claude Code: only `paths`; a file that it cannot read always applies.
 fn claude(text: &str) -> Scope {
     let mut scope = Scope::default();
     let Some((keys, yaml)) = front(text, &mut scope, "so it applies always") else {
@@ -95,8 +95,8 @@ fn claude(text: &str) -> Scope {
     scope
 }
 
-/// Copilot and VS Code: `applyTo`. Without it the one loads the file always and the other never by itself: the narrower
-/// one is taken.
+/// Copilot and VS Code: `applyTo`. Without it, Copilot always loads the file and VS Code never does on its own: the
+/// narrower scope is used.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let front = front(text, &mut scope, "so it applies by hand");
@@ -120,7 +120,7 @@ fn copilot(text: &str) -> Scope {
     scope
 }
 
-/// Cursor: `alwaysApply`, else `globs`, else `description`, else by hand.
+/// Cursor: `alwaysApply`, else `globs`, else `description`, else manual.
 fn cursor(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some(front) = Front::read(text) else {
@@ -166,7 +166,7 @@ fn has_list_at_the_edge(text: &str, line: usize) -> bool {
     text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
 }
 
-/// Windsurf: `trigger`; without one it is by hand.
+/// Windsurf: `trigger`; manual without one.
 fn windsurf(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some((keys, yaml)) = front(text, &mut scope, "so it applies by hand") else {
@@ -183,13 +183,13 @@ fn windsurf(text: &str) -> Scope {
     scope
 }
 
-/// What the front matter of a file that no agent reads says that it is about.
+/// Returns the description in the front matter of a file that no agent reads.
 fn described(text: &str) -> Option<String> {
     let (yaml, _) = matter::split(text).ok().flatten()?;
     text_of(&matter::keys(yaml).ok()?, yaml, "description")
 }
 
-/// Reads front matter as YAML, as leniently as agents do; where that fails it is noted, with what follows from it.
+/// Reads front matter as YAML, as leniently as agents do; if that fails, adds a note with the consequence.
 fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
     let failed = |scope: &mut Scope, error: &crate::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());

@@ -22,14 +22,14 @@ pub enum GlobList {
     Yaml,
     /// One quoted text with commas between.
     Quoted,
-    /// The rest of the line as it is, with commas between: the agent does not read YAML.
+    /// The rest of the line, split at commas: the agent does not read YAML.
     Bare,
 }
 
 /// What says when a rule applies that has no globs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Nothing: such a rule applies always, or it cannot be told.
+    /// Nothing: such a rule always applies, or cannot be expressed.
     Globs {
         /// Whether it applies always.
         else_always: bool,
@@ -77,7 +77,7 @@ pub const WINDSURF: RuleFormat = RuleFormat {
     max_characters: Some(12_000),
 };
 
-/// Splits globs at the commas that stand outside of braces.
+/// Splits globs at the commas outside of braces.
 pub(super) fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let at_comma = |c: char| {

@@ -1,7 +1,7 @@
 //! Several modules in one file: sections between markers, and a block inside a file that is the user's.
 //!
-//! Contract 000's original writes sections as `<!-- agentpack:module=ID -->` to `<!-- /agentpack -->`, a line of `---`
-//! between; one module alone stands without markers. A managed block stands between two lines of our own.
+//! Contract 000's original writes sections as `<!-- agentpack:module=ID -->` to `<!-- /agentpack -->`, separated by a
+//! line of `---`; a single module has no markers. A managed block is between two lines of our own.
 
 use memchr::memmem;
 
@@ -12,10 +12,10 @@ const BEGIN: &str = "<!-- mcpkg:begin";
 const KEPT: &str = ": this part is kept by mcpkg; what stands outside of it is yours -->";
 const END: &str = "<!-- mcpkg:end -->";
 
-/// What a line of a module's text may look like without being one of ours: such a line is written with one more `\`.
+/// Lines of a module's text that look like one of ours are written with an extra `\`.
 const WORDS: [&str; 5] = ["agentpack:module=", "/agentpack", "mcpkg:begin", "mcpkg:end", "mcpkg:module="];
 
-/// Returns the text of several modules: one alone as it is, more in sections.
+/// Returns the text of the modules: a single one unchanged, several in sections.
 pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     if let [(_, text)] = modules {
         return text.to_vec();
@@ -37,10 +37,10 @@ pub fn marked(modules: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The sections of a file by module, and what stands outside of them.
+/// The sections of a file by module, and the text outside of them.
 pub type Sections = (Vec<(String, Vec<u8>)>, Vec<u8>);
 
-/// Returns the text of each section by module, unescaped, and what stands outside of them.
+/// Returns the text of each section by module, unescaped, and the text outside of them.
 ///
 /// # Errors
 /// Why the markers make no sense, for a person: one opens inside another, is there twice, or is not closed.
@@ -76,7 +76,7 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
     }
 }
 
-/// Whether what stands outside of the sections is no more than what mcpkg writes there.
+/// Whether the text outside of the sections is only what mcpkg writes there.
 pub fn is_only_between(outside: &[u8]) -> bool {
     outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
 }
@@ -94,15 +94,15 @@ pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
 /// A file with a block in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Split<'a> {
-    /// What stands before the block.
+    /// The text before the block.
     pub before: &'a [u8],
     /// The module that its first line names.
     pub module: Option<&'a str>,
     /// The block with its two lines.
     pub block: &'a [u8],
-    /// What stands in it.
+    /// The text in it.
     pub inner: &'a [u8],
-    /// What stands after it.
+    /// The text after it.
     pub after: &'a [u8],
 }
 
@@ -149,8 +149,8 @@ pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
     [&with_newline(text), b"\n".as_slice(), block].concat()
 }
 
-/// Returns a file in which one of the two lines around `block` is missing with that line in its place again; `None` where the block
-/// is whole, and where what it holds does not stand there once.
+/// Restores a missing line of the two around `block` in a file. Returns `None` if the block is complete, or if its text
+/// is not in the file exactly once.
 pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
     let split = find(block).filter(|_| find(text).is_none())?;
     let first = split.block.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -1,11 +1,11 @@
-//! What agents make of a skill's `SKILL.md`: what keeps some of them from loading it, and the same file without that.
+//! How agents read a skill's `SKILL.md`: faults that keep some of them from loading it, and the file with these fixed.
 
 use serde_json::{Map, Value};
 
 use crate::content::command::skill::{self, MAX_DESCRIPTION};
 use crate::content::import::matter;
 
-/// Where Codex reads in a skill's folder whether it may use the skill unasked.
+/// The file in a skill's folder that tells Codex whether it may use the skill on its own.
 pub const OPENAI_YAML: &str = "agents/openai.yaml";
 
 /// The file that a deploy writes there for a skill that is [`Main::manual`].
@@ -83,7 +83,7 @@ fn keys(text: &str) -> Option<matter::Keys> {
     }
 }
 
-/// Whether a key has a value that is not empty.
+/// Whether a key has a non-empty value.
 fn is_said(keys: &Map<String, Value>, key: &str) -> bool {
     match keys.get(key) {
         None | Some(Value::Null) => false,

@@ -14,7 +14,7 @@ pub enum SubagentForm {
     Markdown {
         /// How it says which tools the subagent may use.
         tools: ToolNames,
-        /// Whether the description stands in quotes; an agent that does not read YAML takes them for text.
+        /// Whether the description is quoted; an agent that does not read YAML treats quotes as text.
         quoted: bool,
         /// How it is named.
         name: SubagentName,
@@ -30,7 +30,7 @@ pub enum SubagentName {
     Key,
     /// By `name`, of lower-case letters, digits and hyphens.
     Slug,
-    /// By the file's name; that it is a subagent is said by `mode`.
+    /// By the file's name; `mode` says that it is a subagent.
     File,
 }
 
@@ -82,13 +82,13 @@ pub fn form_of(agent: &str) -> Option<SubagentForm> {
 
 /// A tool that several agents have under names of their own.
 struct Tool {
-    /// What Claude Code calls it; the first ones are written, in this number.
+    /// Claude Code's names for it, and how many of the first ones are written.
     claude: (&'static [&'static str], usize),
     /// What VS Code calls it.
     vscode: &'static str,
-    /// What Gemini calls it; all of them are written.
+    /// Gemini's names for it; all of them are written.
     gemini: &'static [&'static str],
-    /// What OpenCode calls it; all of them are written.
+    /// OpenCode's names for it; all of them are written.
     opencode: &'static [&'static str],
     /// What else agents call it.
     aliases: &'static [&'static str],
@@ -171,12 +171,12 @@ pub struct Subagent {
     text: Option<String>,
 }
 
-/// A subagent as it is written for an agent.
+/// A subagent in an agent's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The front matter with its marks, or the keys before the text.
     pub head: String,
-    /// What of its tools the agent is not told, for a person.
+    /// Which restrictions of its tools are lost, for a person.
     pub lost: Option<String>,
 }
 
@@ -212,14 +212,15 @@ impl Subagent {
         self.text.as_deref()
     }
 
-    /// Whether an agent takes all of it as it is: Claude Code refuses to start where it knows none of the tools.
+    /// Whether an agent supports all of it unchanged: Claude Code refuses to start a subagent if it knows none of the
+    /// tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
         self.description.is_some() && self.tools.iter().flatten().all(known)
     }
 
-    /// Returns what stands before its text in an agent's form.
+    /// Returns the header before its text in an agent's form.
     ///
     /// # Errors
     /// [`Unsayable::NoDescription`]: every agent needs one.
@@ -267,7 +268,7 @@ impl Subagent {
     }
 }
 
-/// Returns a subagent's text as TOML, after the keys that stand before it.
+/// Returns a subagent's TOML: the keys of `head`, then its text.
 pub fn toml(head: &str, body: &str) -> Vec<u8> {
     format!("{head}{}", toml_text::write(&[], INSTRUCTIONS, body)).into_bytes()
 }

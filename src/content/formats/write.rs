@@ -111,7 +111,7 @@ fn quoted(text: &str) -> Value {
     Value::from(text)
 }
 
-/// Whether every agent reads a glob as it is: none takes an exception (`!`), and each splits at commas.
+/// Whether every agent reads a glob in the same way: none supports an exception (`!`), and each splits at commas.
 fn is_plain(glob: &str) -> bool {
     let one = split(glob);
     one.len() == 1

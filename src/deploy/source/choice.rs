@@ -15,7 +15,7 @@ pub enum Scope {
     /// Below the deploy root
     #[default]
     Project,
-    /// In the agents' folders of the user
+    /// In the agents' folders in your home folder
     User,
 }
 

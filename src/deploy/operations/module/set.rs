@@ -21,9 +21,9 @@ use crate::store::modules::Applies;
 enum When {
     /// In every session.
     Always,
-    /// Where the agent finds the description fitting.
+    /// When the agent finds that the description fits.
     Described,
-    /// Where the user names them.
+    /// When the user names them.
     Manual,
 }
 
