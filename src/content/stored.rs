@@ -20,7 +20,7 @@ use crate::store::revisions::Author;
 use crate::store::servers::{self, Server};
 use crate::store::{Db, blobs};
 
-/// An item as it is stored.
+/// A stored item.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its row.
@@ -77,7 +77,7 @@ impl Stored {
         }
     }
 
-    /// Whether its content is what stands under the key `blob`.
+    /// Whether its content is the blob with this key.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -88,8 +88,8 @@ impl Stored {
         }
     }
 
-    /// What it is known by for as long as it lives, under whatever name: `prompt:<uuid>`, `resource:<uuid>`, and
-    /// `agent_file:<path>`, `mcp_server:<uuid>`.
+    /// Its permanent key, which renaming does not change: `prompt:<uuid>`, `resource:<uuid>`, `agent_file:<path>` or
+    /// `mcp_server:<uuid>`.
     pub fn key(&self) -> String {
         match &self.item {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),

@@ -49,7 +49,7 @@ pub fn check(source: &str) -> Result<()> {
     guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
-/// Whether a text is a template at all: it parses, also where it uses what templates may not.
+/// Whether a text parses as a template, even if it uses unsupported syntax.
 pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
@@ -146,7 +146,7 @@ fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes:
     String::from_utf8(output.bytes).map_err(|_| Error::internal("a template rendered to something that is not UTF-8"))
 }
 
-/// Returns the failure of a required argument that nobody gave.
+/// Returns the error for a missing required argument.
 pub fn missing(prompt: &str, argument: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' requires the argument '{argument}'"))
         .with_details(serde_json::json!({ "name": prompt, "argument": argument }))
@@ -162,8 +162,8 @@ pub fn variables(source: &str) -> Result<Vec<String>> {
     Ok(template.undeclared_variables(false).into_iter().filter(|name| name != filters::RANGE).collect())
 }
 
-/// Checks that a template asks for nothing that nobody can give: each name that it looks up is declared, or the template
-/// itself says what stands for it, by `default` or `is defined`.
+/// Checks that a template uses only names that are declared, or that have a fallback in the template through `default`
+/// or `is defined`.
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED` naming what is not declared, with the name that was probably meant.
@@ -189,12 +189,12 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     Err(error.suggest(first, near, how))
 }
 
-/// Whether a failure is that of [`check_declared`].
+/// Whether an error comes from [`check_declared`].
 pub fn is_undeclared(error: &Error) -> bool {
     error.code() == Code::TemplateFailed && error.details().is_some_and(|details| details["undeclared"].is_array())
 }
 
-/// Returns the values that a template compares an argument with, in order of appearance: what can be suggested.
+/// Returns the values that a template compares an argument with, in order of appearance, as suggestions.
 pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     let Ok(pattern) = regex::Regex::new(&format!(
         r#"\b{}\s*[=!]=\s*(?:"([^"\n]{{1,100}})"|'([^'\n]{{1,100}})')"#,

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What the path of a URI cannot hold: all but RFC 3986's `pchar` and the slash.
+/// Characters to encode in the path of a URI: everything except RFC 3986's `pchar` and the slash.
 const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -28,8 +28,7 @@ pub fn encode(path: &str) -> String {
     utf8_percent_encode(path, NOT_IN_A_PATH).to_string()
 }
 
-/// Returns the path that the path of a URI encodes, `None` where that is not UTF-8. A `%` without two hex digits behind
-/// it stands for itself.
+/// Decodes the path of a URI; `None` if the result is not UTF-8. A `%` without two hex digits after it is literal.
 pub fn decode(encoded: &str) -> Option<String> {
     percent_decode_str(encoded).decode_utf8().ok().map(Into::into)
 }

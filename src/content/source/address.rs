@@ -1,4 +1,4 @@
-//! What a user names as a source: a folder, a git URL, `owner/repo[@ref][//path]`, or a bundle.
+//! Parses the address of a source: a folder, a git URL, `owner/repo[@ref][//path]`, or a bundle.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -33,7 +33,7 @@ const GITHUB: &str = "https://github.com";
 const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
 
 impl Address {
-    /// Reads what a user names; `reference` and `path` are what flags say, and win over what stands in the text.
+    /// Parses an address; `reference` and `path` come from flags and override those in the text.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` where it has none of these forms, or holds a password; `E_NOT_FOUND` for a path where nothing is.
@@ -74,7 +74,7 @@ impl Address {
 }
 
 impl Address {
-    /// Refuses what git shall not fetch from: a URL that was kept, and may have been written by anybody.
+    /// Refuses URLs that git must not fetch from: a stored URL may come from anybody.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT`.

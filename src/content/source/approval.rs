@@ -1,5 +1,5 @@
-//! Which sources this user fetches from on this machine. A database that came from somebody else can name a source, and
-//! make nobody read it: not a folder of this machine, and no other host.
+//! The sources that this user has approved on this machine. A database from somebody else can name sources, but cannot
+//! make mcpkg read a folder of this machine or fetch from another host.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};

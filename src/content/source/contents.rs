@@ -1,4 +1,4 @@
-//! What a source holds: its files at a commit, or as they lie in a folder, read by the rules of import.
+//! The contents of a source: its files at a commit or in a folder, read by the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{ErrorKind, Read};
@@ -29,24 +29,24 @@ use crate::store::sources::{Choice, Kind, Origin};
 pub struct Taken {
     /// Its path in the source, `/` between.
     pub path: String,
-    /// What it becomes, under the name that it has in the project.
+    /// The item that it becomes, under its name in the project.
     pub item: Item,
     /// The SHA-256 of its own bytes.
     pub sha256: [u8; 32],
     /// Whether it can be executed.
     pub executable: bool,
-    /// Whether other files stand for the same, or it was reached through a link.
+    /// Whether other files are identical, or it was reached through a link.
     pub shared: bool,
 }
 
-/// What a source holds. Large files are read again from where they were laid out, as long as this lives.
+/// The contents of a source. Large files are read again from the temporary folder, which exists as long as this value.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// The commit; `None` of a folder.
     pub commit: Option<String>,
     /// The files that become something, by path.
     pub items: Vec<Taken>,
-    /// What became of the others.
+    /// What happened to the other files.
     pub account: Account,
     /// The files that say under which licence it is.
     pub licences: Vec<String>,
@@ -212,7 +212,7 @@ pub fn some(
         let (sha256, executable, path) = (file.content.sha256(), file.executable, (*path).to_owned());
         items.insert(path.clone(), Taken { path, item, sha256, executable, shared: false });
     }
-    // What became no item of its own may stand for another one.
+    // A file that is not an item may be a duplicate of another one.
     if items.len() < changed.len() {
         return Ok(None);
     }

@@ -141,7 +141,7 @@ impl Operation for Install {
 struct Coming {
     origin: Origin,
     contents: Contents,
-    /// The source as it is here, at another commit.
+    /// The project's source, at another commit.
     row: Option<SourceRow>,
 }
 
@@ -149,7 +149,7 @@ struct Coming {
 enum Offered {
     /// All of it.
     New(Offer),
-    /// What is merged with what stands here.
+    /// The contents to merge into the project.
     Moved(Vec<Step>),
 }
 
@@ -198,7 +198,7 @@ impl Coming {
     }
 }
 
-/// Returns the source that stands here under the name of a locked one, where that is the same at another commit.
+/// Returns the project's source with the name of a locked one, if it is the same source at another commit.
 fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
     let Some(row) = row else { return Ok(None) };
     let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };
@@ -236,7 +236,7 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     Ok(from)
 }
 
-/// Reads a source as it is locked; `from` is where its commit is fetched from this time.
+/// Reads a source as locked; `from` is the place to fetch its commit from this time.
 fn fetched(origin: &Origin, from: Option<&str>, context: &Context) -> Result<Contents> {
     let Some(commit) = &origin.commit else { return contents::of_folder(origin, context) };
     let mirror = Mirror::open(from.unwrap_or(&origin.url), context)?;

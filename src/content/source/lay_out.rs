@@ -1,7 +1,7 @@
 //! A commit's files in a folder.
 //!
-//! What is laid out is what the repository stores, to the byte: no filter, no conversion of line ends, no large-file store.
-//! Nothing is written through a link, and no path leaves the folder.
+//! Files are written exactly as the repository stores them: no filters, no conversion of line endings, no large-file
+//! storage. Nothing is written through a link, and no path leaves the folder.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 /// Faults that are named in a sentence.
 const NAMED: usize = 10;
 
-/// The file as it is written: keys and lists in a fixed order.
+/// The format of the file: keys and lists in a fixed order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
@@ -32,7 +32,7 @@ pub struct Lockfile {
     pub sources: Vec<Locked>,
 }
 
-/// A source as it is locked.
+/// A locked source.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locked {
     /// Its name.
@@ -41,7 +41,7 @@ pub struct Locked {
     pub kind: Kind,
     /// What git fetches from, or the folder.
     pub url: String,
-    /// The branch or tag that is followed; none for a commit or a folder.
+    /// The branch or tag; none for a commit or a folder.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The commit; none for a folder.
@@ -50,7 +50,7 @@ pub struct Locked {
     /// The folder in the repository.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// What else was said of it.
+    /// Its other options.
     #[serde(flatten)]
     pub choice: Choice,
     /// The SHA-256 over all items.
@@ -59,7 +59,7 @@ pub struct Locked {
     pub items: Vec<LockedItem>,
 }
 
-/// A file of a source as it is locked.
+/// A file of a locked source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedItem {
     /// The path in the source.

@@ -61,7 +61,7 @@ struct Base {
 /// What is done with an item.
 #[derive(Clone, Debug)]
 pub enum Done {
-    /// Nothing: it stays as it is here.
+    /// Nothing: the project's version stays.
     Kept,
     /// It is new.
     Created,
@@ -71,11 +71,11 @@ pub enum Done {
     Merged(Box<Merged>),
     /// It is deleted, as it was there.
     Deleted,
-    /// It stays as it is here, and what the source has is proposed: these parts exclude each other.
+    /// The project's version stays, and the source's is proposed: these parts conflict.
     Proposed(Vec<&'static str>),
-    /// The same is proposed already, and nobody decided yet.
+    /// The same change is already proposed and undecided.
     Pending,
-    /// It stays as it is here, and that it goes is proposed: it was deleted there, and changed here.
+    /// The project's version stays, and its deletion is proposed: it was deleted in the source and changed here.
     ProposedDelete,
     /// It is left out: another source has its name.
     NameTaken(String),
@@ -111,7 +111,7 @@ impl Step {
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
     }
 
-    /// Returns the item that stood here before.
+    /// Returns the project's item from before.
     pub fn before(&self) -> Option<&Stored> {
         self.ours.as_ref()
     }
@@ -251,8 +251,8 @@ impl Planning<'_> {
         Ok(Some(Step { path, moved_from: None, name, done, row: None, base: None, taken: Some(at), theirs, ours }))
     }
 
-    /// Returns the base of a row, and the proposal about it that is open: until somebody decides the base is what stood
-    /// before the proposal, afterwards what was decided about.
+    /// Returns the base of a row and its open proposal. Until somebody decides, the base is the version before the
+    /// proposal; afterwards, it is the proposed version.
     fn base(&self, row: &ItemRow, entry: Entry) -> Result<(Base, Option<Proposal>)> {
         let proposal = row.proposal.map(|id| kept::get(self.db, self.project.id, id)).transpose()?.flatten();
         let (open, decided) = match proposal {
@@ -411,7 +411,8 @@ impl Applying<'_> {
             let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
             let Some(key) = key else { return Ok(()) };
             row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
-            // What is not this source's yet stays so until somebody decides; of the others the base stays.
+            // An item that does not belong to this source yet stays that way until somebody decides; the others keep
+            // their base.
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
         } else if row.item.is_empty() {

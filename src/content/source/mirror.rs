@@ -24,7 +24,7 @@ use crate::op::{Context, Progress};
 use crate::process::Limits;
 use crate::redact::redact;
 
-/// How long a remote may take to say where its branches and tags are.
+/// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
 /// How long a fetch may take.
@@ -208,7 +208,7 @@ impl<'c> Mirror<'c> {
         Error::new(Code::NotFound, why).with_source(error)
     }
 
-    /// Returns the commit that a ref of the mirror is at, where that stands in a file of its own.
+    /// Returns the commit of a ref of the mirror, if the ref has a file of its own.
     fn loose(&self, name: &str) -> Option<String> {
         let text = file::read_text(&self.git().join(name), 1 << 10).ok()?;
         Some(text.trim_end()).filter(|commit| is_commit(commit)).map(str::to_owned)

@@ -1,8 +1,9 @@
 //! The names that a source's items get in a project.
 //!
-//! With a prefix all of them begin with it. Without one they keep the names that import gives them, but for plain
-//! documents: every repository has a README.md, so those stand below the source's name. What an export lists in its
-//! manifest keeps its name. Files of one agent always stand below, so that none is in the place where an agent reads it.
+//! With a prefix, all names begin with it. Without one, items keep the names that import gives them, except plain
+//! documents: every repository has a README.md, so documents go below the source's name. Items in an export's manifest
+//! keep their names. Files of one agent always go below the source's name, so that they are never where an agent reads
+//! them.
 
 use crate::content::import::item::Item;
 use crate::content::import::manifest::What;

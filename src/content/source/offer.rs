@@ -1,4 +1,4 @@
-//! What a source would bring into a project: shown before anything is written.
+//! What a source would add to a project, shown before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::store::projects::Project;
 use crate::store::sources::{self, Kind, Origin};
 use crate::store::{Db, blobs};
 
-/// What a source would bring, and what stands in its way.
+/// What a source would add, and the conflicts.
 #[derive(Debug)]
 pub struct Offer {
     /// What happens to each item.
@@ -74,7 +74,7 @@ impl Offer {
         Ok(Self { actions, clashes })
     }
 
-    /// Refuses a source whose names are taken.
+    /// Refuses a source if names of its items are taken.
     ///
     /// # Errors
     /// `E_IMPORT_CONFLICT` that names them.
@@ -109,7 +109,7 @@ impl Offer {
         self.clashes.iter().map(data).collect()
     }
 
-    /// Returns what a person looks at before it is added.
+    /// Returns the overview for a person before anything is added.
     pub fn body(&self, origin: &Origin, contents: &Contents) -> Body {
         let mut rows = Vec::new();
         for (word, noun) in KINDS {
@@ -280,7 +280,7 @@ pub fn data(origin: &Origin) -> Value {
     data
 }
 
-/// Returns the key of an item's content, which is stored where it is not yet.
+/// Returns the key of an item's content, and stores it if needed.
 ///
 /// # Errors
 /// `E_FILE_FAILED` where a file is no longer what it was; `E_DISK_FULL`, `E_STORAGE`.

@@ -26,7 +26,7 @@ pub struct Outdated {
     check: bool,
 }
 
-/// How a source stands against what was read of it.
+/// The state of a source compared with the version that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It is as it was.
@@ -118,7 +118,7 @@ pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>
     })
 }
 
-/// Returns how a source stands, and its commit now.
+/// Returns the state of a source and its current commit.
 fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)> {
     approval::check(context, origin)?;
     let Some(commit) = &origin.commit else {
@@ -132,8 +132,8 @@ fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)
     Ok((standing(&mirror, reference, commit, (&now, follows))?, Some(now)))
 }
 
-/// Returns how the commit `now` of a branch or tag stands against the one that was read; `follows` where it is known to
-/// have that in its history.
+/// Compares the commit `now` of a branch or tag with the one that was read; `follows` says whether the old one is in
+/// its history.
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_CANCELLED`.

@@ -1,4 +1,4 @@
-//! Files that stand elsewhere in a source than before: an update follows them.
+//! Files that moved within a source: an update follows them.
 //!
 //! A skill that is gone and one that is new are the same where they share a file, or where at least half of the lines of
 //! their SKILL.md are the same; its other files follow it. Of other files the bytes tell.
@@ -15,7 +15,7 @@ use crate::store::sources::ItemRow;
 /// Bytes of a text that is compared with others.
 const MAX: usize = 64 << 10;
 
-/// How much of two texts has to be the same.
+/// The share of two texts that must be equal.
 const LIKE: f32 = 0.5;
 
 /// Returns the new path of each file that moved, by its old one. `load` returns the content that a row had.

@@ -76,11 +76,11 @@ fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
     data
 }
 
-/// Returns what a file became, and what became of that here.
+/// Returns the item that a file became, and the item's state in the project.
 fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'static str)> {
     let entry = entry(row)?;
     let Some(ours) = stored::get(db, project, &row.item)? else { return Ok((entry, "deleted")) };
-    // What was accepted is what came, until the next update says so.
+    // An accepted proposal counts as the version from the source, until the next update records it.
     let proposal = row.proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
     let came = match &proposal {
         Some(proposal) if proposal.state == State::Accepted => proposal.blob.unwrap_or(row.blob),

@@ -55,7 +55,7 @@ impl Entry {
         Some(Self { mode, object, path: path.to_owned() })
     }
 
-    /// Whether a folder takes the path as it is, so that nothing is written elsewhere.
+    /// Whether a path stays inside the folder when it is written.
     pub fn has_good_path(&self) -> bool {
         let is_of_git_or_its_like = |part: &str| VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part));
         stays_inside(&self.path) && !self.path.contains('\u{fffd}') && !self.path.split('/').any(is_of_git_or_its_like)

@@ -85,7 +85,7 @@ impl Operation for Update {
     }
 }
 
-/// What became of a source.
+/// The outcome for a source.
 struct Report {
     name: String,
     result: Result<Updated>,
@@ -99,7 +99,7 @@ struct Updated {
     steps: Vec<Step>,
 }
 
-/// What a source has now, where that is something else than what was read.
+/// The new version of a source, if it differs from the one that was read.
 struct News {
     contents: Contents,
     extent: Extent,
@@ -160,8 +160,8 @@ impl Update {
     }
 }
 
-/// Returns the changed files, where each is one that was read before, stands for itself, and has other bytes only: then
-/// nothing else of the source becomes something else.
+/// Returns the changed files, if each one was read before, is not a duplicate, and differs only in its bytes. Then the
+/// rest of the source is unaffected.
 fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Option<Vec<Entry>>> {
     context.store.read(|db| {
         let mut entries = Vec::new();
@@ -270,7 +270,7 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
     reply
 }
 
-/// Says how many proposals wait for a person, if any do.
+/// Returns the hint on proposals that wait for a person, if any.
 pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
     let proposals = steps.filter(|step| is_proposal(&step.done)).count();
     let told = plural::count(proposals, "proposal");
@@ -280,7 +280,8 @@ pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<Stri
 /// The most deletions that are named.
 const NAMED: usize = 10;
 
-/// Names what was deleted, since the source no longer has it, with what brings it back: a skill as a whole.
+/// Lists the items that were deleted because the source no longer has them, with the command to restore each; skills
+/// are listed as a whole.
 pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.before()).collect();
@@ -316,12 +317,12 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     told
 }
 
-/// Whether somebody has to decide.
+/// Whether it needs a person's decision.
 fn is_proposal(done: &Done) -> bool {
     matches!(done, Done::Proposed(_) | Done::ProposedDelete | Done::Pending)
 }
 
-/// Whether people hear of it without asking for more.
+/// Whether it is shown without `-v`.
 fn is_told(step: &Step) -> bool {
     is_proposal(&step.done) || matches!(step.done, Done::NameTaken(_)) || step.moved_from.is_some()
 }

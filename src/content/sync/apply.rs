@@ -1,4 +1,4 @@
-//! What a sync does to the project and to what is kept of it, in one transaction before the folder is written and one after.
+//! Applies a sync to the project and to its own records, in one transaction before the folder is written and one after.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,7 +19,7 @@ use crate::store::revisions::Author;
 use crate::store::syncs::{self, Base, Write};
 use crate::store::{Db, blobs, modules};
 
-/// What is kept of each file once it is written: what both sides have then, or nothing.
+/// The new base of each file once it is written: the version that both sides have then, or none.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
 
 /// Whose change it is.
@@ -191,7 +191,7 @@ impl Change<'_> {
         syncs::put_base(self.db, self.sync, base)
     }
 
-    /// Takes back the open proposal about an item that needs none any more.
+    /// Withdraws the open proposal of an item that no longer needs one.
     fn withdraw(self, step: &Step) -> Result<()> {
         match step.kept.as_ref().filter(|kept| kept.proposal.is_some()) {
             Some(kept) => crate::store::proposals::withdraw(self.db, self.project.id, From::Sync, &kept.item).map(drop),
@@ -220,9 +220,10 @@ impl Change<'_> {
     }
 }
 
-/// Returns what the project takes: where the file lay that it came from stays known. That of a server is synced as well.
+/// Returns the entry for the project, which keeps the path that the item was first imported from. A server's path is
+/// synced as well.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
-    // A prompt that was renamed there lies elsewhere by now.
+    // A prompt that was renamed in the folder now has another path.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
     let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {

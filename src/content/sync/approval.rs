@@ -1,4 +1,4 @@
-//! The folders that this user synced on this machine. What a database from somebody else says of a folder counts nothing.
+//! The folders that this user synced on this machine. Folders named by a database from somebody else do not count.
 
 use std::path::Path;
 

@@ -18,7 +18,7 @@ use crate::store::new_content::NewContent;
 pub(super) struct FileWrite {
     /// Its path below the folder.
     pub(super) path: String,
-    /// The SHA-256 of what stands there.
+    /// The SHA-256 of the existing file.
     pub(super) before: Option<[u8; 32]>,
     /// What will; `None` for nothing.
     pub(super) bytes: Option<NewContent>,
@@ -28,7 +28,7 @@ pub(super) struct FileWrite {
     pub(super) listed: Option<Entry>,
 }
 
-/// What the folder is to have and has not.
+/// The files that the folder should get.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     /// The files.
@@ -138,8 +138,8 @@ fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
 
 type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
-/// Returns the files of the folder as they shall be, each with the item that is to come back from it. Those of `said` say
-/// something else than their steps.
+/// Returns the desired files of the folder, each with the item to be read back from it. The files in `said` differ from
+/// their steps.
 fn files(
     steps: &[Step],
     look: &Look,
@@ -173,7 +173,7 @@ fn files(
             }
             (_, Some(there)) => {
                 files.push(as_it_is(&step.path, there));
-                // What says more than the project has is never written, whatever else the project has of it.
+                // A file with more content than the project stores is never written.
                 expected.push((!there.says_more()).then(|| (there.entry.clone(), there.content.clone())));
             }
             (_, None) => {}

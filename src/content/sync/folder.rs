@@ -1,4 +1,4 @@
-//! What lies in a folder that is synced.
+//! Reads a synced folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::store::blobs;
 use crate::store::new_content::NewContent;
 use crate::store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 
-/// What the names of files begin with that are being written.
+/// The prefix of the names of temporary files.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
 /// What heals a manifest that is malformed.
@@ -49,8 +49,8 @@ pub(super) struct There {
 }
 
 impl There {
-    /// Whether the file says more than the project has of it, such as the values of variables. What is written from the
-    /// project would lose that.
+    /// Whether the file contains more than the project stores, such as values of variables, which writing it from the
+    /// project would lose.
     pub(super) fn says_more(&self) -> bool {
         matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
     }
@@ -61,14 +61,14 @@ impl There {
     }
 }
 
-/// What lies in the folder.
+/// The content of the folder.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
     /// Files that this sync skips, with the reason and their content.
     pub(super) let_be: BTreeMap<String, (String, File)>,
-    /// Paths of all that lies there and is not an item.
+    /// Paths of everything that is not an item.
     pub(super) others: BTreeSet<String>,
     /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
     pub(super) links: Texts,
@@ -86,11 +86,11 @@ pub(super) struct Look {
     pub(super) looked_at: Millis,
     /// Whether there is a manifest.
     pub(super) has_manifest: bool,
-    /// What the manifest lists though no such file is there.
+    /// Entries of the manifest without a file.
     pub(super) stale: Vec<String>,
     /// The files that the manifest no longer lists, though they were synced as it did.
     pub(super) lost: BTreeSet<String>,
-    /// Whether the manifest is to be given something back.
+    /// Whether lost entries must be restored in the manifest.
     pub(super) is_restored: bool,
     /// What killed syncs left.
     pub(super) leftovers: Vec<PathBuf>,
@@ -102,8 +102,7 @@ pub(super) struct Look {
     pub(super) listed_servers: Vec<Server>,
 }
 
-/// Returns what lies in the folder `top`, a real path. `before` is what was there when it was last synced, and `stored` are the
-/// project's items.
+/// Reads the folder `top`, a real path. `before` is its state at the last sync, and `stored` are the project's items.
 ///
 /// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are skipped.
 /// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
@@ -133,7 +132,7 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
         if context.is_cancelled() {
             return Err(cancelled());
         }
-        // What changes while it is read is newer than this, so that the next sync reads it again.
+        // A file that changes while it is read is newer than this time, so the next sync reads it again.
         look.note(top, &relative, false)?;
         let Read { content, executable, .. } = reading.read(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
@@ -141,7 +140,7 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
         if let Some(text) = link
             && *content.bytes()? == *text.as_bytes()
         {
-            // Where the disk has no links (`core.symlinks`) git writes their texts as files.
+            // On disks without links (`core.symlinks`), git writes a link's target as a file.
             look.links.insert(relative.clone(), text.clone());
             look.others.insert(relative);
             continue;
@@ -158,7 +157,7 @@ pub(super) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "The sync was cancelled; nothing was changed")
 }
 
-/// Refuses a folder in which nothing is left of what was synced: it is more likely another one, or not mounted.
+/// Refuses a folder without any of the synced files: it is more likely the wrong folder, or not mounted.
 fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, has_manifest: bool) -> Result<()> {
     let mut known = bases.iter().filter(|base| base.version.is_some()).peekable();
     if has_manifest || known.peek().is_none() || known.any(|base| paths.contains(&base.path)) {
@@ -181,7 +180,7 @@ impl Look {
         context: &Context,
     ) -> Result<()> {
         let stored: HashMap<String, &Stored> = stored.iter().map(|stored| (stored.key(), stored)).collect();
-        // Where it lay is known here alone.
+        // Only this database knows its original path.
         let entry = |base: &Base| {
             let entry = entry_of(base)?;
             let origin = stored.get(&base.item).map(|stored| stored.entry.origin.clone()).unwrap_or_default();
@@ -298,7 +297,7 @@ impl Look {
         let Understood { items, same, left_out, clashes, kept, .. } = understood;
         let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
         for item in items {
-            // A file with a block holds several: the item that it was before counts, else what stands outside of the block.
+            // A file with a block contains several items: its former item counts, else the text outside of the block.
             let is_better = |(other, _): &(Entry, NewContent)| {
                 let base = bases.get(item.path.as_str()).and_then(|base| entry_of(base));
                 let is_base = |entry: &Entry| base.as_ref().is_some_and(|base| base.what.uri() == entry.what.uri());
@@ -337,7 +336,7 @@ impl Look {
             .collect();
         for file in &files {
             let Some(twin) = same.get(&file.relative) else { continue };
-            // The text of one that a deploy took over stands in a block elsewhere.
+            // If a deploy took over a file, its text is in a block of another file.
             if bases.contains_key(file.relative.as_str()) && sections::find(&file.content.bytes()?).is_some() {
                 why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
                 continue;
@@ -387,8 +386,8 @@ impl Look {
 const TAKEN_OVER: &str =
     "contains an import that a deploy wrote instead of its text; edit the text in the project, and deploy again";
 
-/// Returns the files that are items by themselves, and were copies or forms of others when they were last looked at, and are as they
-/// were: what they are of was changed or deleted, and they say what that said. Those of one skill are so together or not at all.
+/// Returns unchanged files that are now items of their own but were copies or forms of others before: their originals
+/// were changed or deleted, so these files have outdated text. The files of a skill count together or not at all.
 fn stale_forms<'f>(
     understood: &Understood,
     files: &'f [File],
@@ -436,14 +435,14 @@ pub(super) fn entry_of(base: &Base) -> Option<Entry> {
     serde_json::from_str(&base.version.as_ref()?.0).ok()
 }
 
-/// Returns an entry without where its file lay, which each home may know of another place.
+/// Returns an entry without its original path, which differs between databases.
 pub(super) fn plain(entry: &Entry) -> Entry {
     let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
     Entry { origin, ..entry.clone() }
 }
 
-/// Returns the files that git has no single version of, where the folder lies in a work tree. Without git nothing is known of them,
-/// and conflict markers tell of most.
+/// Returns the files that git lists as unmerged, if the folder is in a work tree. Without git, only conflict markers
+/// reveal them.
 fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
     if git::toplevel(top).is_none() {
         return BTreeSet::new();

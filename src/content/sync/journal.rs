@@ -60,7 +60,7 @@ impl Journal {
         }
     }
 
-    /// Whether a sync of this machine wrote the rows, or there are none.
+    /// Whether there are no rows, or a sync of this machine wrote them.
     ///
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the record cannot be read.

@@ -53,7 +53,7 @@ impl Links {
         for path in paths {
             let (base, there) = (bases.get(path), theirs.get(path).copied());
             match there {
-                // Where the project has it no longer, as it went from another folder, it stays so.
+                // If the project no longer has the link, because it was removed in another folder, it stays removed.
                 Some(text) if base == Some(text) => {}
                 Some(text) => {
                     if all.get(path) != Some(text) {
@@ -112,7 +112,7 @@ impl Links {
         Ok(())
     }
 
-    /// Makes those that the folder is given below `top`, a real path, where nothing stands by now; returns them.
+    /// Creates the new links below `top`, a real path, unless something is there already; returns them.
     ///
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` where a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`.

@@ -48,10 +48,10 @@ impl Listing {
     }
 }
 
-/// What became of a server in the list of a manifest.
+/// The change to a server in the manifest's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// It is as it shall be.
+    /// Unchanged.
     Already,
     /// It was made so.
     Done,

@@ -6,9 +6,9 @@
 //! files that [`moves`] of prompts leave, on the [`files`] that result, on the MCP [`servers`] in them and on [`links`]. [`apply`] changes the project in one
 //! transaction, [`write`] the folder.
 //!
-//! What makes it safe to be killed at any moment: before the first file is written, the transaction that changes the project
-//! notes all of them with what stands there and what will, so that the next sync goes on; and what both sides have the same is
-//! noted for a file only when it is on the disk.
+//! A sync can be killed at any moment. Before the first file is written, the transaction that changes the project
+//! records all files with their old and new content, so that the next sync can continue. The common version of a file
+//! is recorded only when the file is on disk.
 
 mod apply;
 mod approval;

@@ -46,7 +46,7 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
         }
     }
     for (path, at) in moves {
-        // Which of several it was nobody can tell.
+        // With several candidates, the right one is unknown.
         if let [at] = at[..] {
             left.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
         }
@@ -54,8 +54,8 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
     Ok((bases, left))
 }
 
-/// Returns where a file lies now that has the URI of a base. One of a skill may have been edited too; another's URI comes from its
-/// name alone, which another file could have.
+/// Returns the new path of a file with the URI of a base. A skill's file may also have been edited; other URIs come
+/// from names alone, which another file could have.
 fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &There)>) -> Result<Option<&'n String>> {
     let Some(entry) = entry_of(base).filter(|_| !base.listed) else { return Ok(None) };
     let Some((uri, (_, blob))) = entry.what.uri().zip(base.version.as_ref()) else { return Ok(None) };
@@ -77,7 +77,8 @@ pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec
     (left, bases)
 }
 
-/// Whether the renamed item `ours` gives its file up, which is as it was synced, for one that has its new name.
+/// Whether the file of the renamed item `ours`, unchanged since the last sync, should be replaced by one with the new
+/// name.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -97,7 +98,7 @@ fn is_gone(look: &Look, path: &str) -> bool {
     !look.items.contains_key(path) && !look.let_be.contains_key(path) && !look.others.contains(path)
 }
 
-/// Returns what both had of a prompt that stands in a file of its own, and about which nobody is asked.
+/// Returns the base of a prompt that has a file of its own and no open proposal.
 fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     let version = base.version.as_ref().filter(|_| !base.listed && base.proposal.is_none());
     let entry = entry_of(base).filter(|entry| entry.what.is_prompt());

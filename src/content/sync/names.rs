@@ -54,7 +54,7 @@ impl Names {
     }
 }
 
-/// Holds back what would get a name or URI in the folder that another file has there, about which a person decides first.
+/// Holds back items whose name or URI in the folder belongs to another file that waits for a person's decision.
 pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
     let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::LetBe(_));
     let mut taken: HashMap<String, String> = HashMap::new();

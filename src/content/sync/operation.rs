@@ -97,7 +97,7 @@ impl Sync {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             Err(_) => {}
         }
-        // Where it would be, it was perhaps synced before.
+        // The folder may have been synced before under this path.
         let gone = std::path::absolute(folder).map_err(failed)?;
         if self.knows(context, &gone)? {
             return Err(missing(&gone));
@@ -109,7 +109,7 @@ impl Sync {
         folder.canonicalize().map(Some).map_err(failed)
     }
 
-    /// Whether the project was synced with the folder, which is not there.
+    /// Whether the project was synced with a folder that no longer exists.
     fn knows(&self, context: &Context, gone: &Path) -> Result<bool> {
         if self.again {
             return Ok(false);
@@ -230,7 +230,8 @@ impl Sync {
     }
 }
 
-/// Plans and changes the project; returns the key of the sync, the plan, and what is kept once the files are written.
+/// Makes the plan and changes the project. Returns the sync's key, the plan, and the records to store once the files
+/// are written.
 fn begin(
     context: &Context,
     project: &Project,
@@ -241,7 +242,7 @@ fn begin(
     let folder = top.to_string_lossy();
     context.store.write(|db| {
         let author = context.author();
-        // It may have been renamed or deleted meanwhile.
+        // It may have been renamed or deleted in the meantime.
         let project = projects::by_uuid(db, project.uuid)?.ok_or_else(|| {
             Error::new(Code::NotFound, format!("Project '{}' was deleted in the meantime", project.name))
         })?;
@@ -253,7 +254,7 @@ fn begin(
         };
         let before = syncs::known(db, id)?;
         let mut plan = Plan::new(db, &project, look, &before)?;
-        // What is an item by now has a row of that.
+        // Files that are items now have a row as items.
         syncs::put_forms(db, id, &before.forms, &look.forms)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, look)?;
@@ -269,7 +270,7 @@ fn begin(
     })
 }
 
-/// Writes the files, and keeps what both sides have from then on; returns what became of them, and how many proposals wait.
+/// Writes the files and records the new common version. Returns the outcome, and how many proposals wait.
 fn end(
     context: &Context,
     project: &Project,
@@ -304,7 +305,7 @@ fn lock(top: &Path) -> Result<FolderLock> {
     })
 }
 
-/// Refuses what is not a folder of its own.
+/// Refuses a path that cannot be synced as a whole.
 fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));

@@ -1,4 +1,4 @@
-//! What a sync would do: each item merged, and the files that the folder is to have.
+//! Plans a sync: merges each item, and decides which files the folder gets.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -32,7 +32,7 @@ pub(super) struct Plan {
     pub(super) links: Links,
     /// The files that are to be written.
     pub(super) writes: Vec<FileWrite>,
-    /// What the manifest is to say of MCP servers.
+    /// The MCP servers for the manifest.
     pub(super) listings: Vec<Listing>,
     /// The names of MCP servers that are switched off, since others brought or changed them.
     pub(super) switched_off: Vec<String>,
@@ -109,8 +109,8 @@ impl Plan {
     }
 }
 
-/// Returns what stands here by path, and the paths that only the manifest can say anything of. What was synced before keeps
-/// its path; what is new goes to the file of the same name or URI, else to where an export puts it.
+/// Returns the project's items by path, and the paths that exist only in the manifest. Synced items keep their paths;
+/// new ones go to the file with the same name or URI, or else to the path that an export would use.
 fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
     let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
     let known_paths: HashSet<&str> = known.values().copied().collect();
@@ -198,10 +198,10 @@ fn step(
 /// The reason to skip what has replaced a file.
 const NO_FILE: &str = "is no longer a regular file";
 
-/// The same of a link, once it was decided that the item stays.
+/// The reason to skip a link, after the decision that the item stays.
 const IS_LINK: &str = "is a link, and sync never replaces links; delete it to get the file back";
 
-/// Why the file of an agent that says more than the project has of it is not written.
+/// The reason not to write an agent's file with more content than the project stores.
 const SAYS_MORE: &str = "contains values or settings that the project does not store, and writing it would lose them; \
  replace the values with variables, or edit the file by hand";
 
@@ -215,8 +215,8 @@ fn word(entry: &Entry) -> &'static str {
     }
 }
 
-/// Returns what both had: what was kept of the last sync, or where a person decided about a proposal, what that was about.
-/// Then only what came after it is a change.
+/// Returns the common version: from the last sync, or if a person has decided on a proposal, the proposed version, so
+/// that only later edits count as changes.
 fn basis(kept: Option<&Base>, proposal: Option<&Proposal>) -> Option<(Entry, i64)> {
     let kept = kept?;
     match proposal {
@@ -263,7 +263,7 @@ fn act(
         (Side::Base, .., Some((_, blob))) => blobs::get(db, *blob),
         _ => Ok(Vec::new()),
     };
-    // An open proposal of the same, made while the same stood here.
+    // An open proposal of the same change to the same version.
     let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<bool> {
         let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
             return Ok(false);
@@ -300,7 +300,7 @@ fn act(
             let entry = Entry { origin, ..merged.entry };
             match stored::check(&entry, &content) {
                 Ok(()) => Act::Merge(entry, content),
-                // Such as a template that does not parse any more.
+                // For example, a template that no longer parses.
                 Err(_) => or_wait(Action::Change, what, Act::ProposeChange(vec!["content"]))?,
             }
         }

@@ -1,4 +1,4 @@
-//! What a sync did, or would do, in words and as data.
+//! Reports what a sync did or would do, as text and data.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) struct Report<'r> {
 }
 
 impl Act {
-    /// What happens in one word; none where nothing does.
+    /// The action in one word; `None` if there is nothing to do.
     fn word(&self, is_new: bool) -> Option<&'static str> {
         Some(match self {
             // What waits is counted by itself.
@@ -38,7 +38,7 @@ impl Act {
         })
     }
 
-    /// Why, where that is not plain; `is_first` where both never had the same.
+    /// The reason, if it is not obvious; `is_first` if both sides never had a common version.
     fn why(&self, is_first: bool) -> String {
         match self {
             Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),
@@ -64,7 +64,7 @@ impl Report<'_> {
         self.finished(reply, waiting)
     }
 
-    /// Returns the reply of a sync; `outcome` is what became of the files, `waiting` how many proposals are open.
+    /// Returns the reply of a sync; `outcome` describes the written files, `waiting` is the number of open proposals.
     pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
         let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
         rows.extend(plan.links.rows());
@@ -155,7 +155,7 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
     Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
 }
 
-/// Says of files that no item can be made of, since it would not come back under their names.
+/// Returns the warning on files that cannot become items because of their names.
 fn unnamed(names: &[String]) -> Option<String> {
     let named = plural::first(names.iter().map(|name| format!("`{name}`")), 1);
     (!names.is_empty())

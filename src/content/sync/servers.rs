@@ -1,7 +1,7 @@
 //! The MCP servers of a folder: in the files of agents, and in the manifest where those do not say all.
 //!
-//! A server is an item whose path is `mcp_server:NAME`; `NAME` is the one that it had first. What the folder is to say of it is
-//! written as an export does: entries of agents' files are edited, and the rest stands in the manifest.
+//! A server is an item with the path `mcp_server:NAME`, where `NAME` is its first name. Servers are written to the
+//! folder as in an export: entries of agents' files are edited, and the rest goes to the manifest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::store::projects::Project;
 use crate::store::syncs::Base;
 use crate::store::{Db, servers};
 
-/// What the project's servers are known by ([`Stored::key`]), by name.
+/// The keys of the project's servers ([`Stored::key`]), by name.
 pub(super) type Keys = HashMap<String, String>;
 
 /// Returns what the project's servers are known by.
@@ -67,7 +67,7 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
     Ok(())
 }
 
-/// Returns why nothing is known of a server that is not there: the file that it came from cannot be read now.
+/// Returns the reason why a missing server may still exist: the file that it came from cannot be read.
 pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
@@ -75,7 +75,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) 
     is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 
-/// Has what the folder is given of a server say where it lies there, if nothing is known of that here.
+/// Sets the path of a server in the folder, if this project does not know one.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the content is not a server's.
@@ -203,7 +203,7 @@ pub(super) fn unsaid(
         let server = wanted.get(&step.path);
         let Some(named) = server.or(look.servers.get(&step.path).map(|found| &found.server)) else { continue };
         let found = back.iter().find(|found| found.server.name == named.name);
-        // What the entry of a file says that is not written, under a name of its own.
+        // A server from an entry of a file that is not written, under a name of its own.
         let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());
         let is_said = match (found, server) {
             (Some(found), Some(server)) => {
@@ -229,7 +229,7 @@ const WAITS: &str = "which waits for your decision";
 /// The reason to skip a server whose file holds values.
 const NOT_WRITTEN: &str = "which mcpkg does not write; replace the values in it with variables, or edit it by hand";
 
-/// Returns the servers that are read from a folder of these files, whose manifest lists those.
+/// Returns the servers in a folder with these files, whose manifest lists `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     paths.sort_unstable();

@@ -10,17 +10,17 @@ use crate::store::syncs::Base;
 pub(super) enum Act {
     /// Both have the same.
     Same,
-    /// Neither has it any more.
+    /// Both sides deleted it.
     Forget,
     /// The project takes what the folder has.
     Take,
-    /// The folder is given what stands here.
+    /// The folder gets the project's version.
     Give(Entry, NewContent),
     /// Both get what holds the changes of both.
     Merge(Entry, NewContent),
     /// The file is deleted, as a person accepted.
     DeleteFile,
-    /// What the folder has is proposed; the parts that exclude each other.
+    /// The folder's version is proposed; lists the conflicting parts.
     ProposeChange(Vec<&'static str>),
     /// It is proposed to delete it here, as it was in the folder.
     ProposeDelete,
@@ -33,7 +33,7 @@ pub(super) enum Act {
 }
 
 impl Act {
-    /// Whether either side is changed, or that is proposed.
+    /// Whether it changes either side, or proposes a change.
     pub(super) fn does_something(&self) -> bool {
         !matches!(self, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget)
     }
@@ -50,7 +50,7 @@ pub(super) struct Step {
     pub(super) ours: Option<Stored>,
     /// What was kept of the last sync.
     pub(super) kept: Option<Base>,
-    /// What both had: that, or what a person decided about.
+    /// The common version, or the one that a person decided on.
     pub(super) base: Option<(Entry, i64)>,
     /// What happens.
     pub(super) act: Act,

@@ -13,7 +13,7 @@ use crate::store::deploys::Stat;
 use crate::store::projects::Project;
 use crate::store::syncs::{self, Sync};
 
-/// Whether neither the project nor the folder `top` was changed since `sync` ended with nothing left to do.
+/// Whether neither the project nor the folder `top` has changed since `sync` finished with nothing left to do.
 ///
 /// As in git's index, a file counts as unchanged where size, times and inode are the same, and the times are older than the
 /// look at it. A folder whose description is the same has the same entries.
@@ -44,8 +44,8 @@ struct Tree<'t> {
 }
 
 impl Tree<'_> {
-    /// Returns what the disk says of the file or folder at `path` below the top; `None` where that is not what it is, or cannot
-    /// be told.
+    /// Returns the metadata of the file or folder at `path` below the top; `None` if it is of another kind or
+    /// unreadable.
     fn stat(&mut self, path: &str, is_folder: bool) -> Option<Stat> {
         if path.is_empty() {
             let metadata = disk::metadata(self.top).ok()?.filter(|metadata| metadata.is_dir() && is_folder)?;

@@ -15,10 +15,10 @@ use crate::op::Context;
 use crate::store::syncs::Write;
 use crate::store::{Store, blobs};
 
-/// What became of the files.
+/// The outcome for the files.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Those that are as they shall be, by path.
+    /// Files that now have their desired content, by path.
     pub(super) done: Vec<String>,
     /// Those that were changed since they were read, and were left.
     pub(super) changed: Vec<String>,
@@ -70,7 +70,8 @@ fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a file what it shall be, and returns whether it is; where something else than what was read stands there, it is left.
+/// Writes a file's desired content and returns whether it has it now. A file that changed since it was read is left
+/// alone.
 fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Result<bool> {
     let Some(blob) = write.blob else { return remove(folders, path, write) };
     let bytes = store.read(|db| blobs::get(db, blob))?;
@@ -115,7 +116,7 @@ fn remove(folders: &mut Folders, path: &Path, write: &Write) -> Result<bool> {
     }
 }
 
-/// Has the manifest say of each file that is done, and of each server, what it shall.
+/// Updates the manifest for each finished file and each server.
 fn manifest(
     folders: &mut Folders,
     top: &Path,

@@ -1,10 +1,10 @@
-//! The failure of a template.
+//! Errors of templates.
 
 use minijinja::ErrorKind;
 
 use crate::error::{Code, Error};
 
-/// Returns the failure of a template, with the line.
+/// Returns the error of a template, with the line.
 pub(super) fn failed(how: &str, error: &minijinja::Error) -> Error {
     let line = error.line();
     let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();

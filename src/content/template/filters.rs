@@ -1,5 +1,5 @@
-//! What templates may call. Each filter that makes a text or a list says how much it makes, and a template may make so
-//! much in all.
+//! The filters and functions of templates. Each filter that makes a text or a list reports its size, and the total size
+//! per template is limited.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub const TESTS: [&str; 29] = [
     "ge",
 ];
 
-/// The one function; it stands behind `for ... in` alone.
+/// The only function, allowed only after `for ... in`.
 pub const RANGE: &str = "range";
 
 /// Bytes of a text that a filter makes.

@@ -1,8 +1,8 @@
 //! The part of Jinja that templates are written in: what it takes to render is bounded by the template and its values.
 //!
-//! Two passes stand before anything is compiled. [`measure`] counts tokens: minijinja's parser calls itself once for
-//! each `not`, chained `if` and `elif`, so what it is given must be bounded first. [`Walk`] then refuses every node that
-//! can make a value larger than those it was made of. `docs/reference/templates.md` says the same to users.
+//! Two checks run before anything is compiled. [`measure`] counts tokens: minijinja's parser recurses for each `not`,
+//! chained `if` and `elif`, so its input must be bounded first. [`Walk`] then refuses every node that can make a value
+//! larger than its inputs. `docs/reference/templates.md` documents this for users.
 
 use std::collections::HashSet;
 
@@ -36,8 +36,7 @@ pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     walk(source, syntax).map(drop)
 }
 
-/// Returns the names for which a template says what stands for them where nobody gives them, by the filter `default` or the
-/// test `defined`.
+/// Returns the names that have a fallback in a template, through the filter `default` or the test `defined`.
 ///
 /// # Errors
 /// As [`check`].
@@ -53,7 +52,7 @@ fn walk<'s>(source: &'s str, syntax: &SyntaxConfig) -> Result<Walk<'s>> {
     Ok(walk)
 }
 
-/// Checks that a template parses, whatever it uses.
+/// Checks that a template parses, even with unsupported syntax.
 pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
     measure(source, syntax).is_ok() && parse(source, "<string>", syntax.clone()).is_ok()
 }
@@ -71,11 +70,11 @@ pub fn check_size(bytes: u64) -> Result<()> {
         .hint("store the text as a plain prompt or as a resource: these have no such limit"))
 }
 
-/// Refuses what the parser must not be given: it is too long or nested too deeply.
+/// Refuses input that is too long or too deeply nested for the parser.
 fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     check_size(source.len() as u64)?;
     let (mut opened, mut tokens) = (0, 0);
-    // The branches of each statement that is open.
+    // The branches of each open statement.
     let mut open: Vec<usize> = Vec::new();
     let mut begins = false;
     for token in tokenize(source, false, syntax.clone()) {
@@ -229,7 +228,7 @@ fn is_range(expression: &Expr<'_>) -> bool {
     matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
 }
 
-/// Whether an expression is a value as it is: a text, a number, or a list or map of such.
+/// Whether an expression is a literal: a text, a number, or a list or map of these.
 fn is_literal(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Const(_) => true,
