@@ -1,12 +1,14 @@
 //! `mcpkg import`: files that agents read today become prompts and resources.
 //!
-//! Paths become files ([`scan`], which [`walk`]s folders, follows [`links`], and is [`reading`]), each with its place ([`place`], by the
-//! tables of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`],
-//! [`applies`], [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project
-//! ([`merge`]), and the MCP servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words
-//! first ([`ahead`]), then all else in one transaction ([`write`]), with the [`second_places`] of files. What became of each file stands in the [`account`];
-//! a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself. What holds an unfinished
-//! merge ([`conflict`]) is left out.
+//! Paths become files: [`scan`] walks folders ([`walk`]), follows [`links`], and reads the files ([`reading`]). [`place`]
+//! decides what each file is, from the tables of [`agents`] and the skills and plugins among the [`folders`].
+//!
+//! Files become items: [`item`] uses [`matter`], [`applies`], [`crate::content::command`] and an export's [`manifest`].
+//!
+//! Items are merged into the project ([`merge`]), and so are the MCP servers of agents' files ([`kept`], [`servers`]).
+//! Contents and their words are stored first ([`ahead`]), everything else in one transaction ([`write`]), with the
+//! [`second_places`] of files. The [`account`] reports what happened to each file. A taken name becomes a
+//! [`free_name`], and [`skill_folder`] imports a single skill. Files with conflict markers ([`conflict`]) are left out.
 
 pub mod account;
 pub mod agents;

@@ -53,8 +53,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_skills";
     const CLI: &'static [&'static str] = &["skill", "list"];
     const TITLE: &'static str = "List skills";
-    const ABOUT: &'static str =
-        "List the skills stored in the selected project, and the prompts that agents see as skills";
+    const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that act as one";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

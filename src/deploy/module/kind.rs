@@ -17,15 +17,15 @@ pub enum Kind {
     Prompt,
     /// A slash command.
     Command,
-    /// Instructions for an agent of its own, which another agent calls. Only projects have it: contract 000 does not.
+    /// Instructions for a separate agent, which another agent calls. Only for projects, not in contract 000.
     #[serde(skip_deserializing)]
     #[value(skip)]
     Subagent,
-    /// An entry of an MCP server in an agent's own file. Only projects have it.
+    /// An entry of an MCP server in an agent's own file. Only for projects.
     #[serde(skip_deserializing)]
     #[value(skip)]
     McpServer,
-    /// A file of one agent alone, such as its hooks. Only projects have it.
+    /// A file of one agent only, such as its hooks. Only for projects.
     #[serde(skip_deserializing)]
     #[value(skip)]
     AgentFile,

@@ -53,7 +53,7 @@ pub struct Choice {
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub allow_outside: Vec<PathBuf>,
-    /// Whether the root may be gone, since what lies below it is only taken back.
+    /// Whether the root may be missing, because its files are only rolled back.
     #[arg(skip)]
     #[serde(skip)]
     pub may_be_gone: bool,

@@ -48,7 +48,7 @@ pub struct Reading {
     pub drops_comments: bool,
     /// Whether it loads files with the same text once.
     pub equal_once: bool,
-    /// Whether a skill of the user's hides the project's of that name.
+    /// Whether a user's skill hides the project's skill of the same name.
     pub user_skills_win: bool,
     /// Whether a command that both the user and the project have keeps its name in neither.
     pub renames_commands: bool,
