@@ -179,7 +179,7 @@ fn a_rejected_conflict_is_ours() {
     --- stdout
     Rejected proposal 1
     --- stderr
-    hint: the next `mcpkg sync` writes what the project has into the folder
+    hint: the next `mcpkg sync` writes the project's version to the folder
     ");
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\nours\nthree\n");

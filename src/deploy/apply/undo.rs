@@ -94,7 +94,7 @@ pub fn after(
         }
         Err(second) => {
             hints.push("the next mcpkg command continues this, as soon as the disk allows it".to_owned());
-            format!("{why}; putting back stopped: {second}")
+            format!("{why}; putting the rest back failed: {second}")
         }
     };
     let moved = folders.moved();
@@ -231,7 +231,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         let old = journal.beside(seq).1;
         let folder = match folders.holding(Path::new(&file.path)) {
             Err(error) if error.code() == Code::InvalidPath => {
-                tracing::warn!(%error, file = file.path, "its folder was replaced; the old file stays where that is now");
+                tracing::warn!(%error, file = file.path, "the file's folder was replaced; the old file stays in the moved folder");
                 continue;
             }
             held => held?,
@@ -244,7 +244,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
             tracing::warn!(
                 file = file.path,
                 kept,
-                "a file was changed while it was replaced; what it was then is kept"
+                "a file changed while it was being replaced; its last content is kept"
             );
             continue;
         }

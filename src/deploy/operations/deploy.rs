@@ -185,8 +185,8 @@ impl Operation for DeployShell {
     const TITLE: &'static str = "Deploy";
     const ABOUT: &'static str =
         "Write prompts, skills and instructions where Codex, Claude Code, Cursor and VS Code read them";
-    const HELP: &'static str = "Without --apply the plan is shown and nothing is written. Every deploy can be taken \
-        back with `mcpkg rollback`.";
+    const HELP: &'static str = "Without --apply, the plan is shown and nothing is written. You can undo every deploy \
+     with `mcpkg rollback`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg deploy",
         "mcpkg deploy --apply",

@@ -43,7 +43,7 @@ impl Operation for Reject {
         let hint = match (proposal.origin, proposal.action) {
             (Origin::Deploy, _) => Some("to restore the file on disk: `mcpkg deploy --apply --adopt`"),
             (Origin::Sync, Action::DeleteFile) => Some("the next `mcpkg sync` brings it back into the project"),
-            (Origin::Sync, _) => Some("the next `mcpkg sync` writes what the project has into the folder"),
+            (Origin::Sync, _) => Some("the next `mcpkg sync` writes the project's version to the folder"),
             (Origin::Source, _) => None,
         };
         let reply = Reply::sentence(sentence, summary(&Proposal { state: State::Rejected, ..proposal }));
