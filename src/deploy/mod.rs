@@ -34,8 +34,9 @@ pub const DOMAIN: Domain = Domain {
         within_project: false,
         named_over_network: false,
         instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \
-            them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to \
-             the user, and pass its confirm_token to deploy_apply with yes=true; rollback undoes it. evolve_propose takes changes made on disk back to their source.",
+            them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
+            user, and pass its confirm_token to deploy_apply with yes=true; rollback undoes it. evolve_propose takes \
+            changes made on disk back to their source.",
         holds: |_| true,
     }],
     commands: &[
