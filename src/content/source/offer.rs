@@ -33,12 +33,12 @@ const KINDS: [(&str, &str); 12] = [
     ("subagent", "subagent"),
     ("instructions", "file of instructions"),
     ("resource", "document"),
-    ("mcp_server", "MCP server, switched off"),
-    ("hook", "file of hooks, kept and not run"),
-    ("permission", "file of permissions, kept alone"),
-    ("ignore", "ignore file, kept alone"),
-    ("plugin", "manifest of plugins, kept alone"),
-    ("settings", "file of settings, kept alone"),
+    ("mcp_server", "MCP server, disabled at first"),
+    ("hook", "file of hooks, stored but not run"),
+    ("permission", "file of permissions, for its agent only"),
+    ("ignore", "ignore file, for its agent only"),
+    ("plugin", "manifest of plugins, for its agent only"),
+    ("settings", "file of settings, for its agent only"),
     ("servers", "file of MCP servers"),
 ];
 

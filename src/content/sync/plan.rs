@@ -34,7 +34,7 @@ pub(super) struct Plan {
     pub(super) writes: Vec<FileWrite>,
     /// The MCP servers for the manifest.
     pub(super) listings: Vec<Listing>,
-    /// The names of MCP servers that are switched off, since others brought or changed them.
+    /// The names of MCP servers that are disabled because others added or changed them.
     pub(super) switched_off: Vec<String>,
     /// The paths that files had which were moved in the folder, with those that they have, and the bases by then.
     pub(super) moved: (Moves, Vec<Base>),

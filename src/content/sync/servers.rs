@@ -123,7 +123,7 @@ pub(super) fn is_enabled(stored: &Stored) -> bool {
     matches!(&stored.item, Item::Server(server) if server.enabled)
 }
 
-/// Returns the servers that a sync brings, or makes something else, and that are switched off for that.
+/// Returns the servers that a sync adds or changes, and therefore disables.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the content of an item is not a server's.

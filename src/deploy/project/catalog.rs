@@ -275,7 +275,7 @@ impl Catalog {
         }
     }
 
-    /// Adds an MCP server; one that is switched off is not enabled, whatever its row says.
+    /// Adds an MCP server; a disabled server stays disabled, regardless of its row.
     fn server(&mut self, server: Server) {
         let (row, _) = self.row(format!("mcp_server:{}", server.uuid));
         let enabled = row.enabled && server.enabled;
