@@ -85,7 +85,7 @@ impl Argument<'_> {
     /// Returns why null is not taken. Where a request has no null it is not left out either: what was approved is what is sent.
     fn refuses_null(&self) -> Option<String> {
         if let Some(place) = self.no_null {
-            return Some(format!("is sent {place}, which cannot carry null; leave it out"));
+            return Some(format!("is sent {place}, which cannot express null; leave it out"));
         }
         let takes_any = self.r#type == "any" && self.forms.is_empty() && self.values.is_empty();
         match self.in_request {

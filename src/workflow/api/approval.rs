@@ -39,7 +39,7 @@ pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
     if context.confirmation == Confirmation::Ask {
         let secrets: Vec<&str> = catalog.headers.values().chain(catalog.auth.values()).map(String::as_str).collect();
         let with =
-            if secrets.is_empty() { String::new() } else { format!(", with the secrets at {}", secrets.join(", ")) };
+            if secrets.is_empty() { String::new() } else { format!(", with secrets from {}", secrets.join(", ")) };
         let question = format!(
             "The database names the catalog '{}' from `{}`, served by {base_url}{with}. Use it?",
             catalog.name, catalog.source
@@ -47,9 +47,12 @@ pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, catalog);
     }
-    let why = format!("The catalog '{}' was never used on this machine as it is: {base_url}", catalog.name);
+    let why = format!(
+        "The catalog '{}' with this address and these secrets is not approved on this machine: {base_url}",
+        catalog.name
+    );
     Err(Error::new(Code::Unapproved, why).hint(format!(
-        "`mcpkg catalog refresh {}` at a terminal asks; or remove the catalog and import it again",
+        "approve it with `mcpkg catalog refresh {}` at a terminal, or remove the catalog and import it again",
         catalog.name
     )))
 }

@@ -83,7 +83,7 @@ fn parameters<'d>(references: References<'d>, list: &'d Value) -> Result<Vec<Par
         let value = references.follow(entry)?;
         let (Some(name), Some(place)) = (value["name"].as_str(), value["in"].as_str()) else { continue };
         if found.iter().any(|known| (known.name, known.place) == (name, place)) {
-            let message = format!("the parameter `{name}` in {place} is there twice");
+            let message = format!("the parameter `{name}` in {place} is defined twice");
             return Err(Fault { rule: Rule::DuplicateParameter, message, at: entry });
         }
         found.push(Parameter { name, place, value });
@@ -100,7 +100,7 @@ impl Arguments {
     ) -> Result<(), Fault<'d>> {
         let style = parameter.value["style"].as_str().unwrap_or("simple");
         if style != "simple" {
-            self.cannot(format!("`{}` is written in the style {style}", parameter.name));
+            self.cannot(format!("`{}` uses the unsupported style {style}", parameter.name));
         }
         let (shape, _) = shape_of(references, parameter.value)?;
         self.path = self.path.replace(&format!("{{{}}}", parameter.name), &format!("{{{argument}}}"));
@@ -123,7 +123,7 @@ impl Arguments {
             "header" if NO_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) => return Ok(()),
             "header" => Place::Header,
             other => {
-                self.cannot(format!("`{name}` is sent in a {other}"));
+                self.cannot(format!("`{name}` is sent in a {other}, which is not supported"));
                 return Ok(());
             }
         };
@@ -151,7 +151,7 @@ impl Arguments {
             _ => None,
         };
         style.unwrap_or_else(|| {
-            self.cannot(format!("`{}` uses the style {name}", parameter.name));
+            self.cannot(format!("`{}` uses the unsupported style {name}", parameter.name));
             None
         })
     }
@@ -346,13 +346,17 @@ mod tests {
         let parameter = |place: &str, style: &str| json!({ "parameters": [{ "name": "p", "in": place, "style": style, "schema": {} }] });
         for (path, operation, why) in [
             ("/", parameter("cookie", "form"), "`p` is sent in a cookie"),
-            ("/{p}", parameter("path", "label"), "`p` is written in the style label"),
-            ("/{p}", parameter("path", "matrix"), "`p` is written in the style matrix"),
-            ("/", json!({ "requestBody": { "content": { "multipart/mixed": {} } } }), "its body is multipart/mixed"),
+            ("/{p}", parameter("path", "label"), "`p` uses the unsupported style label"),
+            ("/{p}", parameter("path", "matrix"), "`p` uses the unsupported style matrix"),
+            (
+                "/",
+                json!({ "requestBody": { "content": { "multipart/mixed": {} } } }),
+                "its body has the unsupported type multipart/mixed",
+            ),
             (
                 "/",
                 json!({ "requestBody": { "content": { "multipart/form-data": {} } } }),
-                "its body is a multipart form without named parts",
+                "its body is a multipart form whose parts have no names",
             ),
         ] {
             assert_eq!(made(path, &operation).why_not.as_deref(), Some(why));

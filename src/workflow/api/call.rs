@@ -67,9 +67,9 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let Call { catalog, spec, arguments, key } = call;
     approval::check(context, catalog)?;
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
-        let why = format!("It is not known where '{}' is served", spec.id);
+        let why = format!("The catalog '{}' has no base URL", spec.id);
         return Err(Error::new(Code::HttpRefused, why)
-            .hint(format!("`mcpkg catalog set {} --base-url URL` says it", catalog.name)));
+            .hint(format!("set it with `mcpkg catalog set {} --base-url URL`", catalog.name)));
     };
     let mut outgoing = request(&base, spec, arguments)?;
     outgoing.headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, */*;q=0.5"));
@@ -96,7 +96,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         return Err(refused(catalog, spec, &answer));
     }
     let output = answer::value(&answer).map_err(|why| {
-        let message = format!("'{}' answered what is not valid JSON: {why}", spec.id);
+        let message = format!("'{}' answered with invalid JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
     let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
@@ -110,7 +110,7 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
     for (name, reference) in headers {
         let header = HeaderName::from_bytes(name.as_bytes());
         let header =
-            header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is not a header's name")))?;
+            header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is not a valid header name")))?;
         outgoing.headers.insert(header, sensitive(resolve(reference)?.expose(), reference)?);
     }
     for scheme in &spec.auth {
@@ -128,8 +128,8 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
             }
             Scheme::Header { name } => {
                 let header = HeaderName::from_bytes(name.as_bytes());
-                let header =
-                    header.map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is not a header's name")))?;
+                let header = header
+                    .map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is not a valid header name")))?;
                 put(&mut outgoing.headers, header, sensitive(secret.expose(), reference)?);
             }
             Scheme::Query { name } => outgoing.url = outgoing.url.and(name, secret.expose()),
@@ -154,9 +154,9 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     };
     let kept = catalog.kept_for(&base, name).filter(|_| spec.auth.iter().any(|known| known == name));
     let reference = kept.ok_or_else(|| {
-        let why = format!("The catalog '{}' keeps nothing for the secret '{name}'", catalog.name);
+        let why = format!("The catalog '{}' has no reference for the secret '{name}'", catalog.name);
         Error::new(Code::SecretMissing, why)
-            .hint(format!("`mcpkg catalog set {} --auth {name}=env:NAME` says where it is", catalog.name))
+            .hint(format!("set where it is kept: `mcpkg catalog set {} --auth {name}=env:NAME`", catalog.name))
     })?;
     reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
@@ -168,7 +168,7 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
 
 fn sensitive(text: &str, reference: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
-        let why = format!("The secret at `{reference}` holds characters that no header takes");
+        let why = format!("The secret at `{reference}` contains characters that are invalid in a header");
         Error::new(Code::SecretMissing, why)
     })?;
     value.set_sensitive(true);
@@ -195,10 +195,10 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let lacking = spec.auth.iter().find(|scheme| !is_kept(scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
-            "it takes '{scheme}', of which no secret is known: `mcpkg catalog set {} --auth {scheme}=env:NAME`",
+            "it uses the security scheme '{scheme}', which has no secret yet: `mcpkg catalog set {} --auth {scheme}=env:NAME`",
             catalog.name
         )),
-        (429 | 503, _) if answer.attempts == 1 => error.hint("it is busy; what may not be sent twice is not repeated"),
+        (429 | 503, _) if answer.attempts == 1 => error.hint("it is busy; a request that is not safe to repeat is not retried"),
         _ => error,
     }
 }
@@ -245,20 +245,20 @@ fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
 pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
     let host = url.host();
     match failure {
-        Failure::Refused(why) => Error::new(Code::HttpRefused, format!("'{what}' was not asked: {why}"))
+        Failure::Refused(why) => Error::new(Code::HttpRefused, format!("'{what}' was not sent: {why}"))
             .with_details(json!({ "host": host }))
-            .hint("--private allows addresses that are not public; other hosts and plain http are never followed"),
+            .hint("--private allows addresses that are not public; redirects to other hosts or to plain http are never followed"),
         Failure::Redirected(why) => {
-            Error::new(Code::HttpRefused, format!("'{what}' was asked, and not elsewhere: {why}"))
+            Error::new(Code::HttpRefused, format!("'{what}' was sent, but its redirect was not followed: {why}"))
                 .with_details(json!({ "host": host, "sent": true }))
-                .hint("redirects are followed within one host, and of reads alone")
+                .hint("mcpkg follows redirects of reads only, and only within one host")
         }
         Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
-        Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
+        Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was canceled before {host} answered")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
             .with_details(json!({ "host": host, "sent": true }))
-            .hint("`mcpkg catalog set NAME --max-answer 64` takes up to 64 MiB"),
-        _ => Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
+            .hint("`mcpkg catalog set NAME --max-answer 64` allows answers of up to 64 MiB"),
+        _ => Error::new(Code::HttpFailed, format!("Cannot send a request to {host} for '{what}': {failure}"))
             .with_details(json!({ "host": host, "sent": !failure.is_unsent() })),
     }
 }

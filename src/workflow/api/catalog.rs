@@ -212,7 +212,7 @@ impl Catalog {
                 None => {
                     let known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
                     let otherwise = match known[..] {
-                        [] => "the document names none; --header sends a secret in a header".to_owned(),
+                        [] => "the document defines no security scheme; --header sends a secret in a header".to_owned(),
                         _ => format!("it names {}", known.join(", ")),
                     };
                     let error =
@@ -232,7 +232,7 @@ impl Catalog {
     pub fn set_headers(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
             if HeaderName::from_bytes(name.as_bytes()).ok().is_none_or(|header| OWN.contains(&header.as_str())) {
-                let message = format!("'{}' is not a header that can be set", name.escape_debug());
+                let message = format!("The header '{}' cannot be set", name.escape_debug());
                 return Err(Error::new(Code::InvalidArgument, message).hint("such as X-Api-Key=env:API_KEY"));
             }
             change(&mut self.headers, name, reference);
@@ -268,11 +268,11 @@ impl Catalog {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
                 spec.runnable = false;
-                let mut why = format!("its host is {}, and the catalog's is {}", own.host(), base.host());
+                let mut why = format!("its host is {}, but the host of the catalog is {}", own.host(), base.host());
                 if let Some(scheme) = spec.auth.first() {
                     let at = origin(&own);
                     why += &format!(
-                        ": the user allows it with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
+                        ": the user can allow it with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
                         self.name
                     );
                 }
@@ -356,7 +356,7 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
         let Some((name, reference)) = split.filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("After {flag} stands a name with where its secret is kept"),
+                format!("{flag} takes a name, and where its secret is kept"),
             )
             .hint(format!("such as {flag} NAME=env:API_TOKEN")));
         };
@@ -397,9 +397,8 @@ fn change(references: &mut BTreeMap<String, String>, name: String, reference: St
 }
 
 fn read<T: DeserializeOwned>(text: &str, of: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| {
-        Error::new(Code::Damaged, format!("What is stored of '{of}' cannot be read")).with_source(error)
-    })
+    serde_json::from_str(text)
+        .map_err(|error| Error::new(Code::Damaged, format!("Cannot read what is stored of '{of}'")).with_source(error))
 }
 
 fn written(value: &impl Serialize) -> String {

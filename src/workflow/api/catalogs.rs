@@ -100,7 +100,7 @@ fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>
                 arguments.insert(flag.name.clone(), value.clone());
             }
         }
-        (Some(false), _) => return Err(no_body("it is an object")),
+        (Some(false), _) => return Err(no_body("it must be an object")),
     }
     Ok(())
 }

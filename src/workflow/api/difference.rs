@@ -116,11 +116,11 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
             |spec: &CommandSpec| spec.body.as_ref().map_or("nothing".to_owned(), |body| body.content_type.clone());
         let required = |spec: &CommandSpec| spec.body.as_ref().is_some_and(|body| body.required);
         if media(old) != media(new) {
-            add(true, format!("its body is {} and was {}", media(new), media(old)));
+            add(true, format!("its body is now {}, it was {}", media(new), media(old)));
         } else if required(old) != required(new) {
             add(required(new), format!("its body is {}", if required(new) { "required now" } else { "optional now" }));
         } else {
-            add(true, "its body is made of other arguments".to_owned());
+            add(true, "its body takes other arguments".to_owned());
         }
     }
     if old.runnable != new.runnable {
@@ -134,19 +134,19 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
         add(new.effect > old.effect, "its effect changed".to_owned());
     }
     if old.idempotency != new.idempotency {
-        add(false, "what a second call does changed".to_owned());
+        add(false, "its idempotency changed".to_owned());
     }
     if old.auth != new.auth {
-        add(false, format!("it takes the security schemes [{}]", new.auth.join(", ")));
+        add(false, format!("it now takes the security schemes [{}]", new.auth.join(", ")));
     }
     if old.base_url != new.base_url {
-        add(true, "it is served elsewhere".to_owned());
+        add(true, "its base URL changed".to_owned());
     }
     if old.deprecated != new.deprecated {
         add(false, if new.deprecated { "it is deprecated" } else { "it is no longer deprecated" }.to_owned());
     }
     if found.is_empty() {
-        found.push(Change { breaking: false, what: "its words or details changed".to_owned() });
+        found.push(Change { breaking: false, what: "its description or details changed".to_owned() });
     }
     found.sort_by_key(|change| !change.breaking);
     found
@@ -188,27 +188,27 @@ fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, St
 fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
     let name = &is.name;
     if was.r#type != is.r#type {
-        add(true, format!("`{name}` is {} and was {}", is.r#type, was.r#type));
+        add(true, format!("`{name}` is now {}, it was {}", is.r#type, was.r#type));
     }
     if was.required != is.required {
         add(is.required, format!("`{name}` is {} now", if is.required { "required" } else { "optional" }));
     }
     if was.r#enum != is.r#enum {
         let gone = was.r#enum.is_empty() || was.r#enum.iter().any(|value| !is.r#enum.contains(value));
-        add(gone && !is.r#enum.is_empty(), format!("`{name}` takes other values"));
+        add(gone && !is.r#enum.is_empty(), format!("`{name}` accepts other values"));
     }
     if (was.r#in, was.style, &was.key) != (is.r#in, is.style, &is.key) {
         add(false, format!("`{name}` is sent in another way"));
     }
     if was.default != is.default {
-        add(false, format!("`{name}` has another default"));
+        add(false, format!("the default of `{name}` changed"));
     }
 }
 
 fn output(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
     let (was, is) = (&old.output_contract, &new.output_contract);
     if was.list != is.list {
-        add(true, "its list stands elsewhere in the answer".to_owned());
+        add(true, "its list is in another place of the answer".to_owned());
         return;
     }
     let of = |fields: &[OutputField]| -> BTreeMap<String, Option<String>> {

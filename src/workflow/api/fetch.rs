@@ -37,8 +37,8 @@ impl Place {
     pub fn of(text: &str) -> Result<Self> {
         if text.contains("://") {
             return Url::parse(text).filter(Url::is_private).map(Self::Url).ok_or_else(|| {
-                Error::new(Code::InvalidArgument, format!("`{text}` is not fetched"))
-                    .hint("https is, and http of this machine alone; an address has no name and password in it")
+                Error::new(Code::InvalidArgument, format!("Cannot fetch `{text}`: unsupported address"))
+                    .hint("use https, or http on this machine, without a user name or password in the address")
             });
         }
         let path = Path::new(text);
@@ -92,7 +92,7 @@ fn fetch(context: &Context, url: &Url, reach: Reach) -> Result<Vec<u8>> {
     match answer.status.is_success() {
         true => Ok(answer.body),
         false => {
-            let why = format!("`{}` cannot be fetched: {} answers {}", url.as_str(), url.host(), answer.status);
+            let why = format!("Cannot fetch `{}`: {} answered {}", url.as_str(), url.host(), answer.status);
             let status = answer.status.as_u16();
             let mut details = json!({ "status": status });
             if let Some(step) = next_step(status) {

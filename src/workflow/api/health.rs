@@ -23,16 +23,16 @@ pub fn health(context: &Context) -> Vec<Finding> {
 fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
     let name = &catalog.name;
     if !approval::is_approved(context, catalog)? {
-        let what = format!("'{name}' was never used on this machine as it is");
+        let what = format!("'{name}' with its current address and secrets is not approved on this machine");
         return Ok(vec![
             Finding::new(AREA, Health::Note, what)
-                .action(format!("`mcpkg catalog refresh {name}` at a terminal asks whether to use it")),
+                .action(format!("approve it with `mcpkg catalog refresh {name}` at a terminal")),
         ]);
     }
     let mut findings = Vec::new();
     if catalog.base_url.is_none() {
-        let finding = Finding::new(AREA, Health::Note, format!("it is not known where '{name}' is served"));
-        findings.push(finding.action(format!("`mcpkg catalog set {name} --base-url URL` says it")));
+        let finding = Finding::new(AREA, Health::Note, format!("'{name}' has no base URL"));
+        findings.push(finding.action(format!("set it with `mcpkg catalog set {name} --base-url URL`")));
     }
     for reference in catalog.headers.values().chain(catalog.auth.values()) {
         // A look starts no program.
@@ -43,7 +43,7 @@ fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
             let what = format!("a secret of '{name}' is missing: {}", error.message());
             findings.push(
                 Finding::new(AREA, Health::Problem, what)
-                    .action(format!("`mcpkg catalog show {name}` says where each is kept")),
+                    .action(format!("`mcpkg catalog show {name}` shows where each is kept")),
             );
         }
     }

@@ -139,7 +139,7 @@ fn operations<'d>(
     faults: &mut Vec<(Fault<'d>, Option<String>)>,
 ) -> Result<Vec<Operation<'d>>, Fault<'d>> {
     let Some(paths) = root["paths"].as_object() else {
-        return Err(Fault { rule: Rule::PathsMissing, message: "it has no object `paths`".to_owned(), at: root });
+        return Err(Fault { rule: Rule::PathsMissing, message: "it has no `paths` object".to_owned(), at: root });
     };
     let mut found: Vec<Operation<'d>> = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
@@ -167,9 +167,9 @@ fn operations<'d>(
     }
     let fault = |rule, message: String| Err(Fault { rule, message, at: &root["paths"] });
     match found.len() {
-        0 if faults.is_empty() => fault(Rule::NoOperations, "its paths have no operation".to_owned()),
+        0 if faults.is_empty() => fault(Rule::NoOperations, "its paths define no operation".to_owned()),
         many if many > MOST_OPERATIONS => {
-            let message = format!("it has {many} operations; {MOST_OPERATIONS} are read at most");
+            let message = format!("it has {many} operations, and the limit is {MOST_OPERATIONS}");
             fault(Rule::LimitExceeded, message)
         }
         _ => Ok(found),
@@ -253,7 +253,7 @@ fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<S
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),
-        None => (None, Some("it has a server of its own, whose address is not known".to_owned())),
+        None => (None, Some("it has its own server, whose address is unknown".to_owned())),
     }
 }
 

@@ -82,8 +82,7 @@ struct File<'v> {
 
 impl<'v> File<'v> {
     fn of(flag: &Flag, value: &'v Value) -> Result<Self> {
-        let refused =
-            || refused(flag, "a file is its bytes as base64, or an object of `data` with a `name` and a `type`");
+        let refused = || refused(flag, "a file is its bytes as base64, or an object with `data`, `name` and `type`");
         let Value::Object(fields) = value else {
             return Ok(Self { data: value.as_str().ok_or_else(refused)?, ..Self::default() });
         };

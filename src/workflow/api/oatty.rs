@@ -73,13 +73,13 @@ const fn switched_on() -> bool {
 pub fn entries(text: &str) -> Result<(Vec<Entry>, Vec<String>), String> {
     let mut file: Value = serde_json::from_str(text)
         .map_err(|error| format!("it is not valid JSON at line {}, column {}", error.line(), error.column()))?;
-    let Value::Array(written) = file["catalogs"].take() else { return Err("it has no list `catalogs`".to_owned()) };
+    let Value::Array(written) = file["catalogs"].take() else { return Err("it has no `catalogs` list".to_owned()) };
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for (index, value) in written.into_iter().enumerate() {
         // What serde says may hold a secret.
         match serde_json::from_value::<Written>(value) {
             Ok(written) => entries.push(Entry::of(written)),
-            Err(_) => notes.push(format!("the catalog at place {} was left: it is not as oatty writes one", index + 1)),
+            Err(_) => notes.push(format!("skipped catalog {}: it is not in oatty's format", index + 1)),
         }
     }
     Ok((entries, notes))

@@ -13,7 +13,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Its id, instead of the one that it was given.
+    /// Its id, replacing the generated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it does.
@@ -22,13 +22,13 @@ pub struct Patch {
     /// What a second call does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
-    /// Where the list stands in its answer; empty if the answer is not a list.
+    /// The path of the list in its answer; empty if the answer is not a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// How its pages follow each other.
+    /// How it paginates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
-    /// What the values of fields of its answer are, by the fields' names.
+    /// Tags for the values of its answer's fields, by field name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, Vec<String>>,
 }

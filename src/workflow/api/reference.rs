@@ -48,13 +48,14 @@ impl<'d> References<'d> {
     fn target(&self, reference: &str, holder: &'d Value) -> Result<&'d Value, Fault<'d>> {
         let at = holder.get("$ref").unwrap_or(holder);
         let Some(fragment) = reference.strip_prefix('#') else {
-            let message =
-                format!("the reference `{reference}` leads out of the document, but not to a file below its folder");
+            let message = format!(
+                "the reference `{reference}` leads out of the document, to something other than a file below its folder"
+            );
             return Err(Fault { rule: Rule::RefExternal, message, at });
         };
         let pointer = percent_decode_str(fragment).decode_utf8_lossy();
         self.root.pointer(&pointer).ok_or_else(|| {
-            let message = format!("the reference `{}` names nothing", shown(reference));
+            let message = format!("the reference `{}` does not exist in the document", shown(reference));
             Fault { rule: Rule::RefUnknown, message, at }
         })
     }

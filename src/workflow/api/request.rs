@@ -70,7 +70,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
     let flags = spec.flags.iter().map(|flag| flag.name.as_str());
     let known: Vec<&str> = spec.positionals.iter().map(|positional| positional.name.as_str()).chain(flags).collect();
     if let Some(unknown) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
-        let error = invalid(format!("The command '{}' takes no argument '{unknown}'", spec.id));
+        let error = invalid(format!("The command '{}' has no argument '{unknown}'", spec.id));
         return Err(match nearest(unknown, known.iter().copied()) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
             None if known.is_empty() => error.hint("it takes none"),
@@ -88,7 +88,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
         if let (Some(place), true) = (argument.no_null, value.is_some_and(|value| loses_null(value, style(value)))) {
             let what = if is_null { "is" } else { "holds" };
             let why =
-                format!("The argument '{}' {what} null, and is sent {place}, which cannot carry null", argument.name);
+                format!("The argument '{}' {what} null, but is sent {place}, which cannot express null", argument.name);
             return Err(invalid(why).hint("leave it out"));
         }
     }
@@ -126,7 +126,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
                 };
                 for name in fields.keys() {
                     if names.iter().any(|other| is_of(name, other) || is_of(other, name)) {
-                        return refused(name, &format!("it would replace another argument of '{}'", spec.id));
+                        return refused(name, &format!("it would overwrite another argument of '{}'", spec.id));
                     }
                 }
                 names.extend(fields.keys().map(String::as_str));
@@ -182,9 +182,11 @@ fn filled(spec: &CommandSpec, template: &str, arguments: &Map<String, Value>) ->
 fn segment(name: &str, value: &Value) -> Result<String> {
     let elements: Vec<String> = elements(value).iter().map(|element| encoded(element)).collect();
     match elements.join(",") {
-        empty if empty.is_empty() => Err(invalid(format!("The argument '{name}' is empty, and stands in the path"))),
+        empty if empty.is_empty() => {
+            Err(invalid(format!("The argument '{name}' is part of the path and cannot be empty")))
+        }
         dots if dots == "." || dots == ".." => {
-            Err(invalid(format!("The argument '{name}' is '{dots}', which would lead to another path")))
+            Err(invalid(format!("The argument '{name}' is part of the path and cannot be '{dots}'")))
         }
         segment => Ok(segment),
     }
@@ -203,20 +205,20 @@ fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
 }
 
 fn header(flag: &Flag, value: &Value) -> Result<(HeaderName, HeaderValue)> {
-    let refused = |why: &str| invalid(format!("The argument '{}' cannot be a header: {why}", flag.name));
+    let refused = |why: &str| invalid(format!("The argument '{}' cannot be sent as a header: {why}", flag.name));
     let name =
         HeaderName::from_bytes(key(flag).as_bytes()).map_err(|_| refused("its name is not valid in a header"))?;
     if OWN.contains(&name.as_str()) {
-        return Err(refused("the request has its own"));
+        return Err(refused("the request sets its own"));
     }
     let text = match flag.style {
         Some(Style::Json) => value.to_string(),
         _ => elements(value).join(","),
     };
     if text.contains(['\r', '\n', '\0']) {
-        return Err(refused("it holds a line end or a NUL"));
+        return Err(refused("it contains a line break or NUL"));
     }
-    let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| refused("it holds control characters"))?;
+    let value = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| refused("it contains control characters"))?;
     Ok((name, value))
 }
 

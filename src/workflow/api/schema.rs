@@ -91,7 +91,7 @@ impl<'d> Shape<'d> {
         depth: usize,
     ) -> Result<Vec<Form<'d>>, Fault<'d>> {
         if depth > DEPTH {
-            let message = "a schema is put together of itself".to_owned();
+            let message = "a schema includes itself through `allOf`".to_owned();
             return Err(Fault { rule: Rule::RefCycle, message, at: schema });
         }
         self.parts += 1;

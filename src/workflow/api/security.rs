@@ -85,9 +85,9 @@ pub fn required(root: &Value, operation: &Value, schemes: &BTreeMap<String, Sche
     for alternative in alternatives.into_iter().flatten().filter_map(Value::as_object) {
         any = true;
         let unsupported = alternative.keys().find_map(|name| match schemes.get(name) {
-            Some(Scheme::Unsupported { why }) => Some(format!("it asks for {why}")),
+            Some(Scheme::Unsupported { why }) => Some(format!("it requires {why}")),
             Some(_) => None,
-            None => Some(format!("it asks for the security scheme `{name}`, which the document does not describe")),
+            None => Some(format!("it requires the security scheme `{name}`, which the document does not define")),
         });
         if let Some(why) = unsupported {
             required.why_not.get_or_insert(why);
@@ -157,11 +157,11 @@ mod tests {
             (json!([{}]), vec![], None),
             (json!([{ "b": [], "a": [] }, { "a": [] }]), vec!["b", "a"], None),
             (json!([{ "c": [] }, { "b": [] }]), vec!["b"], None),
-            (json!([{ "c": [] }]), vec![], Some("it asks for a key in a cookie")),
+            (json!([{ "c": [] }]), vec![], Some("it requires a key in a cookie")),
             (
                 json!([{ "x": [] }]),
                 vec![],
-                Some("it asks for the security scheme `x`, which the document does not describe"),
+                Some("it requires the security scheme `x`, which the document does not define"),
             ),
         ] {
             let operation = if security.is_null() { json!({}) } else { json!({ "security": security }) };

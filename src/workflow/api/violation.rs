@@ -97,7 +97,7 @@ impl Violation {
     pub fn line(&self) -> String {
         let file = self.file.as_ref().map(|file| format!("{file}:")).unwrap_or_default();
         let place = if self.line > 0 { format!("{file}{}:{}: ", self.line, self.column) } else { String::new() };
-        let left_out = self.operation.as_ref().map(|operation| format!("; {operation} is left out"));
+        let left_out = self.operation.as_ref().map(|operation| format!("; skipped {operation}"));
         format!("{place}{}: {}{}", self.rule.word(), self.message, left_out.unwrap_or_default())
     }
 }
@@ -150,13 +150,13 @@ const NAMED: usize = 100;
 pub fn invalid(from: &str, violations: &[Violation]) -> Error {
     let what = match violations {
         [] => format!("`{from}` is not an OpenAPI description"),
-        [only] => format!("`{from}` cannot be imported: {}", only.line()),
-        [first, rest @ ..] => format!("`{from}` cannot be imported: {}; and {} more", first.line(), rest.len()),
+        [only] => format!("Cannot import `{from}`: {}", only.line()),
+        [first, rest @ ..] => format!("Cannot import `{from}`: {}; and {} more", first.line(), rest.len()),
     };
     let list: Vec<Value> = violations.iter().take(NAMED).map(Violation::data).collect();
     let error = Error::new(Code::CatalogInvalid, what).with_details(json!({ "violations": list }));
     match violations.iter().any(|violation| violation.rule == Rule::OpenapiVersion) {
-        true => error.hint("OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0 are read"),
+        true => error.hint("mcpkg reads OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0"),
         false => error,
     }
 }

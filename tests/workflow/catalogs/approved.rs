@@ -96,7 +96,7 @@ fn null_is_refused_where_a_request_has_none() {
         (
             "t:people:update",
             json!({ "person_id": 1, "q": null }),
-            "Argument 'q': it is sent in the query, which cannot carry null",
+            "Argument 'q': it is sent in the query, which cannot express null",
         ),
         ("t:people:update", json!({ "person_id": null }), "Argument 'person_id'"),
         ("t:people:update", json!({ "person_id": 1, "X-H": null }), "in a header"),

@@ -54,7 +54,7 @@ fn each_operation_has_its_name() {
     hosting:pipelines:create = POST /pipelines
     hosting:pipelines:list = GET /pipelines
     hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie)
-    hosting:stacks:info = GET /stacks/{id} (`id` is written in the style label)
+    hosting:stacks:info = GET /stacks/{id} (`id` uses the unsupported style label)
     hosting:uploads:create = POST /uploads
     ");
     let literal = super::imported(hosting().to_string(), "").expect("an import");
@@ -203,7 +203,7 @@ fn of_what_is_left_out_programs_get_all_and_people_the_number() {
     assert!(!json.stdout.contains(" more"), "{json}");
     scratch.ok(&["catalog", "remove", "half", "--yes"]);
     let text = scratch.run(&import);
-    assert!(text.stderr.contains("30 parts of the document were left out; `-v` lists them"), "{text}");
+    assert!(text.stderr.contains("skipped 30 parts of the document; `-v` lists them"), "{text}");
     scratch.ok(&["catalog", "remove", "half", "--yes"]);
     let whole = scratch.run(&[&import[..], &["-v"]].concat());
     assert_eq!(whole.stderr.matches("#/components/responses/None").count(), 30, "{whole}");

@@ -92,7 +92,7 @@ fn what_breaks_on_the_way_has_a_code() {
         (Trouble::Drop, "cannot be asked"),
         (Trouble::Garbage, "it does not speak HTTP"),
         (Trouble::Half, "the connection broke"),
-        (Trouble::NoJson, "answered what is not valid JSON"),
+        (Trouble::NoJson, "answered with invalid JSON"),
         (Trouble::Large(9 << 20), "its answer has more than 8388608 bytes"),
         (Trouble::Status(200, vec![("content-length", "99999999".to_owned())], "short"), ""),
     ] {
@@ -284,7 +284,7 @@ fn somebody_elses_catalog_is_not_asked() {
     let ground = Ground::new();
     // Another user, or another machine: nothing was approved there.
     std::fs::remove_dir_all(ground.scratch.state()).expect("the records");
-    ground.refused("apps:list", json!({}), Code::Unapproved, "never used on this machine");
+    ground.refused("apps:list", json!({}), Code::Unapproved, "is not approved on this machine");
     for arguments in [&["catalog", "refresh", "hosting", "--yes"][..], &["catalog", "set", "hosting", "--timeout", "9"]]
     {
         let ran = ground.scratch.run(&[&["--json"], arguments].concat());
@@ -300,12 +300,8 @@ fn doctor_tells_what_keeps_a_catalog_from_being_asked() {
         let printed = ground.scratch.run(&["--json", "doctor"]).stdout;
         let printed: Value = serde_json::from_str(&printed).expect("JSON");
         let all = printed.to_string();
-        [
-            "never used on this machine as it is",
-            "it is not known where 'hosting' is served",
-            "a secret of 'hosting' is missing",
-        ]
-        .map(|what| all.contains(what))
+        ["is not approved on this machine", "'hosting' has no base URL", "a secret of 'hosting' is missing"]
+            .map(|what| all.contains(what))
     };
     assert_eq!(told(&ground), [false, false, false]);
     ground.scratch.ok(&["catalog", "set", "hosting", "--auth", "token=env:MCPKG_NO_SUCH_SECRET"]);

@@ -141,19 +141,19 @@ fn a_form_is_written_as_its_encoding_says() {
         (
             "t:spread:create",
             json!({ "name": "a", "metadata": { "name": "evil" } }),
-            "The argument 'metadata' cannot be sent with the key 'name': it would replace another argument of 't:spread:create'",
+            "The argument 'metadata' cannot be sent with the key 'name': it would overwrite another argument of 't:spread:create'",
         ),
         (
             "t:spread:create",
             json!({ "metadata": { "name": "evil" } }),
-            "The argument 'metadata' cannot be sent with the key 'name': it would replace another argument of 't:spread:create'",
+            "The argument 'metadata' cannot be sent with the key 'name': it would overwrite another argument of 't:spread:create'",
         ),
         ("t:json:create", json!({ "expand": ["x"] }), "POST /json expand=%5B%22x%22%5D"),
     ] {
         assert_eq!(made(id, arguments.clone()), expected, "{id} {arguments}");
     }
     let odd = specs.iter().find(|spec| spec.id == "t:odd:create").expect("a command");
-    assert_eq!(odd.why_not.as_deref(), Some("`metadata` uses the style matrix"));
+    assert_eq!(odd.why_not.as_deref(), Some("`metadata` uses the unsupported style matrix"));
 }
 
 #[test]

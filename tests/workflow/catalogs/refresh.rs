@@ -36,7 +36,11 @@ fn change(document: &mut Value) {
 fn a_refresh_shows_what_changed_and_asks() {
     let (scratch, mut document) = ground();
     let current = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
-    assert_eq!((current.status, current.stdout.as_str()), (0, "The commands of 'hosting' are current\n"), "{current}");
+    assert_eq!(
+        (current.status, current.stdout.as_str()),
+        (0, "The commands of 'hosting' are up to date\n"),
+        "{current}"
+    );
     change(&mut document);
     scratch.file("api.json", document.to_string());
     let before = scratch.json(&["catalog", "show", "hosting"]);
@@ -46,8 +50,8 @@ fn a_refresh_shows_what_changed_and_asks() {
     + hosting:stacks:list
     - hosting:pipelines:promotions:info
     ~ hosting:apps:create: `size` is new
-    ! hosting:apps:list: `region` is required now; `region` takes other values; `limit` is gone
-    ~ hosting:apps:logs:list: its words or details changed
+    ! hosting:apps:list: `region` is required now; `region` accepts other values; `limit` is gone
+    ~ hosting:apps:logs:list: its description or details changed
     ! hosting:databases:create: `plan` is gone; the answer's `plan` is gone
     ! hosting:databases:info: the answer's `plan` is gone
     ! hosting:databases:list: the answer's `plan` is gone
@@ -62,7 +66,7 @@ fn a_refresh_shows_what_changed_and_asks() {
         (&json!(true), &json!("2.0.0"), &json!(true))
     );
     let again = scratch.run(&["catalog", "refresh", "hosting"]);
-    assert_eq!((again.status, again.stdout.as_str()), (0, "The catalog 'hosting' is current\n"), "{again}");
+    assert_eq!((again.status, again.stdout.as_str()), (0, "The catalog 'hosting' is up to date\n"), "{again}");
     let ids = scratch.json(&["catalog", "show", "hosting"])["commands"].to_string();
     assert!(ids.contains("hosting:stacks:list") && !ids.contains("promotions"));
 }
@@ -120,7 +124,7 @@ fn what_a_person_corrected_survives() {
     document["paths"].as_object_mut().expect("paths").shift_remove("/stacks");
     scratch.file("api.json", document.to_string());
     let told = scratch.run(&["catalog", "refresh", "hosting", "--yes"]);
-    assert!(told.stderr.contains("'hosting:stacks:list' is gone, and with it what was corrected of it"), "{told}");
+    assert!(told.stderr.contains("'hosting:stacks:list' was removed, along with its corrections"), "{told}");
 }
 
 #[test]
@@ -132,9 +136,9 @@ fn a_correction_that_cannot_be_is_refused() {
         (&["hosting:apps:list", "--name", "a b"], 2, "'a b' is not part of a command's name"),
         (&["hosting:apps:list", "--effect", "none"], 2, "possible values: read, write, destroy"),
         (&["hosting:apps:list", "--tag", "idd=x"], 2, "has no field 'idd'"),
-        (&["hosting:apps:list", "--tag", "x"], 2, "names no field with its tags"),
+        (&["hosting:apps:list", "--tag", "x"], 2, "is not of the form FIELD=TAG"),
         (&["hosting:apps:list", "--pagination", "param=x"], 2, "style=..."),
-        (&["hosting:apps:list", "--pagination", "style=odd"], 2, "says nothing about pages"),
+        (&["hosting:apps:list", "--pagination", "style=odd"], 2, "is not a pagination setting"),
     ] {
         let ran = scratch.run(&[&["catalog", "patch"], arguments].concat());
         assert!(ran.status == status && ran.stderr.contains(says), "{arguments:?}: {ran}");
@@ -215,7 +219,7 @@ fn a_refresh_says_which_workflows_and_drafts_it_hits() {
     let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert!(
         shown.stdout.contains(
-            "  workflow 'all' of project 'p' uses hosting:apps:list: changed and may break it; hosting:apps:logs:list: changed\n"
+            "  workflow 'all' of project 'p' uses hosting:apps:list: has a breaking change; hosting:apps:logs:list: changed\n"
         ),
         "{shown}"
     );

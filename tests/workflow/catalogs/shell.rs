@@ -38,9 +38,9 @@ components:
     --- stdout
     Imported 2 commands of Notes REST API v2 2 as 'notes'
     --- stderr
-    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is not a parameter of the path; GET /notes/{id} is left out
-    hint: commands take the security scheme 'token': `mcpkg catalog set notes --auth token=env:NAME` says where its secret is kept
-    hint: 1 command cannot be run: `mcpkg catalog show notes` says why
+    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is not a parameter of the path; skipped GET /notes/{id}
+    hint: commands use the security scheme 'token'; set where its secret is kept: `mcpkg catalog set notes --auth token=env:NAME`
+    hint: 1 command cannot be run: see `mcpkg catalog show notes`
     ");
     assert_eq!(scratch.ok(&["catalog", "list"]), "notes\tNotes REST API v2\t2\t2\tyes\thttps://notes.example.com/v2\n");
     scratch.ok(&["catalog", "set", "notes", "--auth", "token=env:NOTES", "--header", "X-Team=env:TEAM"]);
@@ -72,7 +72,7 @@ fn a_catalog_is_shown_a_fact_a_line_with_each_reason_in_full() {
         "server: https://eu.hosting.example.com/api/v1  by region",
         "scheme: token  bearer token",
         "hosting:stacks:info\tread\tnot run\tGET /stacks/{id}",
-        "hosting:stacks:info cannot be run: `id` is written in the style label",
+        "hosting:stacks:info cannot be run: `id` uses the unsupported style label",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }
@@ -126,11 +126,11 @@ fn a_secret_itself_is_refused_and_not_repeated() {
     for (arguments, says) in [
         (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),
         (&["--auth", "session=env:A"], "mcpkg cannot send the secret of the scheme 'session'"),
-        (&["--auth", "token"], "a name with where its secret is kept"),
-        (&["--header", "Host=env:A"], "'Host' is not a header that can be set"),
-        (&["--header", "a b=env:A"], "no header that can be set"),
-        (&["--base-url", "http://example.com"], "is not an address that an API is asked at"),
-        (&["--base-url", "https://u:p@example.com"], "is not an address"),
+        (&["--auth", "token"], "takes a name, and where its secret is kept"),
+        (&["--header", "Host=env:A"], "The header 'Host' cannot be set"),
+        (&["--header", "a b=env:A"], "cannot be set"),
+        (&["--base-url", "http://example.com"], "is not a valid base URL"),
+        (&["--base-url", "https://u:p@example.com"], "is not a valid base URL"),
         (&["--timeout", "601"], "601"),
         (&["--max-answer", "65"], "65"),
     ] {

@@ -99,7 +99,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     }
     let notes = data["notes"].to_string();
     for told in
-        ["X-Key", "hosting-X-Key", "X-Raw", "Host was left", "HOSTING_TOKEN", "eu.hosting.example.com", "place 9"]
+        ["X-Key", "hosting-X-Key", "X-Raw", "Host was skipped", "HOSTING_TOKEN", "eu.hosting.example.com", "catalog 9"]
     {
         assert!(notes.contains(told), "{told}: {notes}");
     }
@@ -138,8 +138,9 @@ fn what_is_no_registry_is_refused_and_told_to_a_person() {
     scratch.file("registry.json", registry.to_string());
     let ran = scratch.run(&["catalog", "import", "--from-oatty", "registry.json"]);
     assert_eq!(ran.status, 0, "{ran}");
-    assert!(ran.stdout.starts_with("Took over 1 catalog of `registry.json`: 'hosting' ("), "{ran}");
-    for told in ["the header X-Key was left", "'Other' was left", "mcpkg catalog import", "--name other --prefix other"]
+    assert!(ran.stdout.starts_with("Imported 1 catalog from `registry.json`: 'hosting' ("), "{ran}");
+    for told in
+        ["the header X-Key was skipped", "skipped 'Other'", "mcpkg catalog import", "--name other --prefix other"]
     {
         assert!(ran.stderr.contains(told), "{told}: {ran}");
     }

@@ -77,8 +77,7 @@ impl Hit {
     /// Returns what a person reads of it.
     pub fn line(&self) -> String {
         let draft = self.draft.as_ref().map(|id| format!("draft {id} of ")).unwrap_or_default();
-        let uses =
-            [("is gone", &self.removed), ("changed and may break it", &self.breaking), ("changed", &self.changed)];
+        let uses = [("is gone", &self.removed), ("has a breaking change", &self.breaking), ("changed", &self.changed)];
         let uses: Vec<String> = uses
             .iter()
             .filter(|(_, ids)| !ids.is_empty())

@@ -20,37 +20,37 @@ use crate::workflow::api::violation::Violation;
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// File, or URL (https, or http on this machine), of an OpenAPI 3.0, 3.1 or 3.2 or a Swagger 2.0 document in JSON or YAML
+    /// File or URL (https, or http on this machine) of an OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
-    /// Take over the catalogs of oatty's registry.json instead of a document
+    /// Import the catalogs of oatty's registry.json instead of a document
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["document", "prefix", "name", "base_url", "header", "auth"])]
     #[serde(default)]
     from_oatty: Option<PathBuf>,
-    /// Group of its commands; '' takes the first segment of each path as the group [default: from the title]
+    /// Group of the commands; '' uses the first segment of each path [default: from the title]
     #[arg(long, value_name = "GROUP")]
     #[serde(default)]
     prefix: Option<String>,
-    /// Name to call the catalog by [default: the group, else from the title]
+    /// Name of the catalog [default: the group, else from the title]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Where the API is served [default: the document's first server]
+    /// Base URL of the API [default: the document's first server]
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     base_url: Option<String>,
-    /// Header of each request, with where its value is kept: NAME=env:VARIABLE, file:PATH or command:ARGV
+    /// Header to send with each request, and where its value is kept: NAME=env:VARIABLE, NAME=file:PATH or NAME=command:ARGV
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, with where its secret is kept: SCHEME=env:VARIABLE, file:PATH or command:ARGV; SCHEME@ORIGIN
-    /// allows another origin that commands are served by, with a secret of its own
+    /// Security scheme of the document, and where its secret is kept: SCHEME=env:VARIABLE, SCHEME=file:PATH or
+    /// SCHEME=command:ARGV. SCHEME@ORIGIN also allows commands on another origin, with its own secret
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
-    /// Ask addresses that are not public, too: of this network, and of links
+    /// Also allow addresses that are not public, such as those of your own network
     #[arg(long)]
     #[serde(default)]
     private: bool,
@@ -60,12 +60,12 @@ impl Operation for Import {
     const TOOL: &'static str = "import_catalog";
     const CLI: &'static [&'static str] = &["catalog", "import"];
     const TITLE: &'static str = "Import an API";
-    const ABOUT: &'static str = "Import the description of an API, whose operations become commands";
-    const HELP: &'static str = "An operation that breaks a rule is left out and named with its line; the rest is imported. \
-        Secrets are never stored: what is kept is where they are. They are read when a command is run, and go to the origin \
-        of the API alone; another origin has those that are given for it. The document itself is fetched without them, and not kept: `mcpkg catalog refresh` reads it again. \
-        With --from-oatty each catalog that is switched on there is read again from where it was imported; what was mended or left is \
-        noted, and a value that stands in the file or in the system's keychain is not taken over.";
+    const ABOUT: &'static str = "Import the description of an API as commands";
+    const HELP: &'static str = "Each operation becomes a command. mcpkg skips invalid operations, reports the line of each, and imports \
+        the rest. It never stores a secret, only the reference to it. A secret is read when a command runs, and is sent only to the \
+        origin of the API, or to another origin that you give it for. The document is fetched without secrets and not kept: `mcpkg \
+        catalog refresh` reads it again. --from-oatty reads each catalog that is enabled in oatty again from its original location, and \
+        reports what it fixed or skipped. It does not copy secret values from the file or the system's keychain.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog import hosting.yaml",
         "mcpkg catalog import https://api.example.com/openapi.json --prefix hosting --auth token=env:HOSTING_TOKEN",
@@ -112,11 +112,11 @@ impl Operation for Import {
         data["commands"] = json!(rows.len());
         data["not_runnable"] = json!(idle);
         data["left_out"] = imported.left_out.iter().map(Violation::data).collect();
-        let mut reply = Reply::sentence(format!("Imported {count} of {api} as '{name}'"), data);
+        let mut reply = Reply::sentence(format!("Imported {count} from {api} as '{name}'"), data);
         reply.hints = hints(&catalog, &imported);
         if idle > 0 {
             let which = plural::count(idle, "command");
-            reply.hints.push(format!("{which} cannot be run: `mcpkg catalog show {name}` says why"));
+            reply.hints.push(format!("{which} cannot be run: see `mcpkg catalog show {name}`"));
         }
         Ok(telling_left_out(reply, &imported.left_out))
     }

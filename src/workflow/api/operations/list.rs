@@ -19,8 +19,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_catalogs";
     const CLI: &'static [&'static str] = &["catalog", "list"];
     const TITLE: &'static str = "List catalogs";
-    const ABOUT: &'static str =
-        "List the APIs that were imported, with how many commands each has and where it is served";
+    const ABOUT: &'static str = "List imported APIs with their number of commands and base URL";
     const EXAMPLES: &'static [&'static str] = &["mcpkg catalog list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -46,7 +45,7 @@ impl Operation for List {
             rows.push(cells.map(|text| cell(text).into_owned()).to_vec());
         }
         let columns = &["NAME", "TITLE", "VERSION", "COMMANDS", "USED", "SERVED AT"];
-        let empty = "No catalog: `mcpkg catalog import FILE` imports one".to_owned();
+        let empty = "No catalogs yet. Import one with `mcpkg catalog import FILE`".to_owned();
         Ok(Reply::new(Body::Table(Table { columns, rows, empty }), json!({ "catalogs": list })))
     }
 }

@@ -125,16 +125,16 @@ fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
     for group in &groups {
         groups::check(group, "group of commands")?;
         if plugins::has_name(db, group)? {
-            let why = format!("A plugin is called '{group}', and so is the group of its commands");
-            return Err(Error::new(Code::AlreadyExists, why).hint("--prefix gives the commands a group of their own"));
+            let why = format!("The group '{group}' belongs to the plugin of that name");
+            return Err(Error::new(Code::AlreadyExists, why).hint("choose another group with --prefix GROUP"));
         }
     }
     for (catalog, id) in catalogs::ids(db)? {
         let group = id.split(':').next().unwrap_or_default();
         if catalog != own && groups.contains(group) {
-            let why = format!("Another catalog has commands of the group '{group}' already");
+            let why = format!("Another catalog already has commands in the group '{group}'");
             return Err(Error::new(Code::AlreadyExists, why)
-                .hint("--prefix gives the commands a group of their own; `mcpkg catalog list` names the catalogs"));
+                .hint("choose another group with --prefix GROUP; `mcpkg catalog list` lists the catalogs"));
         }
     }
     Ok(())
@@ -152,8 +152,8 @@ fn get(context: &Context, name: &str) -> Result<Catalog> {
 fn base_url(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
     url.map(|url| super::servers::base(&url)).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("`{text}` is not an address that an API is asked at"))
-            .hint("https is, and http of this machine alone, without a name, a password and a query")
+        Error::new(Code::InvalidArgument, format!("`{text}` is not a valid base URL"))
+            .hint("use https, or http on this machine, without a user name, password or query")
     })
 }
 
@@ -162,13 +162,13 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let mut hints = Vec::new();
     let name = &catalog.name;
     if catalog.base_url.is_none() {
-        hints.push(format!("it is not known where the API is served: `mcpkg catalog set {name} --base-url URL`"));
+        hints.push(format!("the API has no base URL; set it with `mcpkg catalog set {name} --base-url URL`"));
     }
     let used = |scheme: &String| imported.commands.iter().filter(|command| command.spec.auth.contains(scheme)).count();
     let lacking = catalog.schemes.keys().filter(|scheme| !catalog.auth.contains_key(*scheme));
     if let Some((_, scheme)) = lacking.map(|scheme| (used(scheme), scheme)).max().filter(|(used, _)| *used > 0) {
         hints.push(format!(
-            "commands take the security scheme '{scheme}': `mcpkg catalog set {name} --auth {scheme}=env:NAME` says where its secret is kept"
+            "commands use the security scheme '{scheme}'; set where its secret is kept: `mcpkg catalog set {name} --auth {scheme}=env:NAME`"
         ));
     }
     hints
@@ -180,7 +180,7 @@ fn telling_left_out(mut reply: Reply, violations: &[Violation]) -> Reply {
         return reply.warn(violations.iter().map(Violation::line));
     }
     reply.details.extend(violations.iter().map(Violation::line));
-    reply.hint(format!("{} parts of the document were left out{LISTED_BY_VERBOSE}", violations.len()))
+    reply.hint(format!("skipped {} parts of the document{LISTED_BY_VERBOSE}", violations.len()))
 }
 
 /// Returns how many commands cannot be run.

@@ -30,31 +30,31 @@ pub struct PatchCommand {
     /// Id of the command
     #[arg(add = COMMANDS)]
     command: String,
-    /// Another name for it, within its group
+    /// New name, within its group
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// What it does to what is there
+    /// Effect on existing data
     #[arg(long, value_enum)]
     #[serde(skip)]
     effect: Option<CommandEffect>,
-    /// What a second call with the same arguments does
+    /// Effect of a second call with the same arguments
     #[arg(long, value_enum)]
     #[serde(skip)]
     idempotency: Option<Idempotency>,
-    /// Where the list stands in its answer, such as data.items; `.` is the answer itself, none that it is not a list
+    /// Path of the list in its answer, such as data.items; `.` is the answer itself, `none` means that it is not a list
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     list: Option<String>,
-    /// How its pages follow each other: style=cursor|page|offset|link, param=NAME, items=PATH, next=PATH; or none
+    /// How it paginates: style=cursor|page|offset|link, param=NAME, items=PATH, next=PATH; or `none`
     #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',')]
     #[serde(default)]
     pagination: Vec<String>,
-    /// What the values of a field of its answer are: FIELD=TAG, several with commas between; FIELD= takes them away
+    /// Tags for the values of an answer's field: FIELD=TAG, several separated by commas; FIELD= removes them
     #[arg(long, value_name = "FIELD=TAGS")]
     #[serde(default)]
     tag: Vec<String>,
-    /// Take back all that was corrected of it before
+    /// Remove all earlier corrections first
     #[arg(long)]
     #[serde(default)]
     clear: bool,
@@ -64,8 +64,9 @@ impl Operation for PatchCommand {
     const TOOL: &'static str = "patch_catalog_command";
     const CLI: &'static [&'static str] = &["catalog", "patch"];
     const TITLE: &'static str = "Correct a command";
-    const ABOUT: &'static str = "Correct what an API's description says of a command; it survives every refresh";
-    const HELP: &'static str = "The id that a command had finds it also after it got another name.";
+    const ABOUT: &'static str = "Correct what an API's description says about a command";
+    const HELP: &'static str = "Corrections survive `mcpkg catalog refresh`. After you give a command another name, its old id still \
+        finds it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog patch hosting:apps:restart:create --name apps:restart --idempotency idempotent",
         "mcpkg catalog patch hosting:apps:list --list data.items --tag id=app_id --tag name=app_name,display",
@@ -87,9 +88,14 @@ impl Operation for PatchCommand {
         let (spec, patch) = context.store.write(|db| {
             let Some((row, command)) = catalogs::find(db, &self.command)? else {
                 let ids = catalogs::ids(db)?;
-                let error = Error::new(Code::NotFound, format!("No catalog has a command '{}'", self.command));
+                let error =
+                    Error::new(Code::NotFound, format!("There is no command '{}' in any catalog", self.command));
                 let known = ids.iter().map(|(_, id)| id.as_str());
-                return Err(error.suggest(&self.command, known, "`mcpkg catalog show NAME` lists the commands of one"));
+                return Err(error.suggest(
+                    &self.command,
+                    known,
+                    "list the commands of a catalog with `mcpkg catalog show NAME`",
+                ));
             };
             let stored = catalog::unpatched(&command)?;
             let before = if self.clear { Patch::default() } else { catalog::patch(&command)? };
@@ -112,7 +118,7 @@ impl Operation for PatchCommand {
             Ok((spec, patch))
         })?;
         let sentence = match patch.is_empty() {
-            true => format!("The command '{}' is as its document says", spec.id),
+            true => format!("The command '{}' has no corrections", spec.id),
             false => format!("Corrected the command '{}'", spec.id),
         };
         let data = json!({
@@ -148,7 +154,7 @@ impl PatchCommand {
         }
         for tag in &self.tag {
             let Some((field, tags)) = tag.split_once('=').filter(|(field, _)| !field.is_empty()) else {
-                return Err(Error::new(Code::InvalidArgument, format!("`{tag}` names no field with its tags"))
+                return Err(Error::new(Code::InvalidArgument, format!("`{tag}` is not of the form FIELD=TAG"))
                     .hint("such as --tag id=app_id"));
             };
             let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);
@@ -166,14 +172,14 @@ fn pagination(pairs: &[String]) -> Result<Map<String, Value>> {
             (name != "style" || STYLES.contains(&value)).then_some((name, value))
         });
         let Some((name, value)) = known else {
-            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` says nothing about pages"))
+            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` is not a pagination setting"))
                 .hint("such as style=cursor,param=after,next=next_cursor; styles are cursor, page, offset and link"));
         };
         made.insert(name.to_owned(), json!(value));
     }
     match made.contains_key("style") {
         true => Ok(made),
-        false => Err(Error::new(Code::InvalidArgument, "How pages follow each other is told by style=...")
+        false => Err(Error::new(Code::InvalidArgument, "--pagination needs style=...")
             .hint("styles are cursor, page, offset and link")),
     }
 }

@@ -26,11 +26,11 @@ pub struct Refresh {
     /// Name of the catalog
     #[arg(add = CATALOGS)]
     name: String,
-    /// File or URL to read it from, from now on [default: where it came from]
+    /// Read it from this file or URL from now on [default: its current source]
     #[arg(long, value_name = "FILE|URL")]
     #[serde(default)]
     from: Option<String>,
-    /// Show what would change, write nothing, and end with status 3 where anything would
+    /// Show what would change without writing; exit with 3 if anything would
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -40,10 +40,10 @@ impl Operation for Refresh {
     const TOOL: &'static str = "refresh_catalog";
     const CLI: &'static [&'static str] = &["catalog", "refresh"];
     const TITLE: &'static str = "Read an API's description again";
-    const ABOUT: &'static str = "Show what changed in an API's description, and take it over";
-    const HELP: &'static str = "In front of each line stands what it is: + a command that is new, - one that is gone, ! a change that may \
-        break who uses the command, ~ another one; then the saved workflows and the drafts that use what changes. Commands keep their ids and what was corrected of them, and the API stays \
-        where it is served: `mcpkg catalog set` changes that.";
+    const ABOUT: &'static str = "Show what changed in an API's description, and apply it";
+    const HELP: &'static str = "Each line begins with a mark: + a new command, - a removed one, ! a breaking change, ~ any other \
+        change. The saved workflows and drafts that use changed commands follow. Commands keep their ids and your corrections, and the \
+        API keeps its base URL: `mcpkg catalog set` changes that.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog refresh hosting",
         "mcpkg catalog refresh hosting --check",
@@ -87,7 +87,7 @@ impl Operation for Refresh {
         }
         let changed = news.write(context, &before, &stored)?;
         let sentence = match (changed, news.difference.is_empty()) {
-            (false, _) => format!("The catalog '{}' is current", self.name),
+            (false, _) => format!("The catalog '{}' is up to date", self.name),
             (true, true) => format!("Refreshed the catalog '{}': no command changed", self.name),
             (true, false) => format!("Refreshed the catalog '{}': {}", self.name, news.counts()),
         };
@@ -129,7 +129,7 @@ impl News {
                 && catalogs::commands(db, before.id)? == stored;
             if !unchanged {
                 let why = format!(
-                    "The catalog '{}' was changed while its document was read; nothing was written",
+                    "Somebody else changed the catalog '{}' while its document was read; nothing was written",
                     before.name
                 );
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));
@@ -151,7 +151,7 @@ impl News {
     /// What changes, for who decides.
     fn shown(&self) -> Body {
         match self.difference.is_empty() {
-            true => Body::Sentence(format!("The commands of '{}' are current", self.after.name)),
+            true => Body::Sentence(format!("The commands of '{}' are up to date", self.after.name)),
             false => {
                 let hits = self.hits.iter().map(|hit| format!("  {}", hit.line()));
                 Body::lines(self.difference.lines().into_iter().chain(hits))
@@ -163,7 +163,7 @@ impl News {
         let Difference { added, removed, changed } = &self.difference;
         let breaking = changed.iter().filter(|changed| changed.breaks()).count();
         let commands = plural::count(added.len(), "command");
-        format!("{commands} new, {} gone, {} changed, {breaking} of them breaking", removed.len(), changed.len())
+        format!("{commands} new, {} removed, {} changed, {breaking} of them breaking", removed.len(), changed.len())
     }
 
     fn reply(&self, body: Body, refreshed: bool) -> Reply {
@@ -173,7 +173,7 @@ impl News {
         data["refreshed"] = json!(refreshed);
         data["hits"] = json!(self.hits);
         data["left_out"] = Value::Array(self.imported.left_out.iter().map(Violation::data).collect());
-        let lost = self.lost.iter().map(|id| format!("'{id}' is gone, and with it what was corrected of it"));
+        let lost = self.lost.iter().map(|id| format!("'{id}' was removed, along with its corrections"));
         let mut reply = Reply::new(body, data);
         reply.hints = hints(&self.after, &self.imported);
         telling_left_out(reply, &self.imported.left_out).warn(lost)

@@ -22,7 +22,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_catalog";
     const CLI: &'static [&'static str] = &["catalog", "remove"];
     const TITLE: &'static str = "Remove a catalog";
-    const ABOUT: &'static str = "Forget an API with its commands, and what was corrected of them";
+    const ABOUT: &'static str = "Remove an API with its commands and corrections";
     const EXAMPLES: &'static [&'static str] = &["mcpkg catalog remove hosting"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
@@ -36,7 +36,7 @@ impl Operation for Remove {
     }
 
     fn question(&self) -> String {
-        format!("Remove the catalog '{}' with its commands, and what was corrected of them?", self.name)
+        format!("Remove the catalog '{}' with its commands and corrections?", self.name)
     }
 
     fn look(&self, context: &Context) -> Result<()> {

@@ -19,32 +19,32 @@ pub struct Set {
     /// Name of the catalog
     #[arg(add = CATALOGS)]
     name: String,
-    /// Where the API is served
+    /// Base URL of the API
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     base_url: Option<String>,
-    /// Header of each request, with where its value is kept; NAME= takes it away
+    /// Header to send with each request, and where its value is kept; NAME= removes it
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, with where its secret is kept; SCHEME@ORIGIN allows another origin that commands are served
-    /// by, with a secret of its own; SCHEME= takes it away
+    /// Security scheme of the document, and where its secret is kept. SCHEME@ORIGIN also allows commands on another origin, with
+    /// its own secret; SCHEME= removes it
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
-    /// Ask addresses that are not public, too
+    /// Also allow addresses that are not public
     #[arg(long, conflicts_with = "public")]
     #[serde(default)]
     private: bool,
-    /// Ask public addresses alone
+    /// Allow public addresses only
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Seconds that a call may take; 600 at most
+    /// Most seconds that a call may take, up to 600
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// MiB of the longest answer; 64 at most
+    /// Most MiB that an answer may have, up to 64
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=64))]
     #[serde(default)]
     max_answer: Option<u32>,
@@ -54,11 +54,10 @@ impl Operation for Set {
     const TOOL: &'static str = "set_catalog";
     const CLI: &'static [&'static str] = &["catalog", "set"];
     const TITLE: &'static str = "Change a catalog";
-    const ABOUT: &'static str =
-        "Say where an API is served, where its secrets are kept, and how far its answers are waited for";
-    const HELP: &'static str = "Secrets are never stored: what is kept is where they are, such as env:API_TOKEN, file:~/.config/token or \
-        command:pass show token. They go to the origin of the API alone: --auth SCHEME@https://upload.example.com=REF lets the commands \
-        be run that the document has served there, and what is kept for that origin goes there alone.";
+    const ABOUT: &'static str = "Set an API's base URL, secrets, headers and limits";
+    const HELP: &'static str = "mcpkg never stores a secret, only the reference to it, such as env:API_TOKEN, file:~/.config/token or \
+        command:pass show token. Secrets are sent only to the origin of the API. --auth SCHEME@https://upload.example.com=REF also \
+        allows the commands that the document serves from that origin; the secret of that origin is sent nowhere else.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog set hosting --auth token=env:HOSTING_TOKEN",
         "mcpkg catalog set hosting --base-url https://eu.hosting.example.com/v1 --timeout 120",
@@ -76,9 +75,10 @@ impl Operation for Set {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if self.says_nothing() {
-            let why = format!("Nothing is said that the catalog '{}' shall have", self.name);
+            let why = format!("No setting given for the catalog '{}'", self.name);
             return Err(Error::new(Code::InvalidArgument, why).hint(
-                "--base-url, --header, --auth, --private, --public, --timeout and --max-answer say it; `mcpkg catalog show` has what is",
+                "give --base-url, --header, --auth, --private, --public, --timeout or --max-answer; `mcpkg catalog show` shows the \
+                    current settings",
             ));
         }
         let before = get(context, &self.name)?;
@@ -86,13 +86,13 @@ impl Operation for Set {
         approval::check(context, &before)?;
         let after = self.changed(before.clone())?;
         if after == before {
-            let sentence = format!("The catalog '{}' is so already", self.name);
+            let sentence = format!("The catalog '{}' already has these settings", self.name);
             return Ok(Reply::sentence(sentence, before.data()));
         }
         let author = context.author();
         context.store.write(|db| {
             if Catalog::of(catalogs::get(db, &self.name)?)? != before {
-                let why = format!("The catalog '{}' was changed meanwhile; nothing was written", self.name);
+                let why = format!("Somebody else changed the catalog '{}' meanwhile; nothing was written", self.name);
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));
             }
             catalogs::update(db, after.id, &after.facts(), after.refreshed_at)?;

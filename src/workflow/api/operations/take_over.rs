@@ -46,7 +46,7 @@ impl Left {
     fn taken(entry: &Entry, why: &str) -> Self {
         let document = entry.source.as_deref().unwrap_or("FILE|URL");
         let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
-        Self::with(entry, why, &format!("`{line}` brings it in under names of its own"))
+        Self::with(entry, why, &format!("import it under other names with `{line}`"))
     }
 
     /// An address may hold a password, which is not repeated.
@@ -55,7 +55,7 @@ impl Left {
     }
 
     fn line(&self) -> String {
-        format!("'{}' was left: {}; {}", self.title.escape_debug(), self.why, self.hint)
+        format!("skipped '{}': {}; {}", self.title.escape_debug(), self.why, self.hint)
     }
 
     fn data(&self) -> Value {
@@ -71,7 +71,7 @@ impl Left {
 pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result<Reply> {
     let from = path.display();
     let text = file::read_text(path, file::TEXT)
-        .map_err(|error| Error::new(Code::FileFailed, format!("`{from}` cannot be read: {error}")))?;
+        .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read `{from}`: {error}")))?;
     let (entries, mut notes) = oatty::entries(&text).map_err(|why| {
         Error::new(Code::InvalidArgument, format!("`{from}` holds no catalogs: {why}"))
             .hint("oatty keeps them in registry.json in its configuration folder, such as ~/.config/oatty")
@@ -109,8 +109,8 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     let named = named.collect::<Vec<_>>().join(", ");
     let count = plural::count(came.len(), "catalog");
     let sentence = match came.is_empty() {
-        true => format!("Took over {count} of `{from}`"),
-        false => format!("Took over {count} of `{from}`: {named}"),
+        true => format!("Imported {count} from `{from}`"),
+        false => format!("Imported {count} from `{from}`: {named}"),
     };
     let data = |taken: &&Taken| {
         let mut data = taken.made.catalog.data();
@@ -130,7 +130,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     let workflows = path.with_file_name("workflows");
     Ok(match workflows.is_dir() {
         true => reply.warn(lines).hint(format!(
-            "`{}` brings its workflows in",
+            "import its workflows with `{}`",
             words(&["workflow", "import", &workflows.display().to_string()])
         )),
         false => reply.warn(lines),
@@ -140,7 +140,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
 /// Reads the document of a catalog again.
 fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken, Left>> {
     if !entry.enabled {
-        return Ok(Err(Left::of(&entry, "it is switched off there")));
+        return Ok(Err(Left::of(&entry, "it is disabled there")));
     }
     let made = match read(context, &entry, private) {
         Ok(made) => made,
@@ -151,7 +151,7 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
     let Taken { entry, made: NewCatalog { catalog, .. }, notes } = &mut taken;
     if !entry.other_urls.is_empty() {
         let others = redact(&entry.other_urls.join(", "));
-        notes.push(format!("'{}': its other addresses were left: {others}", catalog.name));
+        notes.push(format!("'{}': skipped its other addresses: {others}", catalog.name));
     }
     for (header, kept) in &entry.headers {
         if let Some(note) = set_header(catalog, header, kept) {
@@ -164,13 +164,13 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
 fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why));
     let Some(source) = &entry.source else {
-        return wrong("where it was imported from was not noted, and the commands that were made of it are not read");
+        return wrong("its source is not recorded, and mcpkg does not read the commands that oatty made from it");
     };
     let path = match source.strip_prefix("~/") {
         _ if source.contains("://") => source.clone(),
         Some(rest) => disk::home()?.join(rest).display().to_string(),
         None if Path::new(source).is_absolute() => source.clone(),
-        None => return wrong(&format!("`{source}` was noted without the folder that it is in")),
+        None => return wrong(&format!("`{source}` is recorded without its folder")),
     };
     let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
     let name = Some(super::name_of(&entry.title));
@@ -184,31 +184,32 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
     match kept {
         Kept::Variable(variable) => {
             let reference = vec![(header.to_owned(), format!("env:{variable}"))];
-            catalog.set_headers(reference).err().map(|_| "was left: requests have their own".to_owned())
+            catalog.set_headers(reference).err().map(|_| "was skipped: requests set their own".to_owned())
         }
         Kept::Bearer(variable) => {
             let mut bearer = catalog.schemes.iter().filter(|(_, scheme)| **scheme == Scheme::Bearer);
             match (bearer.next().map(|(name, _)| name.clone()), bearer.next()) {
                 (Some(scheme), None) => {
-                    let note = format!("is sent as the bearer token of the scheme '{scheme}', from env:{variable}");
+                    let note =
+                        format!("is sent as the bearer token of the security scheme '{scheme}', from env:{variable}");
                     catalog.auth.insert(scheme, format!("env:{variable}"));
                     Some(note)
                 }
                 _ => Some(format!(
-                    "was left: `Bearer` stands before the variable {variable}, and the document names no such scheme; put both into a \
-                     variable: {by_hand}"
+                    "was skipped: it is `Bearer` and the variable {variable}, but the document has no bearer scheme; put both into one \
+                        variable: {by_hand}"
                 )),
             }
         }
         Kept::Mixed => Some(format!(
-            "was left: its value is put together of text and variables; put all of it into one: {by_hand}"
+            "was skipped: its value combines text and variables; put all of it into one variable: {by_hand}"
         )),
         Kept::Keychain(secret) => Some(format!(
-            "was left: its value is in the system's keychain as '{}', and stays there; set a variable to it: {by_hand}",
+            "was skipped: its value stays in the system's keychain as '{}'; set a variable to it: {by_hand}",
             secret.escape_debug()
         )),
         Kept::Raw => Some(format!(
-            "was left: its value stands in the file, and is not taken over; set a variable to it: {by_hand}"
+            "was skipped: its value is in the file, and mcpkg stores no secrets; set a variable to it: {by_hand}"
         )),
     }
 }
