@@ -48,11 +48,11 @@ pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
     }
     if context.confirmation != Confirmation::Ask {
         let why = format!(
-            "The plugin '{}' was never run on this machine as it is: `{}`",
+            "The plugin '{}' is not approved on this machine in its current form: `{}`",
             plugin.name(),
             runs(&plugin.server)
         );
-        let hint = format!("`mcpkg plugin check {}` at a terminal shows it and asks", plugin.name());
+        let hint = format!("approve it with `mcpkg plugin check {}` at a terminal", plugin.name());
         return Err(Error::new(Code::Unapproved, why).hint(hint));
     }
     ask(context, plugin)?;
@@ -92,13 +92,13 @@ fn lines(plugin: &Plugin) -> Vec<String> {
     lines.extend(named("variable", env));
     lines.extend(named("header", headers));
     if plugin.private {
-        lines.push("at addresses that are not public, too".to_owned());
+        lines.push("also at addresses that are not public".to_owned());
     }
     if plugin.trusted {
-        lines.push("and believes what it says of its tools, such as that one only reads".to_owned());
+        lines.push("and trusts what it says about its tools, such as that one only reads".to_owned());
     }
     for name in plugin.providers.keys() {
-        lines.push(format!("and takes its tool {name} for one that only reads"));
+        lines.push(format!("and treats its tool {name} as one that only reads"));
     }
     lines
 }

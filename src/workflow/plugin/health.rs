@@ -30,33 +30,33 @@ fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
     let (tools, is_taken) =
         context.store.read(|db| Ok((plugins::tools(db, plugin.server.id)?, groups::is_taken(db, name)?)))?;
     if is_taken {
-        let what = format!("'{name}' has no commands, since others have the group of this name");
+        let what = format!("'{name}' has no commands: other commands already use this group name");
         return Ok(Finding::new(AREA, Health::Problem, what)
-            .action(format!("`mcpkg mcp set {name} --rename OTHER` gives it another name")));
+            .action(format!("rename it with `mcpkg mcp set {name} --rename OTHER`")));
     }
     if !plugin.server.enabled {
-        return Ok(Finding::new(AREA, Health::Note, format!("'{name}' is switched off"))
-            .action(format!("`mcpkg mcp set {name} --enabled true` switches it on")));
+        return Ok(Finding::new(AREA, Health::Note, format!("'{name}' is disabled"))
+            .action(format!("enable it with `mcpkg mcp set {name} --enabled true`")));
     }
     if !approval::is_approved(context, plugin)? {
-        let what = format!("'{name}' was never run on this machine as it is");
+        let what = format!("'{name}' is not approved on this machine in its current form");
         return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal asks whether to run it"));
     }
-    let reason = plugin.standing.reason.as_deref().unwrap_or("for no known reason");
+    let reason = plugin.standing.reason.as_deref().unwrap_or("for an unknown reason");
     match plugin.standing.health(context.clock.now()) {
         Standing::Failed(_) => {
             let what = format!("'{name}' failed ten times within an hour: {reason}");
             return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
         }
         Standing::BackingOff(_) => {
-            let what = format!("'{name}' failed lately: {reason}");
+            let what = format!("'{name}' failed recently: {reason}");
             return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
         }
         Standing::Well => {}
     }
     let changed = tools.iter().filter(|row| news(row) != News::Same).count();
     if changed > 0 {
-        let what = format!("{} of '{name}' changed since a person looked", plural::count(changed, "tool"));
+        let what = format!("{} of '{name}' changed since a person last checked", plural::count(changed, "tool"));
         return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal shows what changed"));
     }
     Ok(Finding::new(AREA, Health::Ok, format!("'{name}' has {}", plural::count(tools.len(), "tool"))))

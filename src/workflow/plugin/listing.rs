@@ -89,5 +89,5 @@ impl Keeping {
 
 /// Returns the failure of a plugin that is gone.
 pub fn gone(name: &str) -> Error {
-    Error::new(Code::NotFound, format!("There is no plugin '{}' any more", name.escape_debug()))
+    Error::new(Code::NotFound, format!("The plugin '{}' was removed", name.escape_debug()))
 }

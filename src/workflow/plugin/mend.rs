@@ -28,12 +28,12 @@ const KEYCHAIN: &str = "${secret:";
 pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
     let mut file: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let servers = file.get_mut(SERVERS).and_then(Value::as_object_mut);
-    let servers = servers.ok_or_else(|| format!("it has no object `{SERVERS}`"))?;
+    let servers = servers.ok_or_else(|| format!("it has no `{SERVERS}` object"))?;
     let mut mended = Mended::default();
     let mut secrets = Secrets::keeping(keep);
     for (name, entry) in std::mem::take(servers) {
         let Value::Object(mut entry) = entry else {
-            mended.notes.push(format!("'{name}' was left: it is not an object"));
+            mended.notes.push(format!("skipped '{name}': it is not an object"));
             continue;
         };
         let enabled = rearrange(&name, &mut entry, &mut mended.notes);
@@ -42,14 +42,14 @@ pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
         let mut definition = match dialect.read(&Value::Object(entry), &[]) {
             Ok(read) => read.definition,
             Err(why) => {
-                mended.notes.push(format!("'{name}' was left: it {why}"));
+                mended.notes.push(format!("skipped '{name}': it {why}"));
                 continue;
             }
         };
         let out = secrets.take_out(&name, &mut definition);
         mended.notes.extend(out.notes);
         for key in std::mem::take(&mut definition.extra).keys() {
-            mended.notes.push(format!("server '{name}': its key `{key}` was left"));
+            mended.notes.push(format!("server '{name}': skipped its key `{key}`"));
         }
         mended.servers.push((name, definition, enabled));
     }
@@ -73,7 +73,7 @@ fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>
             && value != on
         {
             enabled = false;
-            note("it is switched off, and stays so: `mcpkg mcp set NAME --enabled true`");
+            note("it is disabled; enable it with `mcpkg mcp set NAME --enabled true`");
         }
     }
     for key in ["env", "headers"] {
@@ -82,7 +82,7 @@ fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>
             let kept = value.as_str().and_then(|text| text.split_once(KEYCHAIN)?.1.split_once('}'));
             if let Some((secret, _)) = kept {
                 note(&format!(
-                    "the value of {variable} is in the system's keychain as '{secret}', and stays there: set a variable to it"
+                    "the value of {variable} stays in the system's keychain as '{secret}': set a variable to it"
                 ));
                 *value = Value::String(format!("${{env:{}}}", variable_of(variable)));
             }
@@ -124,9 +124,9 @@ mod tests {
         assert_eq!(mended.servers[1].1.url, Some(Text::plain("https://docs.example/mcp")));
         let notes = mended.notes.join("\n");
         for told in [
-            "switched off",
+            "it is disabled",
             "keychain as 'files-key'",
-            "`tags` was left",
+            "skipped its key `tags`",
             "baseUrl",
             "'odd' was left",
             "'empty' was left",

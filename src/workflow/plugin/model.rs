@@ -29,7 +29,7 @@ pub struct Provider {
     pub items: String,
     /// The field of each element that is the value.
     pub value: String,
-    /// The field of each element that a person reads.
+    /// The field of each element to show to a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }

@@ -42,24 +42,22 @@ impl CommandSource for Plugins {
         let Running { spec, with, .. } = running;
         let plugin = of_group(context, &spec.group)?.ok_or_else(|| gone(&spec.id))?;
         if running.body.is_some() {
-            let why = format!("The body of '{}': it takes none", spec.id);
+            let why = format!("The command '{}' takes no body", spec.id);
             return Err(Error::new(Code::InvalidArgument, why).into());
         }
         approval::check(context, &plugin)?;
         if !plugin.server.enabled {
             let name = plugin.name();
-            let why = format!("The plugin '{name}' is switched off");
+            let why = format!("The plugin '{name}' is disabled");
             return Err(Error::new(Code::PluginUnavailable, why)
-                .hint(format!("`mcpkg mcp set {name} --enabled true` switches it on"))
+                .hint(format!("enable it with `mcpkg mcp set {name} --enabled true`"))
                 .into());
         }
         // What was planned, and consented to, is what is run: a plugin that lists another tool once it runs is not called.
         let is_same = || match self.spec(context, &spec.id)? {
             Some(now) if now.hash() == spec.hash() => Ok(()),
-            Some(_) => {
-                Err(Error::new(Code::PlanChanged, format!("'{}' is not what it was; it was not called", spec.id))
-                    .hint(format!("`mcpkg plugin check {}` shows what changed", plugin.name())))
-            }
+            Some(_) => Err(Error::new(Code::PlanChanged, format!("'{}' was not called: the tool changed", spec.id))
+                .hint(format!("`mcpkg plugin check {}` shows what changed", plugin.name()))),
             None => Err(gone(&spec.id)),
         };
         supervise::call(context, &plugin, &spec.name, with, is_same)
@@ -102,7 +100,7 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
                 false => plugins::tools(db, plugin.server.id),
             })?;
             for row in &tools {
-                let off = (!plugin.server.enabled).then(|| "its plugin is switched off".to_owned());
+                let off = (!plugin.server.enabled).then(|| "its plugin is disabled".to_owned());
                 let spec = tool::spec(&plugin, row)?;
                 specs.extend(spec.map(|spec| CommandSpec { runnable: off.is_none(), why_not: off, ..spec }));
             }

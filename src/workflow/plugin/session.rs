@@ -101,30 +101,30 @@ impl Session {
                 (Code::PluginUnavailable, format!("'{what}' was not called: {why}"), false)
             }
             Broken::Said(_) => (Code::PluginFailed, format!("'{what}' was refused: {why}"), false),
-            Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' gave no answer: {why}"), true),
+            Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' gave an invalid answer: {why}"), true),
             Broken::Ended(_) if self.was_replaced() => (
                 Code::PluginFailed,
-                format!("'{what}' was cut: the plugin was removed or changed while it worked"),
+                format!("'{what}' was cut off: the plugin was removed or changed during the call"),
                 true,
             ),
-            Broken::Ended(_) => (Code::PluginFailed, format!("'{what}' was cut: {why}"), true),
+            Broken::Ended(_) => (Code::PluginFailed, format!("'{what}' was cut off: {why}"), true),
             Broken::Cut(Cut::TimedOut) => (Code::Timeout, format!("'{what}' did not answer in time"), true),
-            Broken::Cut(Cut::Cancelled) => (Code::Cancelled, format!("'{what}' was given up before it answered"), true),
+            Broken::Cut(Cut::Cancelled) => (Code::Cancelled, format!("'{what}' was canceled before it answered"), true),
         };
         match broken {
             Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
             // One that says nothing at all hangs.
             Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
-                self.broke("it said nothing until a call was over")
+                self.broke("it sent nothing until a call timed out")
             }
             _ => {}
         }
         let error = Error::new(code, message).with_details(json!({ "plugin": plugin.name(), "tool": tool }));
         let error = match code {
             Code::Timeout => {
-                error.hint(format!("`mcpkg plugin set {} --timeout SECONDS` waits for longer", plugin.name()))
+                error.hint(format!("allow more time with `mcpkg plugin set {} --timeout SECONDS`", plugin.name()))
             }
-            Code::PluginUnavailable => error.hint(format!("`mcpkg plugin check {}` tries it", plugin.name())),
+            Code::PluginUnavailable => error.hint(format!("try it with `mcpkg plugin check {}`", plugin.name())),
             _ => error,
         };
         Failed { error, status: None, answer: None, may_be_done }
@@ -250,16 +250,17 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
 pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     let name = plugin.name();
     if let Broken::Cut(Cut::Cancelled) = broken {
-        return Error::new(Code::Cancelled, format!("The plugin '{name}' was given up before it answered"));
+        return Error::new(Code::Cancelled, format!("The plugin '{name}' was canceled before it answered"));
     }
     let why = excerpt(&broken.to_string());
     let error = Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
         .with_details(json!({ "plugin": name }));
     match plugin.is_stored() {
-        true => error.hint(format!("`mcpkg mcp show {name}` shows what is run, `mcpkg plugin check {name}` tries it")),
-        false => {
-            error.hint("nothing was kept: an MCP server answers `initialize` on its standard output, or at its address")
-        }
+        true => error
+            .hint(format!("`mcpkg mcp show {name}` shows what mcpkg runs; try it with `mcpkg plugin check {name}`")),
+        false => error.hint(
+            "nothing was stored: an MCP server must answer `initialize` on its standard output or at its address",
+        ),
     }
 }
 

@@ -74,7 +74,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     let runtime = runtime()?;
     let cut = |cut| match cut {
         Cut::TimedOut => Error::new(Code::Timeout, format!("The plugin '{}' did not start in time", plugin.name())),
-        Cut::Cancelled => Error::new(Code::Cancelled, format!("The plugin '{}' was given up", plugin.name())),
+        Cut::Cancelled => Error::new(Code::Cancelled, format!("The plugin '{}' was canceled", plugin.name())),
     };
     let mut held = within(runtime, limits, slot.lock_owned()).map_err(cut)?;
     if let Some(session) = held.as_ref() {
@@ -110,7 +110,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     Err(Error::new(Code::PluginUnavailable, format!("The plugin '{name}' {how}{reason}"))
         .with_details(json!({ "plugin": name, "retry_after_ms": millis }))
-        .hint(format!("`mcpkg plugin check {name}` tries it at once")))
+        .hint(format!("try it at once with `mcpkg plugin check {name}`")))
 }
 
 /// Looks after a plugin as long as it runs.

@@ -84,21 +84,21 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
         let open = redact(&name);
         let shown: String = open.escape_debug().take(LONGEST).collect();
         if listed.len() == MOST {
-            left_out.push(format!("those from '{shown}' on, since it lists more than {MOST} tools"));
+            left_out.push(format!("those from '{shown}' on: it lists more than {MOST} tools"));
             break;
         }
         let why = if name.is_empty() || name.chars().count() > LONGEST {
-            format!("its name has not between 1 and {LONGEST} characters")
+            format!("its name must have 1 to {LONGEST} characters")
         } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            "its name has a blank in it, or what is not a character".to_owned()
+            "its name contains a space or a control character".to_owned()
         } else if open != name {
-            "its name holds a secret".to_owned()
+            "its name contains a secret".to_owned()
         } else if said.contains("\\u0000") {
-            "what is said of it holds U+0000".to_owned()
+            "its description or schema contains U+0000".to_owned()
         } else if said.len() > LARGEST {
-            format!("what is said of it has more than {} KiB", LARGEST >> 10)
+            format!("its description and schema have more than {} KiB", LARGEST >> 10)
         } else if listed.iter().any(|(known, _)| *known == name) {
-            "another one has its name".to_owned()
+            "another tool has the same name".to_owned()
         } else {
             listed.push((name, said));
             continue;
@@ -141,8 +141,8 @@ impl News {
     const fn caution(self) -> Option<&'static str> {
         match self {
             News::Same | News::Gone => None,
-            News::New => Some("nobody looked at this tool"),
-            News::Changed => Some("this tool changed since a person looked at it"),
+            News::New => Some("nobody has checked this tool"),
+            News::Changed => Some("this tool changed since a person last checked it"),
         }
     }
 }

@@ -83,7 +83,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     told("Gone", "/nowhere/gone.json");
     told("Unknown", "not noted");
     told("Relative", "without the folder");
-    told("Off", "switched off");
+    told("Off", "it is disabled there");
     told("Plain", "api.example.com");
     told("Hosting", "hosting");
     told("Twin", "hosting");

@@ -32,7 +32,7 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
             .scratch
             .run(&["doctor", "--scope", "user"])
             .stdout
-            .contains("3 tools of 'toy' changed since a person looked")
+            .contains("3 tools of 'toy' changed since a person last checked")
     );
     let ran = ground.scratch.run(&["plugin", "check", "toy", "--check"]);
     assert_eq!(ran.status, 3, "{ran}");
@@ -47,7 +47,7 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
     // Who is asked for consent is told so.
     let asked = ground.scratch.run(&["--json", "command", "run", "toy:add_note", "--arg", "text=a", "--yes"]);
     assert!(
-        asked.stdout.contains("this tool changed since a person looked at it: `mcpkg plugin check toy`"),
+        asked.stdout.contains("this tool changed since a person last checked it: `mcpkg plugin check toy`"),
         "{asked}"
     );
     // --yes does not look for anybody.
@@ -111,7 +111,7 @@ fn what_another_process_changes_is_started_anew_once_a_person_saw_it() {
     ground.scratch.ok(&["mcp", "set", "toy", "--enabled", "false"]);
     eventually("what is switched off ends", || ground.play.is_over().then_some(()));
     let spec = ground.scratch.json(&["command", "show", "toy:add_note"]);
-    assert_eq!((&spec["runnable"], &spec["why_not"]), (&json!(false), &json!("its plugin is switched off")));
+    assert_eq!((&spec["runnable"], &spec["why_not"]), (&json!(false), &json!("its plugin is disabled")));
     assert_eq!(ground.listed()["state"], "disabled");
 }
 
@@ -123,14 +123,16 @@ fn somebody_elses_plugin_is_shown_and_not_run() {
     let found = ground.scratch.json(&["command", "search", "add note"]);
     assert_eq!(found["results"][0]["id"], "toy:add_note");
     assert_eq!(ground.listed()["state"], "unapproved");
-    assert!(ground.scratch.run(&["doctor", "--scope", "user"]).stdout.contains("'toy' was never run on this machine"));
+    assert!(
+        ground.scratch.run(&["doctor", "--scope", "user"]).stdout.contains("'toy' is not approved on this machine")
+    );
     for arguments in [
         &["plugin", "check", "toy"][..],
         &["plugin", "check", "toy", "--yes"],
         &["plugin", "set", "toy", "--timeout", "9"],
     ] {
         let ran = ground.scratch.run(arguments);
-        assert!(ran.status == 1 && ran.stderr.contains("was never run on this machine"), "{arguments:?}: {ran}");
+        assert!(ran.status == 1 && ran.stderr.contains("is not approved on this machine"), "{arguments:?}: {ran}");
     }
     let nobody = mcpkg::op::Context { confirmation: mcpkg::op::Confirmation::Nobody, ..ground.person() };
     let failed = call(&nobody, "toy:add_note", json!({})).expect_err("not approved");

@@ -43,7 +43,7 @@ fn one_that_forks_leaves_no_child() {
 
 #[test]
 fn endless_lines_and_floods_are_cut() {
-    for (call, why) in [("line", "a line of more than 16 MiB"), ("flood", "more than 64 MiB at once")] {
+    for (call, why) in [("line", "a line longer than 16 MiB"), ("flood", "more than 64 MiB at once")] {
         let ground = ground(call);
         let (code, message, may_be_done) = ground.fails("toy:add_note");
         assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true), "{call}: {message}");
@@ -144,7 +144,7 @@ fn one_that_is_removed_while_it_works_ends_with_its_call() {
         ground.scratch.ok(&["plugin", "remove", "toy", "--yes"]);
         let (code, message, may_be_done) = calling.join().expect("a thread");
         assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true));
-        assert!(message.contains("removed or changed while it worked"), "{message}");
+        assert!(message.contains("removed or changed during the call"), "{message}");
     });
     over(&ground);
 }

@@ -47,8 +47,8 @@ fn one_odd_tool_does_not_take_the_others_with_it() {
             assert_eq!(called.output, json!(format!("{name}: {{}}")), "{era}");
         }
         let said = checked.stdout + &checked.stderr;
-        assert!(said.contains("'text_schema': its description is not that of a tool"), "{said}");
-        assert!(said.contains("no name") || said.contains("'': its description is not that of a tool"), "{said}");
+        assert!(said.contains("'text_schema': invalid tool definition"), "{said}");
+        assert!(said.contains("no name") || said.contains("'': invalid tool definition"), "{said}");
     }
 }
 

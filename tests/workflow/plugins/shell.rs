@@ -48,7 +48,9 @@ fn names_are_one_name_space_with_catalogs() {
     let ran = ground.scratch.run(&["catalog", "import", "api.json", "--prefix", "toy"]);
     assert!(ran.status == 1 && ran.stderr.contains("The group 'toy' belongs to the plugin"), "{ran}");
     ground.scratch.ok(&["catalog", "import", "api.json", "--prefix", "other"]);
-    for (name, why) in [("other", "A catalog has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "no name of a plugin")] {
+    for (name, why) in
+        [("other", "A catalog already has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "not a name of a plugin")]
+    {
         let mut given = ground.play.given();
         given["name"] = json!(name);
         let refused = ground.person_runs(&["plugin", "add"], given).expect_err(name);
@@ -82,15 +84,15 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     insta::assert_snapshot!(ran.to_string(), @r"
     status: 0
     --- stdout
-    Took over 2 plugins of `mcp.json`
+    Imported 2 plugins from `mcp.json`
     --- stderr
-    warning: server 'files': it is switched off, and stays so: `mcpkg mcp set NAME --enabled true`
+    warning: server 'files': it is disabled; enable it with `mcpkg mcp set NAME --enabled true`
     warning: server 'files': the text of env TOKEN was not kept; set the variable TOKEN to it
-    warning: server 'files': its key `tags` was left
+    warning: server 'files': skipped its key `tags`
     warning: server 'docs': `baseUrl` is read as `url`
-    warning: 'Old' was left: 'Old' is not a name of a plugin
-    warning: 'leaky' was left: MCP server 'leaky' cannot be a plugin: its command line takes the variable TOKEN, and every user of the machine can read what a program is started with
-    hint: nothing was started: `mcpkg plugin check` at a terminal shows each of them and asks
+    warning: skipped 'Old': 'Old' is not a name of a plugin
+    warning: skipped 'leaky': MCP server 'leaky' cannot be a plugin: its command line contains the variable TOKEN, and every user of this machine can read command lines
+    hint: nothing was started; approve the plugins with `mcpkg plugin check` at a terminal
     ");
     let listed = scratch.json(&["plugin", "list"]);
     let states: Vec<_> =
@@ -98,7 +100,10 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     assert_eq!(states, [(&json!("docs"), &json!("unapproved")), (&json!("files"), &json!("disabled"))]);
     assert!(!scratch.bytes().windows(8).any(|window| window == b"hunter22"));
     let again = scratch.run(&["plugin", "import", "mcp.json"]);
-    assert!(again.status == 0 && again.stderr.contains("the project has an MCP server of this name"), "{again}");
+    assert!(
+        again.status == 0 && again.stderr.contains("the project already has an MCP server of this name"),
+        "{again}"
+    );
 }
 
 #[test]

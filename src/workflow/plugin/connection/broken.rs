@@ -32,7 +32,7 @@ impl fmt::Display for Broken {
             Self::Unreached(why) | Self::Ungreeted(why) | Self::Odd(why) | Self::Ended(why) => f.write_str(why),
             Self::Said(error) => write!(f, "{} ({})", error.message, error.code.0),
             Self::Cut(Cut::TimedOut) => f.write_str("it did not answer in time"),
-            Self::Cut(Cut::Cancelled) => f.write_str("it was given up"),
+            Self::Cut(Cut::Cancelled) => f.write_str("it was canceled"),
         }
     }
 }
@@ -57,7 +57,7 @@ pub fn ungreeted(error: &ClientInitializeError) -> Broken {
         ClientInitializeError::JsonRpcError(error) => Broken::Ungreeted(error.message.to_string()),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => ungreeted(fallback),
         ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
-            Broken::Ungreeted("it answers a greeting with something else".to_owned())
+            Broken::Ungreeted("its answer to `initialize` is invalid".to_owned())
         }
         error => Broken::Ungreeted(error.to_string()),
     }

@@ -46,7 +46,7 @@ impl Child {
         use std::os::fd::OwnedFd;
         use tokio::net::unix::pipe::{Receiver, Sender};
         let mut running = program.capture(SAID).start().map_err(|failure| match failure {
-            Failure::NotStarted(error) | Failure::Lost(error) => format!("it cannot be started: {error}"),
+            Failure::NotStarted(error) | Failure::Lost(error) => format!("it did not start: {error}"),
             Failure::TimedOut | Failure::Cancelled => "it was not started".to_owned(),
         })?;
         let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
@@ -76,7 +76,7 @@ impl Child {
             };
             let said = running.stderr().text_by(|text| redact(&text), redact_at_cut);
             let said = said.trim();
-            let words = if said.is_empty() { how } else { format!("{how}, and said: {said}") };
+            let words = if said.is_empty() { how } else { format!("{how}, with the output: {said}") };
             *last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
             ended.cancel();
         };

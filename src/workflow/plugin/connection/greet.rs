@@ -111,7 +111,7 @@ impl Greeting<'_> {
 
     #[cfg(not(unix))]
     fn program(self, _: Program) -> Result<(Served, Child), Broken> {
-        Err(Broken::Unreached("programs are run as plugins on Unix alone".to_owned()))
+        Err(Broken::Unreached("mcpkg runs programs as plugins only on Unix".to_owned()))
     }
 
     fn address(self, url: &Url, reach: http::Reach, headers: ::http::HeaderMap) -> Result<Served, Broken> {

@@ -73,7 +73,7 @@ impl<R> Bounded<R> {
         let mut lines = came.split(|byte| *byte == b'\n');
         self.line += lines.next().map_or(0, <[u8]>::len);
         if self.line > LINE {
-            return Err(self.heard.refuse(format!("it wrote a line of more than {} MiB", LINE >> 20)));
+            return Err(self.heard.refuse(format!("it wrote a line longer than {} MiB", LINE >> 20)));
         }
         if let Some(last) = lines.next_back() {
             self.line = last.len();
@@ -115,7 +115,7 @@ mod tests {
         let (read_all, heard) = read(b"{}\n{}\n").await;
         assert_eq!((read_all.expect("read"), heard.is_silent(), heard.broke()), (6, false, None));
         let (endless, heard) = read(&vec![b'x'; LINE + 1]).await;
-        assert!(endless.is_err() && heard.broke().is_some_and(|why| why.contains("a line of more than 16 MiB")));
+        assert!(endless.is_err() && heard.broke().is_some_and(|why| why.contains("a line longer than 16 MiB")));
         let lines: Vec<u8> = b"0123456\n".repeat((FLOOD as usize / 8) + 1);
         let (flood, heard) = read(&lines).await;
         assert!(flood.is_err() && heard.broke().is_some_and(|why| why.contains("more than 64 MiB at once")));

@@ -39,8 +39,8 @@ pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> 
         Transport::Stdio => filling.program(definition).map(Launch::Program),
         Transport::Http => filling.address(definition, reach),
         Transport::Sse => {
-            let why = "it is spoken to by HTTP with server-sent events, which was given up";
-            Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"))
+            let why = "it uses the deprecated transport of HTTP with server-sent events";
+            Err(filling.refuse(why).hint("if it has streamable HTTP too: `mcpkg mcp set NAME --transport http`"))
         }
     }
 }
@@ -53,16 +53,16 @@ pub fn check(name: &str, definition: &Definition) -> Result<()> {
     let never = CancellationToken::new();
     let filling = Filling { plugin: name, cancelled: &never };
     if definition.transport == Transport::Sse {
-        let why = "it is spoken to by HTTP with server-sent events, which was given up";
-        return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
+        let why = "it uses the deprecated transport of HTTP with server-sent events";
+        return Err(filling.refuse(why).hint("if it has streamable HTTP too: `mcpkg mcp set NAME --transport http`"));
     }
     for text in definition.command.iter().chain(&definition.args).chain(&definition.cwd) {
         text.parts().iter().try_for_each(|part| filling.check_open(part))?;
     }
     for part in definition.texts().flat_map(Text::parts) {
         if let Part::Input { input } = part {
-            let why = format!("it asks for the answer to VS Code's question '{}'", input.escape_debug());
-            return Err(filling.refuse(&why).hint("`mcpkg mcp set` puts a variable in its place"));
+            let why = format!("it needs the answer to VS Code's input '{}'", input.escape_debug());
+            return Err(filling.refuse(&why).hint("replace the input with a variable: `mcpkg mcp set`"));
         }
     }
     if let Some(folder) = definition.cwd.as_ref().and_then(Text::literal) {
@@ -78,7 +78,7 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn program(&self, definition: &Definition) -> Result<Program> {
-        let command = definition.command.as_ref().ok_or_else(|| self.refuse("it names no program"))?;
+        let command = definition.command.as_ref().ok_or_else(|| self.refuse("it has no program"))?;
         let args = definition.args.iter().map(|arg| self.open(arg)).collect::<Result<Vec<_>>>()?;
         let folder = match &definition.cwd {
             Some(folder) => self.folder(&self.open(folder)?)?,
@@ -97,13 +97,14 @@ impl Filling<'_> {
     fn address(&self, definition: &Definition, reach: Reach) -> Result<Launch> {
         let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no address"))?;
         let url = Url::parse(&self.filled(url)?)
-            .ok_or_else(|| self.refuse("its address is invalid, or has a name and a password in it"))?;
+            .ok_or_else(|| self.refuse("its address is invalid, or contains a user name or password"))?;
         let mut headers = HeaderMap::new();
         for (name, text) in &definition.headers {
             let bad = |_| self.refuse(&format!("'{}' is not a header's name", name.escape_debug()));
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(bad)?;
             let filled = self.filled(text)?;
-            let bad = |_| self.refuse(&format!("the value of '{header}' holds characters that no header takes"));
+            let bad =
+                |_| self.refuse(&format!("the value of '{header}' contains characters that are invalid in a header"));
             let mut value = HeaderValue::from_str(&filled).map_err(bad)?;
             value.set_sensitive(true);
             headers.insert(header, value);
@@ -137,10 +138,8 @@ impl Filling<'_> {
             Part::Input { input } => format!("the answer to '{}'", input.escape_debug()),
             Part::File { file } => format!("the file '{}'", file.escape_debug()),
         };
-        let why = format!(
-            "its command line takes {what}, and every user of the machine can read what a program is started with"
-        );
-        Err(self.refuse(&why).hint("`mcpkg mcp set NAME --env VARIABLE` gives it to the program alone"))
+        let why = format!("its command line contains {what}, and every user of this machine can read command lines");
+        Err(self.refuse(&why).hint("give it to the program alone with `mcpkg mcp set NAME --env VARIABLE`"))
     }
 
     /// Returns a text with the values of its references.
@@ -161,8 +160,8 @@ impl Filling<'_> {
                 },
                 Part::File { file } => format!("file:{file}").parse::<Reference>()?.resolve(self.cancelled)?,
                 Part::Input { input } => {
-                    let why = format!("it asks for the answer to VS Code's question '{}'", input.escape_debug());
-                    return Err(self.refuse(&why).hint("`mcpkg mcp set` puts a variable in its place"));
+                    let why = format!("it needs the answer to VS Code's input '{}'", input.escape_debug());
+                    return Err(self.refuse(&why).hint("replace the input with a variable: `mcpkg mcp set`"));
                 }
             };
             filled.push_str(secret.expose());
@@ -182,8 +181,8 @@ impl Filling<'_> {
         match folder.is_absolute() {
             true => Ok(folder),
             false => Err(self
-                .refuse("its folder is neither absolute nor begins with `~/`")
-                .hint("`mcpkg mcp set NAME --cwd DIR` says which it is")),
+                .refuse("its folder is relative")
+                .hint("set an absolute folder, or one below `~/`: `mcpkg mcp set NAME --cwd DIR`")),
         }
     }
 
@@ -211,8 +210,8 @@ mod tests {
         let asks = vec![("T".to_owned(), Text::new([Part::Input { input: "key".to_owned() }]))];
         assert!(refused(&Definition { env: asks, ..program(Vec::new()) }).contains("question 'key'"));
         let sse = Definition::remote(Transport::Sse, Text::plain("https://a/sse"));
-        assert!(refused(&sse).contains("was given up"));
+        assert!(refused(&sse).contains("deprecated transport"));
         let elsewhere = Definition { cwd: Some(Text::plain("sub")), ..program(Vec::new()) };
-        assert!(refused(&elsewhere).contains("neither absolute"), "{}", refused(&elsewhere));
+        assert!(refused(&elsewhere).contains("its folder is relative"), "{}", refused(&elsewhere));
     }
 }

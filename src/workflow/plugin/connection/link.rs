@@ -62,7 +62,7 @@ impl Listed {
         }
         match serde_json::from_value(tool) {
             Ok(tool) => self.tools.push(tool),
-            Err(error) => self.left_out.push(format!("'{name}': its description is not that of a tool: {error}")),
+            Err(error) => self.left_out.push(format!("'{name}': invalid tool definition: {error}")),
         }
     }
 }
@@ -119,9 +119,9 @@ impl Connection {
         match self.ask(limits, self.peer.call_tool_once(params))? {
             CallToolResponse::Complete(result) => Ok(result),
             CallToolResponse::InputRequired(_) => {
-                Err(Broken::Odd("it asks its user for something, and a plugin may ask nothing".to_owned()))
+                Err(Broken::Odd("it asks the user for input, which a plugin cannot do".to_owned()))
             }
-            _ => Err(Broken::Odd("it answers with a task, which nobody asked for".to_owned())),
+            _ => Err(Broken::Odd("it answered with a task, which mcpkg did not ask for".to_owned())),
         }
     }
 

@@ -19,17 +19,17 @@ use crate::workflow::{GROUP, groups};
 /// Run an MCP server as a source of commands
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Name of an MCP server of the project, or of a new one; the group of its commands
+    /// Name of an existing or new MCP server; also the group of its commands
     #[arg(add = MCP_SERVERS)]
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
     given: Given,
-    /// Ask addresses that are not public, too: of this network, and of links
+    /// Also allow addresses that are not public, such as those of your own network
     #[arg(long)]
     #[serde(default)]
     private: bool,
-    /// Seconds that a start or a call may take [default: 60]
+    /// Most seconds that a start or a call may take [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
@@ -39,11 +39,11 @@ impl Operation for Add {
     const TOOL: &'static str = "add_plugin";
     const CLI: &'static [&'static str] = &["plugin", "add"];
     const TITLE: &'static str = "Add a plugin";
-    const ABOUT: &'static str = "Let mcpkg run an MCP server of the project itself, whose tools become commands";
-    const HELP: &'static str = "Shows what would run and asks at a terminal: there is no --yes for it, and no database that comes from \
-        somebody else has anything started. The server is then started once, to list its tools. A program runs outside of any \
-        sandbox, in the home folder unless --cwd says another, with few variables besides those of --env. Calling a tool asks \
-        for consent, since what it does is not known: see `mcpkg plugin set --trust-annotations`.";
+    const ABOUT: &'static str = "Let mcpkg run an MCP server of the project, and use its tools as commands";
+    const HELP: &'static str = "Shows what would run and asks at a terminal; there is no --yes. A database from somebody else cannot \
+        start anything by itself. mcpkg then starts the server once, to list its tools. A program runs without a sandbox, in the home \
+        folder unless you give --cwd, with the variables of --env and few others. Calling a tool needs consent, since mcpkg does not \
+        know what it does: see `mcpkg plugin set --trust-annotations`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin add memory -- npx -y @modelcontextprotocol/server-memory",
         "mcpkg plugin add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",
@@ -78,7 +78,7 @@ impl Operation for Add {
             if server.definition != plugin.server.definition {
                 return Err(Error::new(
                     Code::PlanChanged,
-                    format!("MCP server '{name}' was changed meanwhile; nothing was written"),
+                    format!("Somebody else changed MCP server '{name}' meanwhile; nothing was written"),
                 )
                 .hint("try again"));
             }
@@ -109,14 +109,14 @@ impl Add {
     fn plugin(&self, context: &Context) -> Result<(bool, Plugin)> {
         names::check("MCP server", &self.name)?;
         groups::check(&self.name, "name of a plugin")
-            .map_err(|error| error.hint("`mcpkg mcp set NAME --rename OTHER` gives an MCP server another name"))?;
+            .map_err(|error| error.hint("rename an MCP server with `mcpkg mcp set NAME --rename OTHER`"))?;
         let (project, known) = context.read(|db, project| {
             if groups::is_taken(db, &self.name)? {
                 return Err(Error::new(
                     Code::AlreadyExists,
-                    format!("A catalog has commands of the group '{}' already", self.name),
+                    format!("A catalog already has commands in the group '{}'", self.name),
                 )
-                .hint("give the plugin another name"));
+                .hint("choose another name for the plugin"));
             }
             let known = servers::find(db, project.id, &self.name)?;
             if let Some(server) = known.as_ref()
@@ -130,7 +130,7 @@ impl Add {
             Some(_) if !self.given.is_empty() => {
                 let why = format!("MCP server '{}' already exists in project '{project}'", self.name);
                 return Err(Error::new(Code::AlreadyExists, why).hint(format!(
-                    "`mcpkg plugin add {}` runs it as it is, `mcpkg mcp set {}` changes it",
+                    "run it unchanged with `mcpkg plugin add {}`, or change it with `mcpkg mcp set {}`",
                     self.name, self.name
                 )));
             }
@@ -138,7 +138,7 @@ impl Add {
             None if self.given.is_empty() => {
                 let (name, why) = (&self.name, format!("Project '{project}' has no MCP server '{}'", self.name));
                 return Err(Error::new(Code::InvalidArgument, why).hint(format!(
-                    "`mcpkg plugin add {name} -- PROGRAM ARGUMENTS` or `mcpkg plugin add {name} --url URL` adds one"
+                    "add one with `mcpkg plugin add {name} -- PROGRAM ARGUMENTS` or `mcpkg plugin add {name} --url URL`"
                 )));
             }
             None => (true, self.server(context)?),

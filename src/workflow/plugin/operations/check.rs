@@ -18,10 +18,10 @@ use crate::workflow::plugin::{approval, supervise};
 /// Try a plugin, and look at what it lists
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Name of the plugin [default: all that are switched on]
+    /// Name of the plugin [default: all that are enabled]
     #[arg(add = PLUGINS)]
     name: Option<String>,
-    /// Show what would change, write nothing, and end with status 3 where anything would
+    /// Show what would change without writing; exit with 3 if anything would
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -31,10 +31,10 @@ impl Operation for Check {
     const TOOL: &'static str = "check_plugin";
     const CLI: &'static [&'static str] = &["plugin", "check"];
     const TITLE: &'static str = "Check a plugin";
-    const ABOUT: &'static str = "Start a plugin, list its tools, and show what changed since a person looked";
-    const HELP: &'static str = "In front of each line stands what it is: + a tool that is new, - one that is gone, ~ one of which something else is \
-        said. At a terminal it asks whether to take that over: until then nothing that the plugin says of these tools is believed. \
-        Elsewhere, and with --check, it ends with status 3 where anything differs. A plugin that failed too often is tried at once.";
+    const ABOUT: &'static str = "Start a plugin and show which tools changed since you last approved them";
+    const HELP: &'static str = "Each line begins with a mark: + a new tool, - a removed one, ~ one whose description changed. At a \
+        terminal, mcpkg asks whether to accept the changes; until you do, it trusts nothing that the plugin says about these tools. \
+        Without a terminal, or with --check, it exits with 3 if anything changed. A plugin that failed too often is retried at once.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin check memory", "mcpkg plugin check --check"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -85,7 +85,7 @@ impl Check {
         supervise::keeping(context, plugin).tools(&looked.tried.listing)?;
         context.store.write(|db| plugins::set_failures(db, plugin.server.id, "[]", None))?;
         if !looked.difference.is_empty() && context.confirmation == Confirmation::Ask {
-            let question = format!("Take over what the plugin '{}' lists now?", plugin.name());
+            let question = format!("Accept the tools that the plugin '{}' lists now?", plugin.name());
             (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
@@ -109,8 +109,8 @@ impl Looked {
         (data["era"], data["taken_over"]) = (json!(tried.era.word()), json!(is_taken_over));
         let sentence = match (difference.is_empty(), is_taken_over) {
             (true, _) => format!("The plugin '{name}' lists {tools}, as before"),
-            (false, true) => format!("The plugin '{name}' lists {tools}; what changed is taken over"),
-            (false, false) => format!("The plugin '{name}' lists {tools}; they changed since a person looked"),
+            (false, true) => format!("The plugin '{name}' lists {tools}; accepted the changes"),
+            (false, false) => format!("The plugin '{name}' lists {tools}; some changed since a person last checked"),
         };
         let body = match *is_taken_over || difference.is_empty() {
             true => Body::Sentence(sentence),
@@ -119,7 +119,7 @@ impl Looked {
         let reply = Reply { differs: !difference.is_empty() && !is_taken_over, ..Reply::new(body, data) };
         let reply = reply.warn(left_out(&tried.listing));
         match reply.differs && context.confirmation != Confirmation::Ask {
-            true => reply.hint(format!("`mcpkg plugin check {name}` at a terminal asks whether to take it over")),
+            true => reply.hint(format!("accept the changes with `mcpkg plugin check {name}` at a terminal")),
             false => reply,
         }
     }
@@ -137,7 +137,7 @@ fn failed(plugin: &Plugin, error: &Error) -> Reply {
 /// Returns several replies as one.
 fn together(replies: Vec<Reply>) -> Reply {
     if replies.is_empty() {
-        return Reply::sentence("No plugin is switched on", json!({ "plugins": [] }));
+        return Reply::sentence("No plugin is enabled", json!({ "plugins": [] }));
     }
     let (mut bodies, mut data): (Vec<Body>, Vec<Value>) = Default::default();
     let mut all = Reply::new(Body::Several(Vec::new()), Value::Null);

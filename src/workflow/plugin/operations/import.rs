@@ -21,13 +21,13 @@ use crate::workflow::plugin::mend::{Mended, mended};
 use crate::workflow::plugin::model::Plugin;
 use crate::workflow::{GROUP, groups};
 
-/// Take over plugins of other programs
+/// Import plugins of other programs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// JSON file with `mcpServers`, such as oatty's mcp.json
+    /// JSON file with an `mcpServers` object, such as oatty's mcp.json
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Keep the text of this variable or header, which is not a secret
+    /// Keep the value of this variable or header: it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
@@ -37,9 +37,9 @@ impl Operation for Import {
     const TOOL: &'static str = "import_plugins";
     const CLI: &'static [&'static str] = &["plugin", "import"];
     const TITLE: &'static str = "Import plugins";
-    const ABOUT: &'static str = "Take over the MCP servers of another program's file as plugins";
-    const HELP: &'static str = "Nothing is started: `mcpkg plugin check NAME` shows each of them at a terminal and asks. What was mended or left is \
-        noted. No secret is taken over: a variable stands in its place.";
+    const ABOUT: &'static str = "Import MCP servers from another program's file as plugins";
+    const HELP: &'static str = "Nothing is started: `mcpkg plugin check NAME` shows each plugin at a terminal and asks. mcpkg reports \
+        what it fixed or skipped. It imports no secret, only the name of a variable for it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plugin import ~/.config/oatty/mcp.json", "mcpkg plugin import mcp.json --keep-env LOG_LEVEL"];
     const EFFECT: Effect = Effect::Create;
@@ -55,16 +55,16 @@ impl Operation for Import {
     fn run(self, context: &Context) -> Result<Reply> {
         let from = self.file.display();
         let text = file::read_text(&self.file, file::TEXT)
-            .map_err(|error| Error::new(Code::FileFailed, format!("`{from}` cannot be read: {error}")))?;
+            .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read `{from}`: {error}")))?;
         let mended = mended(&text, &self.keep_env)
-            .map_err(|why| Error::new(Code::InvalidArgument, format!("`{from}` holds no MCP servers: {why}")))?;
+            .map_err(|why| Error::new(Code::InvalidArgument, format!("`{from}` contains no MCP servers: {why}")))?;
         let Mended { servers, mut notes } = mended;
         let subject = self.subject();
         let taken = context.write("plugin.import", &subject, |db, project, author| {
             let mut taken = Vec::new();
             for (name, definition, enabled) in &servers {
                 if let Some(why) = kept_out(db, project, name, definition)? {
-                    notes.push(format!("'{name}' was left: {why}"));
+                    notes.push(format!("skipped '{name}': {why}"));
                     continue;
                 }
                 let (uuid, origin) = (context.clock.uuid(), Origin::default());
@@ -77,11 +77,11 @@ impl Operation for Import {
         })?;
         let count = plural::count(taken.len(), "plugin");
         let reply =
-            Reply::sentence(format!("Took over {count} of `{from}`"), json!({ "taken": taken, "notes": notes }));
+            Reply::sentence(format!("Imported {count} from `{from}`"), json!({ "taken": taken, "notes": notes }));
         let reply = reply.warn(notes);
         Ok(match taken.is_empty() {
             true => reply,
-            false => reply.hint("nothing was started: `mcpkg plugin check` at a terminal shows each of them and asks"),
+            false => reply.hint("nothing was started; approve the plugins with `mcpkg plugin check` at a terminal"),
         })
     }
 }
@@ -93,10 +93,10 @@ fn kept_out(db: &Db<'_>, project: &Project, name: &str, definition: &servers::De
         return Ok(Some(error.message().to_owned()));
     }
     if groups::is_taken(db, name)? {
-        return Ok(Some("a catalog has commands of a group of this name".to_owned()));
+        return Ok(Some("a catalog already uses this group name".to_owned()));
     }
     Ok(servers::find(db, project.id, name)?
-        .map(|_| format!("the project has an MCP server of this name; `mcpkg plugin add {name}` runs it")))
+        .map(|_| format!("the project already has an MCP server of this name; run it with `mcpkg plugin add {name}`")))
 }
 
 fn add(db: &Db<'_>, server: &Server, project: &str, clock: &Clock) -> Result<()> {

@@ -20,9 +20,9 @@ impl Operation for List {
     const TOOL: &'static str = "list_plugins";
     const CLI: &'static [&'static str] = &["plugin", "list"];
     const TITLE: &'static str = "List plugins";
-    const ABOUT: &'static str = "List the MCP servers of the project that mcpkg runs itself, with how each is";
-    const HELP: &'static str = "States: well; changed, where tools are others than those that a person looked at; backing_off and failed, where it \
-        failed lately; unapproved, where nobody let it run on this machine; disabled. A look starts nothing.";
+    const ABOUT: &'static str = "List the MCP servers that mcpkg runs, with their state";
+    const HELP: &'static str = "The states are: well; changed (its tools differ from those that a person approved); backing_off and \
+        failed (it failed recently); unapproved (nobody approved it on this machine); disabled. Listing starts nothing.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -41,7 +41,7 @@ impl Operation for List {
             rows.push(cells.map(|text| cell(text).into_owned()).to_vec());
             list.push(data);
         }
-        let empty = "No plugin: `mcpkg plugin add NAME -- PROGRAM` adds one".to_owned();
+        let empty = "No plugins yet. Add one with `mcpkg plugin add NAME -- PROGRAM`".to_owned();
         let table = Table { columns: &["NAME", "STATE", "TOOLS", "RUNS"], rows, empty };
         Ok(Reply::new(Body::Table(table), json!({ "plugins": list })))
     }

@@ -52,7 +52,7 @@ fn get(context: &Context, name: &str) -> Result<Plugin> {
         |(names, project)| {
             let why = format!("There is no plugin '{}' in project '{project}'", name.escape_debug());
             let names = names.iter().map(String::as_str);
-            Err(Error::new(Code::NotFound, why).suggest(name, names, "`mcpkg plugin list` names those there are"))
+            Err(Error::new(Code::NotFound, why).suggest(name, names, "`mcpkg plugin list` lists the plugins"))
         },
         Plugin::of,
     )
@@ -126,5 +126,5 @@ fn data(context: &Context, plugin: &Plugin, tools: &[ToolRow]) -> Result<Value> 
 
 /// Returns what to say of tools that were left out.
 fn left_out(listing: &Listing) -> impl Iterator<Item = String> {
-    listing.left_out.iter().map(|why| format!("A tool was left out: {why}"))
+    listing.left_out.iter().map(|why| format!("Skipped a tool: {why}"))
 }

@@ -23,9 +23,9 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_plugin";
     const CLI: &'static [&'static str] = &["plugin", "remove"];
     const TITLE: &'static str = "Remove a plugin";
-    const ABOUT: &'static str = "Have mcpkg run an MCP server no more, and forget what was decided about it";
-    const HELP: &'static str = "Where it works in any process, the call is cut and the program ends. The MCP server itself stays with the project, \
-        and is given to agents as before: `mcpkg mcp remove` takes it away.";
+    const ABOUT: &'static str = "Stop running an MCP server, and forget its approval and settings";
+    const HELP: &'static str = "If it is working in any process, the call is cut off and the program ends. The MCP server stays in the \
+        project and is still deployed to agents: remove it with `mcpkg mcp remove`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin remove memory"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
@@ -39,7 +39,7 @@ impl Operation for Remove {
     }
 
     fn question(&self) -> String {
-        format!("Remove the plugin '{}', and forget what was decided about it?", self.name)
+        format!("Remove the plugin '{}', with its approval and settings?", self.name)
     }
 
     fn look(&self, context: &Context) -> Result<()> {
@@ -52,6 +52,6 @@ impl Operation for Remove {
         approval::withdraw(context, &plugin)?;
         let sentence = format!("Removed the plugin '{}'", self.name);
         Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true }))
-            .hint(format!("the MCP server stays with the project: `mcpkg mcp remove {}`", self.name)))
+            .hint(format!("the MCP server stays in the project; remove it with `mcpkg mcp remove {}`", self.name)))
     }
 }

@@ -19,43 +19,43 @@ pub struct Set {
     /// Name of the plugin
     #[arg(add = PLUGINS)]
     name: String,
-    /// Whether to believe what it says its tools do, such as that one only reads
+    /// Whether to trust what it says about its tools, such as that one only reads
     #[arg(long, value_name = "BOOL")]
     #[serde(default)]
     trust_annotations: Option<bool>,
-    /// Ask addresses that are not public, too
+    /// Also allow addresses that are not public
     #[arg(long, conflicts_with = "public")]
     #[serde(default)]
     private: bool,
-    /// Ask public addresses alone
+    /// Allow public addresses only
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Seconds that a start or a call may take; 600 at most
+    /// Most seconds that a start or a call may take, up to 600
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Seconds that it runs on without a call; a day at most
+    /// Seconds that it keeps running without a call; a day at most
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
-    /// Tool that is a list and changes nothing: its answers become values for arguments
+    /// Tool that lists things and changes nothing; its answers become values for arguments
     #[arg(long, value_name = "TOOL", requires = "value")]
     #[serde(default)]
     provider: Option<String>,
-    /// Where the list stands in the answer of --provider: `.`, or a path as data.items [default: .]
+    /// Path of the list in the answer of --provider: `.`, or a path such as data.items [default: .]
     #[arg(long, value_name = "PATH", requires = "provider")]
     #[serde(default)]
     items: Option<String>,
-    /// Field of each element that is the value
+    /// Field of each element to use as the value
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     value: Option<String>,
-    /// Field of each element that a person reads
+    /// Field of each element to show to a person
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     label: Option<String>,
-    /// Tool that is not a list after all
+    /// Tool that is no longer used as a list
     #[arg(long, value_name = "TOOL")]
     #[serde(default)]
     no_provider: Option<String>,
@@ -65,10 +65,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_plugin";
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
-    const ABOUT: &'static str =
-        "Say what is believed of a plugin, which of its tools are lists, and how long it is waited for";
-    const HELP: &'static str = "What lets it do more is asked at a terminal: there is no --yes for it. Programs that run are ended where they are no \
-        longer what was started. `mcpkg mcp set` changes what is started, and switches it off.";
+    const ABOUT: &'static str = "Set whether a plugin is trusted, which of its tools are lists, and its timeouts";
+    const HELP: &'static str = "Settings that let it do more are confirmed at a terminal; there is no --yes. A running program ends if \
+        its settings no longer match. `mcpkg mcp set` changes the program itself, and enables or disables it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin set memory --timeout 120",
         "mcpkg plugin set memory --trust-annotations true",
@@ -92,7 +91,7 @@ impl Operation for Set {
         let after = self.changed(before.clone(), &tools)?;
         let (stored, wanted) = (before.facts()?, after.facts()?);
         if stored == wanted {
-            let sentence = format!("The plugin '{}' is so already", self.name);
+            let sentence = format!("The plugin '{}' already has these settings", self.name);
             return Ok(Reply::sentence(sentence, data(context, &before, &tools)?));
         }
         if loosens(&before, &after) {
@@ -101,7 +100,7 @@ impl Operation for Set {
         context.write("plugin.set", &self.name, |db, project, _| {
             let now = plugins::find(db, project.id, &self.name)?;
             if now.is_none_or(|now| now.facts != stored || now.server != before.server) {
-                let why = format!("The plugin '{}' was changed meanwhile; nothing was written", self.name);
+                let why = format!("Somebody else changed the plugin '{}' meanwhile; nothing was written", self.name);
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));
             }
             plugins::update(db, before.server.id, &wanted)
@@ -125,7 +124,7 @@ impl Set {
         if let Some(tool) = &self.no_provider
             && plugin.providers.remove(tool).is_none()
         {
-            let why = format!("'{}' was never said to be a list", tool.escape_debug());
+            let why = format!("'{}' is not set as a list", tool.escape_debug());
             return Err(Error::new(Code::NotFound, why));
         }
         if let (Some(tool), Some(value)) = (&self.provider, &self.value) {
