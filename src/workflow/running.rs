@@ -87,6 +87,6 @@ impl From<Error> for Failed {
 
 /// Returns the failure of a command that was there when it was planned.
 pub fn gone(id: &str) -> Error {
-    Error::new(Code::NotFound, format!("There is no command '{}' any more", id.escape_debug()))
+    Error::new(Code::NotFound, format!("The command '{}' no longer exists", id.escape_debug()))
         .with_details(json!({ "id": id, "next_step": "search_commands" }))
 }

@@ -25,13 +25,13 @@ pub struct Add {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft")]
     yaml: Option<Text>,
-    /// The same as an object
+    /// The workflow as an object, instead of text
     #[arg(long, value_name = "FILE", value_parser = object, conflicts_with = "yaml")]
     draft: Option<Object>,
     /// Why
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
-    /// The workflow that it takes the place of, where it is no new one
+    /// The workflow that it replaces, unless it is new
     #[arg(long, value_name = "NAME", add = WORKFLOWS)]
     replaces: Option<String>,
     /// The revision that it was made from
@@ -43,10 +43,10 @@ impl Operation for Add {
     const TOOL: &'static str = "propose_workflow";
     const CLI: &'static [&'static str] = &["draft", "add"];
     const TITLE: &'static str = "Propose a workflow";
-    const ABOUT: &'static str = "Propose a workflow, new or instead of one, for a person to approve";
+    const ABOUT: &'static str = "Propose a new or changed workflow for a person to approve";
     const USER_WORDS: &'static str = "Save a workflow";
-    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
-        show` and `diff`, and decides with `approve` or `reject`; nothing is run.";
+    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is stored in canonical form. A person reviews \
+        it with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg draft reject`. Nothing is run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
         "mcpkg draft add smaller.yaml --replaces app_with_db",
@@ -91,7 +91,7 @@ impl Operation for Add {
         let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
         let reply = Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings));
         Ok(reply.hint(format!(
-            "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it"
+            "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; approve it with `mcpkg draft approve {id}`"
         )))
     }
 }
@@ -124,6 +124,6 @@ impl Add {
 
 /// Returns the failure of a draft that is not stored since too many wait.
 fn too_many(project: &Project) -> Error {
-    Error::new(Code::TooMany, format!("As many drafts of project '{}' wait for a person as may be", project.name))
-        .hint("a person decides on them with `mcpkg draft list`, `approve` and `reject`")
+    Error::new(Code::TooMany, format!("Project '{}' has reached its limit of pending drafts", project.name))
+        .hint("a person decides with `mcpkg draft list`, `mcpkg draft approve` and `mcpkg draft reject`")
 }

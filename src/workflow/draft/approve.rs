@@ -19,7 +19,7 @@ use crate::workflow::saved::{approval, changes, data};
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -28,9 +28,9 @@ impl Operation for Approve {
     const TOOL: &'static str = "approve_draft";
     const CLI: &'static [&'static str] = &["draft", "approve"];
     const TITLE: &'static str = "Approve a draft";
-    const ABOUT: &'static str = "Make a draft the newest revision of its workflow, or a workflow of its own";
-    const HELP: &'static str = "Shows what it changes and asks. It needs a terminal: there is no --yes for it. A draft with errors, or \
-        one whose workflow was changed since, is refused; `mcpkg draft edit` mends both. Nothing is run.";
+    const ABOUT: &'static str = "Approve a draft as a new workflow, or the newest revision of one";
+    const HELP: &'static str = "Shows what the draft changes and asks. This needs a terminal; there is no --yes for it. A draft with \
+        errors, or whose workflow changed since, is refused: fix it with `mcpkg draft edit`. Nothing is run.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;
@@ -45,7 +45,7 @@ impl Operation for Approve {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if context.confirmation != Confirmation::Ask {
-            let what = "Only a person at a terminal approves a draft; there is no --yes for it";
+            let what = "Only a person at a terminal can approve a draft; there is no --yes for it";
             return Err(Error::new(Code::TerminalRequired, what).hint("run the command at a terminal, without --yes"));
         }
         let kept = context.read(|db, project| {
@@ -56,7 +56,7 @@ impl Operation for Approve {
         let (model, checked) = Model::checked(context, &kept.text)?;
         if checked.sound.is_none() {
             let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
-            return Err(error.hint(format!("`mcpkg draft edit {}` mends them", tail(kept.draft.uuid))));
+            return Err(error.hint(format!("fix them with `mcpkg draft edit {}`", tail(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
         let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);

@@ -16,7 +16,7 @@ use crate::workflow::saved::changes;
 /// Show what a draft changes
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -25,9 +25,8 @@ impl Operation for Diff {
     const TOOL: &'static str = "draft_diff";
     const CLI: &'static [&'static str] = &["draft", "diff"];
     const TITLE: &'static str = "Show what a draft changes";
-    const ABOUT: &'static str = "Show what a draft changes: as a unified diff, and by what it means";
-    const HELP: &'static str =
-        "With --json each change has its places in both texts: lines and columns from 1, ends exclusive.";
+    const ABOUT: &'static str = "Show what a draft changes, as a diff and as a summary";
+    const HELP: &'static str = "With --json, each change has its positions in both texts: lines and columns count from 1, and ends are exclusive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft diff 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(Some(VERSION));

@@ -20,7 +20,7 @@ const TOLD: &str = "#|";
 /// Edit a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Edit {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -29,9 +29,9 @@ impl Operation for Edit {
     const TOOL: &'static str = "edit_draft";
     const CLI: &'static [&'static str] = &["draft", "edit"];
     const TITLE: &'static str = "Edit a draft";
-    const ABOUT: &'static str = "Edit a draft's text in $VISUAL or $EDITOR, and show what is found in it";
-    const HELP: &'static str = "Where its workflow was changed since, the text begins with lines that say how; saving without them, or with \
-        another text, proposes the draft again from what is there now. Leaving all as it is changes nothing.";
+    const ABOUT: &'static str = "Edit a draft in $VISUAL or $EDITOR, and show any findings";
+    const HELP: &'static str = "If its workflow changed since, the text begins with lines that show the changes. Delete them or edit \
+        the text, and the draft is proposed again, based on the current revision. Closing the editor without a change changes nothing.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
@@ -56,7 +56,7 @@ impl Operation for Edit {
         let (file, edited) = editor::edit(&kept.draft.name, "yaml", &text, hint)?;
         let uuid = kept.draft.uuid;
         if edited == text.as_bytes() {
-            let sentence = format!("Left draft {uuid} of workflow '{}' as it was", kept.draft.name);
+            let sentence = format!("Draft {uuid} of workflow '{}' is unchanged", kept.draft.name);
             return Ok(Reply::sentence(sentence, kept.data()));
         }
         let (kept, said) = keep(context, &kept, edited).map_err(|error| editor::keep(file, error))?;
@@ -72,7 +72,7 @@ fn told(kept: &Kept, moved: &str) -> String {
         None => "no workflow: it was deleted".to_owned(),
     };
     let head = format!("The workflow was changed since this draft was made; now there is {now}. What was changed:");
-    let end = "Delete these lines, or change the text, to propose it again from what is there now.";
+    let end = "Delete these lines, or change the text, to propose it again from the current revision.";
     let lines = std::iter::once(head.as_str()).chain(moved.lines()).chain([end]);
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }

@@ -84,12 +84,12 @@ impl Kept {
         let why = match (self.draft.base, &self.now) {
             (Some(base), Some(now)) => {
                 format!(
-                    "Workflow '{}' was changed since: it is at revision {}, and the draft was made from {}",
+                    "Workflow '{}' has changed: it is at revision {}, but the draft was made from {}",
                     now.name, now.revision, base.revision
                 )
             }
             (Some(_), None) => format!("Workflow '{name}' was deleted since the draft was made"),
-            (None, _) => format!("A workflow '{name}' was made since the draft was"),
+            (None, _) => format!("A workflow '{name}' was created since the draft was made"),
         };
         let details = json!({
             "draft": self.draft.uuid.to_string(),
@@ -100,7 +100,7 @@ impl Kept {
         });
         Err(Error::new(Code::DraftStale, why)
             .hint(format!(
-                "`mcpkg draft edit {}` shows what was changed, and proposes the draft again",
+                "review the changes and propose the draft again with `mcpkg draft edit {}`",
                 tail(self.draft.uuid)
             ))
             .with_details(details))
@@ -179,19 +179,16 @@ pub(super) fn shown(text: &str) -> String {
 /// Returns the failure of a draft that a person decided already.
 pub(super) fn decided(draft: &Draft) -> Error {
     let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let what = format!("Draft {} was {} already{by}", draft.uuid, draft.state.word());
+    let what = format!("Draft {} was already {}{by}", draft.uuid, draft.state.word());
     Error::new(Code::DraftStale, what)
         .with_details(json!({ "draft": draft.uuid.to_string(), "state": draft.state.word() }))
 }
 
 /// Returns the failure of a draft that somebody edited or decided in this very moment.
 pub(super) fn overtaken(id: Uuid) -> Error {
-    Error::new(
-        Code::DraftStale,
-        format!("Draft {id} was edited or decided by somebody else meanwhile; nothing was changed"),
-    )
-    .hint(format!("`mcpkg draft show {}` shows what became of it", tail(id)))
-    .with_details(json!({ "draft": id.to_string() }))
+    Error::new(Code::DraftStale, format!("Somebody else edited or decided draft {id} meanwhile; nothing was changed"))
+        .hint(format!("see what happened to it with `mcpkg draft show {}`", tail(id)))
+        .with_details(json!({ "draft": id.to_string() }))
 }
 
 fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {
@@ -208,7 +205,7 @@ fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {
 fn missing(project: &Project, id: &str) -> Error {
     let what = format!("Project '{}' has no draft '{}'", project.name, id.escape_debug());
     Error::new(Code::NotFound, what)
-        .hint("`mcpkg draft list --all` shows those there are; the end of an id is enough where only one has it")
+        .hint("list drafts with `mcpkg draft list --all`; a unique ending of an id is enough")
         .with_details(json!({ "id": id }))
 }
 

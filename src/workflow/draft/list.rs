@@ -16,14 +16,14 @@ use crate::workflow::{GROUP, answer};
 /// List drafts
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Those that were decided too
+    /// Include drafts that were decided
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most drafts a page holds
+    /// Most drafts of a page
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -32,7 +32,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_drafts";
     const CLI: &'static [&'static str] = &["draft", "list"];
     const TITLE: &'static str = "List drafts";
-    const ABOUT: &'static str = "List the drafts of workflows that wait for a person";
+    const ABOUT: &'static str = "List the drafts that wait for a decision";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft list --all --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -63,7 +63,7 @@ impl Operation for List {
         let table = Table {
             columns: &["ID", "WORKFLOW", "STATE", "FROM", "MADE", "BY", "WHY"],
             rows: found.iter().map(row).collect(),
-            empty: format!("No draft of project '{}' waits", project),
+            empty: format!("Project '{}' has no pending drafts", project),
         };
         let drafts: Vec<Value> = found.iter().map(|draft| Value::Object(data(&project, draft))).collect();
         let mut data = json!({ "drafts": drafts });

@@ -14,7 +14,7 @@ use crate::workflow::text::dry_run::Known;
 /// Plan a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
     #[command(flatten)]
@@ -26,7 +26,7 @@ impl Operation for Plan {
     const TOOL: &'static str = "plan_draft";
     const CLI: &'static [&'static str] = &["draft", "plan"];
     const TITLE: &'static str = "Plan a draft";
-    const ABOUT: &'static str = "Show what a draft would do, without doing it, as `workflow plan` does";
+    const ABOUT: &'static str = "Show what a draft would do, without running it";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg draft plan 3f2a1b4c5d6e", "mcpkg draft plan 3f2a1b4c5d6e --input region=us"];
     const EFFECT: Effect = Effect::Read;

@@ -14,7 +14,7 @@ use crate::workflow::completions::DRAFTS;
 /// Reject a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Reject {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -23,7 +23,7 @@ impl Operation for Reject {
     const TOOL: &'static str = "reject_draft";
     const CLI: &'static [&'static str] = &["draft", "reject"];
     const TITLE: &'static str = "Reject a draft";
-    const ABOUT: &'static str = "Reject a draft; it stays to be looked at until it is pruned";
+    const ABOUT: &'static str = "Reject a draft; it stays readable until it is pruned";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft reject 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -17,7 +17,7 @@ const DRAFT: Resource = Resource {
     uri: "mcpkg://draft/{id}",
     name: "draft",
     title: "Draft",
-    description: "A proposed workflow by its id: its text, what was found in it, its plan, and what became of it",
+    description: "A proposed workflow by its id: its text, findings, plan and state",
     mime_type: JSON,
     shown: Shown::Template,
     live: None,

@@ -14,7 +14,7 @@ use crate::workflow::completions::DRAFTS;
 /// Show a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -23,7 +23,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_draft";
     const CLI: &'static [&'static str] = &["draft", "show"];
     const TITLE: &'static str = "Get draft";
-    const ABOUT: &'static str = "Get a proposed workflow, what was found in it, and what became of it";
+    const ABOUT: &'static str = "Get a proposed workflow with its findings and state";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft show 3f2a1b4c5d6e"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;

@@ -15,7 +15,7 @@ use crate::workflow::saved::model::{self, Model};
 /// Validate a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
-    /// Id of the draft; a part at its end that only one has is enough
+    /// Id of the draft, or a unique ending of it
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -24,7 +24,7 @@ impl Operation for Validate {
     const TOOL: &'static str = "validate_draft";
     const CLI: &'static [&'static str] = &["draft", "validate"];
     const TITLE: &'static str = "Validate a draft";
-    const ABOUT: &'static str = "Show what is found in a draft now, with the commands that there are now";
+    const ABOUT: &'static str = "Check a draft against the commands that are available now";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft validate 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(Some(VERSION));

@@ -292,7 +292,7 @@ impl Drive<'_> {
         let (state, reason) = match signal {
             Signal::Pause => (State::Paused, "somebody paused it"),
             Signal::Cancel => (State::Canceled, "somebody canceled it"),
-            Signal::End => (State::Interrupted, "the process that worked on it ended"),
+            Signal::End => (State::Interrupted, "the process that ran it ended"),
         };
         let now = self.context.clock.now();
         self.note(|db| {
@@ -308,7 +308,7 @@ impl Drive<'_> {
 
     /// Notes that what became of a step is not known, so that a person has to decide.
     fn uncertain(&mut self, seq: usize) -> Result<()> {
-        let reason = format!("whether step '{}' did its work is not known", self.program.steps[seq].id);
+        let reason = format!("it is unknown whether step '{}' did its work", self.program.steps[seq].id);
         let now = self.context.clock.now();
         self.note(|db| {
             runs::set_state(db, self.run, State::Uncertain, Some(&reason), now)?;

@@ -63,7 +63,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     })?;
     let (run, definition, generation) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
     if retries && run.kind == Kind::Command {
-        let why = format!("Run {} is of a single command: run that command again", run.uuid);
+        let why = format!("Run {} ran a single command: run that command again", run.uuid);
         return Err(wrong_state(&run, run.state, why));
     }
     match (run.state, retries) {
@@ -118,7 +118,7 @@ pub fn prepare(
                 (StepState::Running, None) if may_repeat(&step.spec) => again(db, run.id, row, now)?,
                 (StepState::Running | StepState::Uncertain, Some(decision)) => decide(db, run.id, row, decision, now)?,
                 (StepState::Running, None) => {
-                    let why = "the process ended before its answer came";
+                    let why = "the process ended before the answer arrived";
                     close(db, run.id, row, now)?;
                     steps::end(db, run.id, row.seq, StepState::Uncertain, Some(why), now)?;
                     uncertain.get_or_insert_with(|| row.name.clone());
@@ -129,7 +129,7 @@ pub fn prepare(
         }
         match &uncertain {
             Some(step) => {
-                let reason = format!("whether step '{step}' did its work is not known");
+                let reason = format!("it is unknown whether step '{step}' did its work");
                 runs::set_state(db, run.id, State::Uncertain, Some(&reason), now)?;
             }
             None => runs::set_state(db, run.id, State::Running, None, now)?,
@@ -187,11 +187,10 @@ fn check_decision(rows: &[Step], program: &Program, name: &str) -> Result<()> {
     }
     let undecided: Vec<&str> = rows.iter().filter(|row| open(row)).map(|row| row.name.as_str()).collect();
     let hint = match undecided.as_slice() {
-        [] => "no step of the run waits for a decision".to_owned(),
-        steps => format!("a decision is wanted of {}", steps.join(", ")),
+        [] => "no step of the run needs a decision".to_owned(),
+        steps => format!("these steps need a decision: {}", steps.join(", ")),
     };
-    Err(Error::new(Code::InvalidArgument, format!("There is nothing to decide of step '{}'", name.escape_debug()))
-        .hint(hint))
+    Err(Error::new(Code::InvalidArgument, format!("Step '{}' needs no decision", name.escape_debug())).hint(hint))
 }
 
 fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
@@ -203,7 +202,7 @@ fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
 fn close(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
     match attempts::last(db, run, row.seq)? {
         Some(last) if last.ended.is_none() => {
-            let reason = Some("the process ended before its answer came".to_owned());
+            let reason = Some("the process ended before the answer arrived".to_owned());
             let ended = Ended { outcome: LOST.to_owned(), reason, ended_at: now, ..Ended::default() };
             attempts::end(db, run, row.seq, last.begun.number, &ended)
         }
@@ -215,10 +214,10 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
     close(db, run, row, now)?;
     let (state, reason) = match decision {
         Decision::Retry => (StepState::Pending, None),
-        Decision::Skip => (StepState::Skipped, Some("a person decided to leave it out")),
+        Decision::Skip => (StepState::Skipped, Some("a person chose to skip it")),
         Decision::Done(output) => {
             steps::keep_output(db, run, row.seq, &output.to_string(), "[]")?;
-            (StepState::Succeeded, Some("a person said that it is done"))
+            (StepState::Succeeded, Some("a person marked it as done"))
         }
     };
     steps::end(db, run, row.seq, state, reason, now)
@@ -259,10 +258,12 @@ pub fn pause(context: &Context, run: &Run) -> Result<()> {
 
 fn busy(context: &Context, run: Uuid) -> Error {
     let hint = match context.is_shell() {
-        true => format!("`mcpkg workflow runs {run}` shows how far it is; `mcpkg workflow pause {run}` stops it"),
+        true => {
+            format!("see its progress with `mcpkg workflow runs {run}`, or stop it with `mcpkg workflow pause {run}`")
+        }
         false => goes_on(context, run),
     };
-    Error::new(Code::RunBusy, format!("Somebody works on run {run}"))
+    Error::new(Code::RunBusy, format!("Run {run} is in use by another process"))
         .with_details(json!({ "run": run.to_string() }))
         .hint(hint)
 }
@@ -289,9 +290,10 @@ fn wrong_state(run: &Run, state: State, why: String) -> Error {
 /// Returns the failure of a run of which a person has to decide.
 pub fn uncertain(run: Uuid, step: &str) -> Error {
     let why =
-        format!("Whether step '{step}' of run {run} did its work is not known, and its command is not safe to repeat");
+        format!("It is unknown whether step '{step}' of run {run} did its work, and its command is not safe to repeat");
     Error::new(Code::StepUncertain, why).with_details(json!({ "run": run.to_string(), "step": step })).hint(format!(
-        "look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, the same with `{step}=skip`, or `mcpkg workflow resume {run} --step {step}=done --output FILE`"
+        "check, then decide: `mcpkg workflow resume {run} --step {step}=retry`, the same with `{step}=skip`, or `mcpkg workflow resume \
+            {run} --step {step}=done --output FILE`"
     ))
 }
 

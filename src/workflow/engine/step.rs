@@ -134,7 +134,7 @@ impl Drive<'_> {
         let step = &self.program.steps[seq];
         let names = step.fields.iter().map(|field| field.name.as_str());
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
-            return Round::GivenUp(format!("its answer has no '{field}', which its output_contract names"));
+            return Round::GivenUp(format!("its answer has no '{field}', which its output_contract requires"));
         }
         // Without a condition it does not repeat, as the check and the plan say.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
@@ -146,9 +146,9 @@ impl Drive<'_> {
         }
         let next_at = self.context.clock.now().saturating_add(repeat.every);
         match self.rows[seq].deadline_at.is_some_and(|deadline| next_at > deadline) {
-            true => Round::GivenUp(format!("its condition did not hold in time, after {round} rounds")),
+            true => Round::GivenUp(format!("its condition was not met in time, after {round} attempts")),
             false if round >= repeat.max_rounds => {
-                Round::GivenUp(format!("its condition did not hold after {round} rounds"))
+                Round::GivenUp(format!("its condition was not met after {round} attempts"))
             }
             false => Round::Again(next_at),
         }
@@ -186,7 +186,7 @@ impl Drive<'_> {
         let spec = &self.program.steps[seq].spec;
         let is_gone = matches!(failed.status, Some(404 | 410)) && spec.method.as_deref() == Some("DELETE");
         if is_gone && again {
-            let note = "it is gone: an earlier attempt, whose answer did not come, deleted it";
+            let note = "it is gone: an earlier attempt, whose answer was lost, deleted it";
             let (ended, _) = self.ended(seq, &Err(failed), Some(note));
             let ended = Ended { outcome: "ok".to_owned(), ..ended };
             self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
@@ -207,7 +207,7 @@ impl Drive<'_> {
                 Ok(Next::Stopped(signal))
             }
             _ if is_uncertain => {
-                let why = format!("{}; whether it did its work is not known", public(&failed.error));
+                let why = format!("{}; it is unknown whether it did its work", public(&failed.error));
                 let (ended, _) = self.ended(seq, &Err(failed), Some(&why));
                 let left = Left { attempt: Some((number, ended)), output: None };
                 self.end_step(seq, StepState::Uncertain, Some(&why), left)?;

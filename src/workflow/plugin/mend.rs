@@ -128,8 +128,8 @@ mod tests {
             "keychain as 'files-key'",
             "skipped its key `tags`",
             "baseUrl",
-            "'odd' was left",
-            "'empty' was left",
+            "skipped 'odd'",
+            "skipped 'empty'",
             "PASSWORD",
         ] {
             assert!(notes.contains(told), "{told}: {notes}");

@@ -92,7 +92,7 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     let is_given = |name: &str| with.contains_key(name);
     let required = spec.needed(is_given).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| !is_given(name)) {
-        Some(name) => Err(wrong(name, "it has to be given")
+        Some(name) => Err(wrong(name, "it is required")
             .hint(format!("give it with `--arg {name}=VALUE`; `mcpkg command show {}` lists the arguments", spec.id))),
         None => Ok(()),
     }
@@ -104,11 +104,14 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
 /// `E_TERMINAL_REQUIRED`, `E_INVALID_ARGUMENT`.
 pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
     if !context.is_shell() {
-        return Err(Error::new(Code::TerminalRequired, format!("Only a person at a shell gives the secret '{name}'"))
-            .with_details(json!({ "argument": name }))
-            .hint("a person runs the command with `mcpkg command run`"));
+        return Err(Error::new(
+            Code::TerminalRequired,
+            format!("Only a person at a shell can give the secret '{name}'"),
+        )
+        .with_details(json!({ "argument": name }))
+        .hint("a person can run the command with `mcpkg command run`"));
     }
-    let reference = value.as_str().ok_or_else(|| wrong(name, "a secret is given by where it is kept"))?;
+    let reference = value.as_str().ok_or_else(|| wrong(name, "give where the secret is kept, not the secret"))?;
     reference.parse::<Reference>().map(drop)
 }
 
@@ -120,7 +123,7 @@ fn unknown(spec: &CommandSpec, name: &str) -> Error {
         None if known.is_empty() => format!("{} takes none", spec.id),
         None => format!("{} takes {}", spec.id, known.join(", ")),
     };
-    wrong(name, &format!("{} takes no such argument", spec.id)).hint(hint)
+    wrong(name, &format!("{} has no such argument", spec.id)).hint(hint)
 }
 
 fn wrong(name: &str, why: &str) -> Error {
@@ -152,7 +155,7 @@ mod tests {
             |with: Value| check(&context, &spec, with.as_object().unwrap()).map_err(|error| error.to_string());
         assert_eq!((checked(json!({})), checked(json!({ "page": 2 }))), (Ok(()), Ok(())));
         assert_eq!(checked(json!({ "name": "a", "note": "b" })), Ok(()));
-        let missing = Err("Argument 'name': it has to be given".to_owned());
+        let missing = Err("Argument 'name': it is required".to_owned());
         assert_eq!(checked(json!({ "note": "b" })), missing);
     }
 
@@ -179,8 +182,8 @@ mod tests {
             |with: Value| check(&context, &spec(), with.as_object().unwrap()).map_err(|error| error.to_string());
         assert_eq!(checked(json!({ "name": "a", "region": "eu", "size": 3, "key": "env:KEY" })), Ok(()));
         for (with, why) in [
-            (json!({}), "Argument 'name': it has to be given"),
-            (json!({ "name": "a", "nam": 1 }), "Argument 'nam': apps:create takes no such argument"),
+            (json!({}), "Argument 'name': it is required"),
+            (json!({ "name": "a", "nam": 1 }), "Argument 'nam': apps:create has no such argument"),
             (json!({ "name": 3 }), "Argument 'name': it takes string, not integer"),
             (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is not one of \"us\", \"eu\""),
             (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, not number"),

@@ -91,7 +91,7 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
             choices
         }
         Offer::Unknown(why) => {
-            lines.push(format!("its provider offers no values: {why}"));
+            lines.push(format!("its provider failed: {why}"));
             Vec::new()
         }
         Offer::None => {
@@ -106,7 +106,7 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
     };
     lines.extend(choices.iter().take(SHOWN).enumerate().map(line));
     if choices.len() > SHOWN {
-        lines.push(format!("and {} more, which may be written out", choices.len() - SHOWN));
+        lines.push(format!("and {} more, which you can type", choices.len() - SHOWN));
     }
     (lines, choices)
 }
@@ -114,9 +114,9 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
 fn question(name: &str, input: &Input, choices: usize) -> String {
     let how = match (choices, input.mode, input.r#type) {
         (0, _, InputType::Secret) => "where it is kept, as env:NAME or file:PATH",
-        (0, Mode::Multiple, _) => "several with commas between",
+        (0, Mode::Multiple, _) => "several, separated by commas",
         (0, Mode::Single, _) => return format!("Value of '{name}':"),
-        (_, Mode::Multiple, _) => "numbers or values, with commas between",
+        (_, Mode::Multiple, _) => "numbers or values, separated by commas",
         (_, Mode::Single, _) => "a number, or a value; `=7` is the value 7",
     };
     format!("Value of '{name}' ({how}):")

@@ -20,7 +20,7 @@ pub struct Change {
     /// Its name.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
-    /// What of a command: `effect`, `idempotency`, `method`, `path`, `base_url`; none where it takes or answers something else.
+    /// What changed of a command: `effect`, `idempotency`, `method`, `path` or `base_url`; none if its arguments or its answer changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     /// What it was.
@@ -38,7 +38,7 @@ impl fmt::Display for Change {
             write!(f, " {}", self.name)?;
         }
         match &self.field {
-            None if self.what == "command" => f.write_str(": what it takes or answers is another"),
+            None if self.what == "command" => f.write_str(": its arguments or its answer changed"),
             None if self.what == "definition" => f.write_str(" is another"),
             field => {
                 let field = field.as_ref().map(|field| format!("{field} ")).unwrap_or_default();
@@ -168,7 +168,7 @@ mod tests {
         );
         assert_eq!(
             told(&plan("https://a.example", "y")),
-            ["env REGION: was x, is y", "command apps:list: what it takes or answers is another"]
+            ["env REGION: was x, is y", "command apps:list: its arguments or its answer changed"]
         );
         let elsewhere = Plan { project: String::new(), definition: json!({}), ..plan("https://a.example", "x") };
         assert_eq!(told(&elsewhere), ["definition is another", "project: was p, is "]);

@@ -23,15 +23,14 @@ use crate::workflow::spec::CommandSpec;
 /// Runs a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Its id
+    /// Id of the command
     #[arg(value_name = "ID", add = IDS)]
     id: String,
-    /// One argument: text where the command takes text, JSON where it takes something else (tried first where it takes both), and a
-    /// reference where it takes a secret
+    /// One argument: text if the command takes text, otherwise JSON (tried first if it takes both); for a secret, a reference
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     arg: Vec<Typed>,
-    /// Show what would be run, and run nothing
+    /// Show what would run, without running it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -41,10 +40,10 @@ impl Operation for Run {
     const TOOL: &'static str = "run_command";
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Run a command";
-    const ABOUT: &'static str = "Run a command of any source, once you have seen what it does";
-    const HELP: &'static str = "Shows what it does and asks; mcpkg's own commands that only read are not asked about. Without a \
-        terminal --yes stands for the answer, but not for a command of an API that changes something: a person consents to that \
-        with `mcpkg consent approve`. What was sent and what came of it is kept: `mcpkg workflow runs`.";
+    const ABOUT: &'static str = "Run a command of any source, after showing what it does";
+    const HELP: &'static str = "Shows what the command does and asks first, unless it is one of mcpkg's own that only reads. Without a \
+        terminal, --yes answers. It does not answer for a command of an API that changes something: approve that with `mcpkg consent \
+        approve`. `mcpkg workflow runs` shows what was sent and the result.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command run mcpkg:prompt:list", "mcpkg command run apps:create --arg name=web --arg region=eu"];
     const EFFECT: Effect = Effect::Write;

@@ -15,7 +15,7 @@ use crate::workflow::engine::resume;
 /// Pauses a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// Id of the run; a part at its end that only one has is enough
+    /// Id of the run, or a unique ending of it
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
 }
@@ -24,9 +24,9 @@ impl Operation for Pause {
     const TOOL: &'static str = "pause_run";
     const CLI: &'static [&'static str] = &["workflow", "pause"];
     const TITLE: &'static str = "Pause a run";
-    const ABOUT: &'static str = "Stop a run within a second, to be resumed later";
-    const HELP: &'static str = "It may be worked on by any process. A request under way is cut off where it may be sent again; any \
-        other is waited for.";
+    const ABOUT: &'static str = "Pause a run within a second, to resume it later";
+    const HELP: &'static str = "The run may be in any process. A request in progress is cut off if it is safe to send again; otherwise \
+        mcpkg waits for it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow pause 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -44,14 +44,14 @@ impl Operation for Pause {
         resume::pause(context, &run)?;
         let (id, data) = (run.uuid, json!({ "run": run.uuid.to_string(), "wanted": "pause" }));
         Ok(Reply::sentence(format!("Run {id} will pause"), data)
-            .hint(format!("`mcpkg workflow resume {id}` carries it on")))
+            .hint(format!("continue it with `mcpkg workflow resume {id}`")))
     }
 }
 
 /// Cancels a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Cancel {
-    /// Id of the run; a part at its end that only one has is enough
+    /// Id of the run, or a unique ending of it
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
 }
@@ -60,7 +60,7 @@ impl Operation for Cancel {
     const TOOL: &'static str = "cancel_run";
     const CLI: &'static [&'static str] = &["workflow", "cancel"];
     const TITLE: &'static str = "Cancel a run";
-    const ABOUT: &'static str = "End a run within a second, whoever works on it; what it did stays done";
+    const ABOUT: &'static str = "Cancel a run within a second, in any process; nothing is undone";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow cancel 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

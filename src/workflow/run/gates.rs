@@ -33,8 +33,8 @@ pub fn policy(context: &Context) -> Result<()> {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
     };
     if context.surface.no_execute {
-        return denied("server", "Running commands is denied here; nothing was run".to_owned())
-            .map_err(|error| error.hint("a person runs it: `mcpkg command run`, `mcpkg workflow run`"));
+        return denied("server", "Running commands is not allowed here; nothing was run".to_owned())
+            .map_err(|error| error.hint("a person can run it with `mcpkg command run` or `mcpkg workflow run`"));
     }
     let denying = context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(None) };
@@ -42,7 +42,7 @@ pub fn policy(context: &Context) -> Result<()> {
     })?;
     match denying {
         Some(project) => denied("project", format!("The policy of project '{project}' is deny; nothing was run"))
-            .map_err(|error| error.hint("a person changes it at a terminal: `mcpkg workflow policy confirm`")),
+            .map_err(|error| error.hint("a person can change it at a terminal: `mcpkg workflow policy confirm`")),
         None => Ok(()),
     }
 }
@@ -54,7 +54,7 @@ pub fn policy(context: &Context) -> Result<()> {
 pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     let seconds = seconds.unwrap_or(WAIT);
     if seconds > LONGEST_WAIT {
-        let why = format!("wait_s {seconds} is not between 0 and {LONGEST_WAIT}");
+        let why = format!("wait_s is {seconds}; it must be from 0 to {LONGEST_WAIT}");
         return Err(Error::new(Code::InvalidArgument, why));
     }
     Ok(Duration::from_secs(seconds.into()))
@@ -87,8 +87,8 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
         // What nobody reviewed is asked of a person, and --yes does not answer for them.
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
-                "--yes runs a saved workflow that a person approved: with `mcpkg draft approve`, or by saving it at a terminal with \
-                 `mcpkg workflow edit`",
+                "--yes only runs a saved workflow that you approved, with `mcpkg draft approve` or by saving it at a terminal with \
+                    `mcpkg workflow edit`",
             ),
             _ => error,
         }),

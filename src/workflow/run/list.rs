@@ -29,10 +29,10 @@ pub struct Runs {
     /// Id of a run, to show it with each attempt
     #[arg(value_name = "RUN", add = RUNS)]
     run: Option<String>,
-    /// Most rows, 100 at most [default: 20]
+    /// Most rows of a page, up to 100 [default: 20]
     #[arg(long)]
     limit: Option<u32>,
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct RunList {
     /// The runs
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Map<String, Value>>>,
-    /// Whether more follow, and from where
+    /// Whether more follow, and the cursor to continue with
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// Id of the run that was asked for
@@ -61,9 +61,9 @@ impl Operation for Runs {
     const TOOL: &'static str = "list_runs";
     const CLI: &'static [&'static str] = &["workflow", "runs"];
     const TITLE: &'static str = "List runs";
-    const ABOUT: &'static str = "List runs of workflows and commands, or show how far one is and each of its attempts";
+    const ABOUT: &'static str = "List runs of workflows and commands, or show one with all its attempts";
     const HELP: &'static str =
-        "Arguments and answers are shown without secrets. A run of which the process is gone is interrupted.";
+        "Arguments and answers are shown without secrets. A run whose process ended is interrupted.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow runs", "mcpkg workflow runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const RATE: Option<Rate> = Some(Rate::OFTEN);
@@ -108,7 +108,7 @@ impl Runs {
         let table = Table {
             columns: &["RUN", "WHAT", "STATE", "BEGAN", "BY", "WHY"],
             rows: seen.iter().map(row).collect(),
-            empty: "Nothing was run yet".to_owned(),
+            empty: "No runs yet".to_owned(),
         };
         let lines: Vec<Value> = seen.iter().map(|(run, state)| report::line(run, *state).into()).collect();
         let mut data = json!({ "runs": lines });

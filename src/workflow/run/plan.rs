@@ -54,7 +54,7 @@ pub fn of_command(context: &Context, id: &str, with: Map<String, Value>) -> Resu
 /// As [`of_command`].
 pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Value>) -> Result<Plan> {
     if !spec.runnable {
-        let why = spec.why_not.as_deref().unwrap_or("it is not known how");
+        let why = spec.why_not.as_deref().unwrap_or("its source does not say how");
         return Err(Error::new(Code::InvalidArgument, format!("{} cannot be run: {why}", spec.id)));
     }
     arguments::check(context, &spec, &with)?;
@@ -135,7 +135,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
         let why = format!("{} needs values for its inputs: {}", sound.definition.workflow, missing.join(", "));
         return Err(Error::new(Code::InputsRequired, why)
             .with_details(json!({ "inputs_required": missing }))
-            .hint_for("`--input NAME=VALUE` gives one", "give them as inputs"));
+            .hint_for("give them with `--input NAME=VALUE`", "give them as inputs"));
     }
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
     let definition = kept::of_workflow(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;

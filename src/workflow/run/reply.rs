@@ -59,8 +59,9 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             Err(uncertain(id, &step))
         }
         State::Interrupted if context.is_cancelled() => {
-            Err(Error::new(Code::Cancelled, format!("Given up; run {id} is interrupted"))
-                .hint(format!("`mcpkg workflow resume {id}` carries it on, `mcpkg workflow cancel {id}` ends it")))
+            Err(Error::new(Code::Cancelled, format!("Canceled; run {id} is interrupted")).hint(format!(
+                "continue it with `mcpkg workflow resume {id}`, or end it with `mcpkg workflow cancel {id}`"
+            )))
         }
         state => {
             let reply = Reply::new(body(context, &run, &data), data);
@@ -68,12 +69,14 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             let failed = context.is_shell() && matches!(state, State::Canceled | State::Paused | State::Interrupted);
             let reply = Reply { failed, ..reply };
             let reply = match first(context, &run, StepState::Uncertain)? {
-                Some(Step { name, .. }) => reply.warn([format!("whether step '{name}' did its work is not known")]),
+                Some(Step { name, .. }) => reply.warn([format!("it is unknown whether step '{name}' did its work")]),
                 None => reply,
             };
             Ok(match state {
                 State::Succeeded | State::Canceled => reply,
-                State::Paused | State::Interrupted => reply.hint(format!("`mcpkg workflow resume {id}` carries it on")),
+                State::Paused | State::Interrupted => {
+                    reply.hint(format!("continue it with `mcpkg workflow resume {id}`"))
+                }
                 _ => going_on(context, reply, id),
             })
         }
@@ -128,7 +131,7 @@ fn failed(context: &Context, run: &Run) -> Result<Error> {
         .with_details(details)
         .hint(format!("`mcpkg workflow runs {}` shows each attempt", run.uuid));
     Ok(match context.is_shell() && run.kind == runs::Kind::Workflow && step.is_some() {
-        true => error.hint(format!("`mcpkg workflow resume {} --retry` goes on from this step", run.uuid)),
+        true => error.hint(format!("retry from this step with `mcpkg workflow resume {} --retry`", run.uuid)),
         false => error,
     })
 }

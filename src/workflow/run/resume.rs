@@ -31,14 +31,14 @@ const MAX_OUTPUT: u64 = 8 << 20;
 /// Resumes a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Resume {
-    /// Id of the run; a part at its end that only one has is enough
+    /// Id of the run, or a unique ending of it
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
-    /// What becomes of a step of which nobody knows whether it did its work: retry, skip or done
+    /// What to do with a step if it is unknown whether it did its work: retry, skip or done
     #[arg(long, value_name = "ID=WHAT")]
     #[serde(skip)]
     step: Vec<Word>,
-    /// With `--step ID=done`: a file with what the step answered, as JSON [default: null]
+    /// With `--step ID=done`: file with the step's answer, as JSON [default: null]
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -46,11 +46,11 @@ pub struct Resume {
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     retry: bool,
-    /// Retry a failed run from this step on
+    /// Retry a failed run starting at this step
     #[arg(long, value_name = "STEP")]
     #[serde(skip)]
     from: Option<String>,
-    /// Go on though a command is not what it was when the run began; asks at a terminal
+    /// Continue although something changed since the run began; asks at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_changes: bool,
@@ -74,7 +74,7 @@ impl FromStr for Word {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (step, what) = text.rsplit_once('=').ok_or("write ID=retry, ID=skip or ID=done")?;
+        let (step, what) = text.rsplit_once('=').ok_or("give ID=retry, ID=skip or ID=done")?;
         let what = match what {
             "retry" => What::Retry,
             "skip" => What::Skip,
@@ -89,11 +89,11 @@ impl Operation for Resume {
     const TOOL: &'static str = "resume_run";
     const CLI: &'static [&'static str] = &["workflow", "resume"];
     const TITLE: &'static str = "Resume a run";
-    const ABOUT: &'static str = "Resume a run that was paused or interrupted, or retry one that failed";
-    const HELP: &'static str = "No step that succeeded is repeated. What was under way is sent again where that does no harm: \
-        where the command only reads, does no more the second time, or takes an idempotency key. Of any other you decide with \
-        --step. A run that failed goes on with --retry or --from. A run of which a command, an input or a variable has changed since is refused with what changed, unless \
-        --accept-changes says so at a terminal.";
+    const ABOUT: &'static str = "Resume a paused or interrupted run, or retry a failed one";
+    const HELP: &'static str = "Steps that succeeded are not repeated. A request that was in progress is sent again if that is safe: if \
+        the command only reads, is idempotent, or takes an idempotency key. Otherwise you decide with --step. A failed run continues \
+        with --retry or --from. If a command, an input or a variable changed since the run began, mcpkg lists the changes and stops, \
+        unless you accept them at a terminal with --accept-changes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow resume 3f2a1b4c5d6e",
         "mcpkg workflow resume 3f2a1b4c5d6e --retry",
@@ -168,8 +168,8 @@ fn is_known(context: &Context, resumable: &Resumable) -> Result<bool> {
 
 /// Has a person decide on a run that may have done more than its rows tell: nothing but their look at it says what may be sent again.
 fn of_unknown_past(mut plan: Plan) -> Plan {
-    let what = "what it has done already may be more than is noted here: it was begun on another machine, or the database was restored \
-                from a backup. A step may be done twice";
+    let what = "this run may have done more than is recorded here: it began on another machine, or the database was restored from a \
+        backup. A step may be done twice";
     plan.effects.insert(0, what.to_owned());
     plan.summary.push_str(", which was begun on another machine or restored from a backup");
     plan.may_be_confirmed = false;
@@ -191,7 +191,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
 fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
     let done = words.iter().filter(|word| word.what == What::Done).count();
     if output.is_some() && done != 1 {
-        return Err(Error::new(Code::InvalidArgument, "--output goes with one `--step ID=done`"));
+        return Err(Error::new(Code::InvalidArgument, "--output needs exactly one `--step ID=done`"));
     }
     let output = match output {
         None => Value::Null,
@@ -216,7 +216,7 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
 /// Has the person at the terminal look at what a run would do now.
 fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal accepts that a run does something else than was planned; there is no --yes for it";
+        let why = "Only a person at a terminal can accept changes to a run; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let changed = changes.iter().map(|change| format!("changed since: {change}"));
@@ -228,8 +228,8 @@ fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
 fn changed(run: &Run, changes: &[Change]) -> Error {
     let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
     let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
-    let why = format!("What run {} does is not what it was when it began{told}", run.uuid);
-    Error::new(Code::PlanChanged, why)
-        .with_details(json!({ "run": run.uuid.to_string(), "changes": changes }))
-        .hint(format!("`mcpkg workflow resume {} --accept-changes` shows it at a terminal and asks", run.uuid))
+    let why = format!("What run {} does has changed since it began{told}", run.uuid);
+    Error::new(Code::PlanChanged, why).with_details(json!({ "run": run.uuid.to_string(), "changes": changes })).hint(
+        format!("review and accept the changes at a terminal: `mcpkg workflow resume {} --accept-changes`", run.uuid),
+    )
 }

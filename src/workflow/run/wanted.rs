@@ -81,8 +81,8 @@ impl Wanted {
 fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     let definition: Value = stored_json(&runs::definition(db, run)?, "what a run was to do")?;
     let Some(workflow) = definition.get("workflow") else {
-        let why = format!("Run {} is one of a single command, which has no steps", run.uuid);
-        return Err(Error::new(Code::InvalidArgument, why).hint("`mcpkg workflow runs` lists runs of workflows too"));
+        let why = format!("Run {} ran a single command, which has no steps", run.uuid);
+        return Err(Error::new(Code::InvalidArgument, why).hint("list runs with `mcpkg workflow runs`"));
     };
     let mut earlier = earlier_of(&definition)?;
     let own = answers(db, &steps::of(db, run.id)?)?;
@@ -104,7 +104,7 @@ const NO_DEFINITION: &str = "what a run was to do is not a definition";
 fn hidden_text(run: &Run) -> Error {
     let why =
         format!("The workflow of run {} has a password in its text, and mcpkg does not store passwords", run.uuid);
-    Error::new(Code::SecretMissing, why).hint("name the workflow or its text beside the run")
+    Error::new(Code::SecretMissing, why).hint("give the workflow or its text together with the run")
 }
 
 /// Returns the answers that a run of one step was given; none where it is one of all steps.

@@ -24,27 +24,27 @@ use crate::workflow::text::argument::{Object, Text, object, text};
 /// Runs a workflow.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Run {
-    /// The name of a saved workflow, or the file with one, YAML or JSON; `-` is standard input
+    /// Name of a saved workflow, or a YAML or JSON file; `-` is standard input
     #[arg(value_name = "NAME|FILE", value_parser = text, required_unless_present_any = ["draft", "of"], add = WORKFLOWS)]
     #[serde(skip)]
     file: Option<Text>,
-    /// Run what a draft says, instead of a saved workflow
+    /// Run a draft instead of a saved workflow
     #[arg(long, value_name = "ID", conflicts_with = "file", add = DRAFTS)]
     #[serde(skip)]
     draft: Option<String>,
-    /// The value of an input; that of a secret is a reference, such as env:NAME
+    /// Value of an input; for a secret, a reference such as env:NAME
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     input: Vec<Typed>,
-    /// Run this step alone
+    /// Run only this step
     #[arg(long, value_name = "ID")]
     #[serde(skip)]
     step: Option<String>,
-    /// With --step: a file with the answers of other steps by name
+    /// With --step: file with the answers of other steps, by name
     #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
     #[serde(skip)]
     step_outputs: Option<Object>,
-    /// With --step: the run whose answers are taken, and whose workflow and inputs where none are named
+    /// With --step: run whose answers to use, and its workflow and inputs unless you give others
     #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
     #[serde(skip)]
     of: Option<String>,
@@ -54,12 +54,12 @@ impl Operation for Run {
     const TOOL: &'static str = "run_workflow";
     const CLI: &'static [&'static str] = &["workflow", "run"];
     const TITLE: &'static str = "Run a workflow";
-    const ABOUT: &'static str = "Run a workflow, once you have seen what it does";
-    const HELP: &'static str = "Shows what it does and asks. At a terminal you are asked for inputs that are missing, and shown the \
-        values that their providers list. Without a terminal --yes stands for the answer where you approved the very text: with \
-        `mcpkg draft approve`, or by saving it at a terminal; a person consents to any other with `mcpkg consent approve`. Each \
-        attempt at a step is noted before its request leaves: what is interrupted goes on with `mcpkg workflow resume`, and no step \
-        that succeeded is repeated. --step runs one step alone, with answers that are given or were answered to an earlier run.";
+    const ABOUT: &'static str = "Run a workflow, after showing what it does";
+    const HELP: &'static str = "Shows what the workflow does and asks first. At a terminal, mcpkg asks for missing inputs and lists the \
+        values of their providers. Without a terminal, --yes answers if you approved exactly this text with `mcpkg draft approve` or by \
+        saving it at a terminal; approve any other with `mcpkg consent approve`. Each attempt at a step is recorded before its request \
+        is sent. `mcpkg workflow resume` continues an interrupted run and repeats no step that succeeded. --step runs one step alone, \
+        with answers from a file or an earlier run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow run app_with_db --input region=eu",
         "mcpkg workflow run app.yaml --input token=env:API_TOKEN",

@@ -24,7 +24,7 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["workflow", "delete"];
     const TITLE: &'static str = "Delete a workflow";
     const ABOUT: &'static str = "Delete a workflow from the selected project";
-    const HELP: &'static str = "Its history stays: `mcpkg workflow restore NAME REVISION` brings it back.";
+    const HELP: &'static str = "Its history is kept: restore it with `mcpkg workflow restore NAME REVISION`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow delete app_with_db"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -45,6 +45,6 @@ impl Operation for Delete {
         let (name, before) = (&workflow.name, workflow.revision.saturating_sub(1));
         let sentence = format!("Deleted workflow '{name}' from project '{project}'");
         Ok(Reply::sentence(sentence, data(&project, &workflow))
-            .hint(format!("`mcpkg workflow restore {name} {before}` brings it back")))
+            .hint(format!("restore it with `mcpkg workflow restore {name} {before}`")))
     }
 }

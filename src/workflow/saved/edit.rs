@@ -31,10 +31,11 @@ impl Operation for Edit {
     const TOOL: &'static str = "edit_workflow";
     const CLI: &'static [&'static str] = &["workflow", "edit"];
     const TITLE: &'static str = "Edit a workflow";
-    const ABOUT: &'static str = "Edit a workflow's text in $VISUAL or $EDITOR, and show the change and the findings";
-    const HELP: &'static str = "The text is kept as you write it. One that cannot be read as a workflow is refused, and kept in a \
-        file. Other findings are shown; an error keeps the workflow from running, and makes the exit status 1. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
-        is approved: `mcpkg workflow run NAME --yes` runs it.";
+    const ABOUT: &'static str = "Edit a workflow in $VISUAL or $EDITOR, and show the change and any findings";
+    const HELP: &'static str = "The text is stored exactly as you write it. If it is not a workflow, mcpkg refuses it and keeps it in a \
+        file. Other findings are shown; with an error the workflow does not run, and the exit status is 1. Closing the editor without a \
+        change changes nothing. The text that you save or leave unchanged at a terminal is approved: `mcpkg workflow run NAME --yes` \
+        runs it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;
@@ -55,11 +56,11 @@ impl Operation for Edit {
             let text = model::stored(db, workflow.blob)?;
             Ok((workflow, text, project.name.clone()))
         })?;
-        let hint = "set EDITOR, or change an exported file and use `mcpkg workflow import FILE --update`";
+        let hint = "set EDITOR, or edit an exported file and run `mcpkg workflow import FILE --update`";
         let (file, edited) = editor::edit(&self.name, "yaml", &text, hint)?;
         if edited == text.as_bytes() {
             approval::approve(context, &project, &before.name, &text)?;
-            let sentence = format!("Left workflow '{}' in project '{project}' as it was", self.name);
+            let sentence = format!("Workflow '{}' in project '{project}' is unchanged", self.name);
             return Ok(Reply::sentence(sentence, with(data(&project, &before), &[])));
         }
         let kept = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
@@ -90,14 +91,14 @@ impl Edit {
         let findings = checked.findings;
         model::without_secrets(&findings)?;
         if model.name != before.name {
-            let what = format!("The text is of workflow '{}', and not of '{}'", model.name, before.name);
-            let how = format!("`mcpkg workflow rename {} {}` gives it the other name", before.name, model.name);
+            let what = format!("The text names workflow '{}' instead of '{}'", model.name, before.name);
+            let how = format!("rename it with `mcpkg workflow rename {} {}`", before.name, model.name);
             return Err(Error::new(Code::InvalidArgument, what).hint(how));
         }
         let workflow = context.write("workflow.edit", &self.name, |db, project, author| {
             let current = workflows::get(db, project, &self.name)?;
             if current.revision != before.revision {
-                let what = format!("Workflow '{}' was changed by somebody else while it was edited", self.name);
+                let what = format!("Somebody else changed workflow '{}' while you edited it", self.name);
                 return Err(Error::new(Code::EditorFailed, format!("{what}; nothing was changed"))
                     .hint(format!("`mcpkg workflow show {}` shows the other change", self.name)));
             }

@@ -27,7 +27,7 @@ const SET: Names = Names::Stored(|typed| {
 pub struct Set {
     /// The variable's name
     name: String,
-    /// Its value, which is not a secret: it is stored as it is
+    /// Its value, stored in plain text: not for secrets
     #[arg(allow_hyphen_values = true)]
     value: String,
 }
@@ -36,9 +36,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_workflow_env";
     const CLI: &'static [&'static str] = &["workflow", "env", "set"];
     const TITLE: &'static str = "Let workflows read a value";
-    const ABOUT: &'static str = "Let the project's workflows read a value as env.NAME";
-    const HELP: &'static str = "Workflows read these values alone, and never a variable of the process. Agents may see them; a \
-        secret is named where its API or plugin is set up, and reaches no workflow's text.";
+    const ABOUT: &'static str = "Set a value that the project's workflows can read as env.NAME";
+    const HELP: &'static str = "Workflows can read only these values, never the variables of the process. Agents can see them, so do \
+        not store secrets here: refer to a secret where you set up its API or plugin.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -58,7 +58,7 @@ impl Operation for Set {
             workflows::set_variable(db, project.id, &variable)?;
             Ok(project.name.clone())
         })?;
-        let sentence = format!("Workflows of project '{project}' may read env.{}", variable.name);
+        let sentence = format!("Workflows of project '{project}' can now read env.{}", variable.name);
         Ok(Reply::sentence(sentence, data(&variable)))
     }
 }
@@ -75,7 +75,7 @@ impl Operation for Unset {
     const TOOL: &'static str = "unset_workflow_env";
     const CLI: &'static [&'static str] = &["workflow", "env", "unset"];
     const TITLE: &'static str = "Take a value away from workflows";
-    const ABOUT: &'static str = "Take away a value that the project's workflows may read";
+    const ABOUT: &'static str = "Remove a value that the project's workflows can read";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env unset REGION"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -95,12 +95,12 @@ impl Operation for Unset {
                 return Ok(project.name.clone());
             }
             let set = workflows::variables(db, project.id)?;
-            let what = format!("Workflows of project '{}' have no env.{}", project.name, name.escape_debug());
+            let what = format!("Project '{}' has no value env.{}", project.name, name.escape_debug());
             let error = Error::new(Code::NotFound, what).with_details(json!({ "name": name }));
             let known = set.iter().map(|variable| variable.name.as_str());
             Err(error.suggest(name, known, "`mcpkg workflow env list` shows what is set"))
         })?;
-        let sentence = format!("Workflows of project '{project}' have no env.{name} any more");
+        let sentence = format!("Workflows of project '{project}' can no longer read env.{name}");
         Ok(Reply::sentence(sentence, json!({ "name": name })))
     }
 }
@@ -113,7 +113,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_workflow_env";
     const CLI: &'static [&'static str] = &["workflow", "env", "list"];
     const TITLE: &'static str = "List the values that workflows may read";
-    const ABOUT: &'static str = "List the values that the project's workflows may read as env.NAME";
+    const ABOUT: &'static str = "List the values that the project's workflows can read as env.NAME";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -132,7 +132,7 @@ impl Operation for List {
         let table = Table {
             columns: &["NAME", "VALUE", "SET"],
             rows: set.iter().map(row).collect(),
-            empty: format!("Workflows of project '{project}' may read no values"),
+            empty: format!("Project '{project}' has no values for workflows"),
         };
         let variables: Vec<Value> = set.iter().map(data).collect();
         Ok(Reply::new(Body::Table(table), json!({ "variables": variables })))
@@ -143,7 +143,7 @@ impl Operation for List {
 fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {
-        return refuse(format!("'{}' is not a variable's name", name.escape_debug())).map_err(|error: Error| {
+        return refuse(format!("'{}' is not a valid variable name", name.escape_debug())).map_err(|error: Error| {
             error.hint("a name has letters, digits and underscores, and does not begin with a digit")
         });
     }
@@ -157,7 +157,7 @@ fn check(name: &str, value: &str) -> Result<()> {
         return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(
             |error: Error| {
                 error.hint(
-                    "a secret is named where its API or plugin is set up, as env:NAME, file:PATH or command:PROGRAM",
+                    "refer to a secret where you set up its API or plugin, as env:NAME, file:PATH or command:PROGRAM",
                 )
             },
         );

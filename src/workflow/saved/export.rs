@@ -23,10 +23,10 @@ pub struct Export {
     /// Workflow name
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// File to write; the text is printed where none is named
+    /// File to write [default: print the text]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Write over a file that holds something else
+    /// Overwrite a file that has other content
     #[arg(long, requires = "to")]
     #[serde(default)]
     force: bool,
@@ -36,8 +36,9 @@ impl Operation for Export {
     const TOOL: &'static str = "export_workflow";
     const CLI: &'static [&'static str] = &["workflow", "export"];
     const TITLE: &'static str = "Export a workflow";
-    const ABOUT: &'static str = "Write a workflow's text to a file, byte for byte, which imports back";
-    const HELP: &'static str = "Its fixtures are written beside it: app.fixtures.yaml beside app.yaml.";
+    const ABOUT: &'static str = "Write a workflow's text to a file, byte for byte";
+    const HELP: &'static str = "Its fixtures are written next to it: app.fixtures.yaml next to app.yaml. `mcpkg workflow import` reads \
+        both back.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow export app_with_db --to app_with_db.yaml",
         "mcpkg workflow export app_with_db > app_with_db.yaml",
@@ -95,8 +96,9 @@ impl Export {
         match disk::metadata(file)? {
             Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),
             Some(_) if !self.force => {
-                let what = format!("The file `{}` holds something else; nothing was written", file.display());
-                Err(Error::new(Code::AlreadyExists, what).hint("--force writes over it"))
+                let what =
+                    format!("The file `{}` already exists with other content; nothing was written", file.display());
+                Err(Error::new(Code::AlreadyExists, what).hint("--force overwrites it"))
             }
             _ => Ok(true),
         }

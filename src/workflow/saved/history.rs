@@ -18,7 +18,7 @@ use crate::workflow::{GROUP, answer};
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct History {
-    /// Name, also of one that was deleted
+    /// Workflow name, even of a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
 }
@@ -27,7 +27,7 @@ impl Operation for History {
     const TOOL: &'static str = "workflow_history";
     const CLI: &'static [&'static str] = &["workflow", "history"];
     const TITLE: &'static str = "History of a workflow";
-    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, also of a deleted one";
+    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even of a deleted one";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
     const ALIASES: &'static [&'static str] = &["log"];
     const EFFECT: Effect = Effect::Read;
@@ -70,7 +70,7 @@ impl Operation for History {
 /// Compare two revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Name, also of one that was deleted
+    /// Workflow name, even of a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to compare from [default: the one before the newest]
@@ -83,7 +83,8 @@ impl Operation for Diff {
     const TOOL: &'static str = "workflow_diff";
     const CLI: &'static [&'static str] = &["workflow", "diff"];
     const TITLE: &'static str = "Compare revisions of a workflow";
-    const ABOUT: &'static str = "Show the last change of a workflow, or the difference of two revisions: as a unified diff, and by what it means";
+    const ABOUT: &'static str =
+        "Show the last change of a workflow, or the difference between two revisions, as a diff and as a summary";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow diff app_with_db", "mcpkg workflow diff app_with_db 1 3"];
     const EFFECT: Effect = Effect::Read;
@@ -105,7 +106,7 @@ impl Operation for Diff {
             Ok(Some((side(from)?, side(self.to.unwrap_or(last.number))?)))
         })?;
         let Some(((old, from), (new, to))) = sides else {
-            let sentence = format!("Workflow '{name}' has one revision; nothing was changed since");
+            let sentence = format!("Workflow '{name}' has only one revision");
             let data = json!({ "name": name, "same": true, "diff": "", "hunks": [], "changes": [] });
             return Ok(Reply::sentence(sentence, data));
         };
@@ -122,7 +123,7 @@ impl Operation for Diff {
 /// Bring back a revision of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
-    /// Name, also of one that was deleted
+    /// Workflow name, even of a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to bring back; without it the newest ones are shown
@@ -133,7 +134,7 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_workflow";
     const CLI: &'static [&'static str] = &["workflow", "restore"];
     const TITLE: &'static str = "Restore a workflow";
-    const ABOUT: &'static str = "Bring back a revision of a workflow as its newest one, also of a deleted workflow";
+    const ABOUT: &'static str = "Restore a revision of a workflow as its newest, even of a deleted workflow";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow restore app_with_db", "mcpkg workflow restore app_with_db 2"];
     const EFFECT: Effect = Effect::Write;
@@ -180,9 +181,11 @@ fn which(context: &Context, name: &str) -> Result<Error> {
         let newest = workflows::last(db, project.id, name, SHOWN)?;
         if newest.is_empty() { Err(workflows::missing(db, project, name)) } else { Ok(newest) }
     })?;
-    let error = Error::new(Code::InvalidArgument, format!("Say which revision of workflow '{name}' to bring back"));
+    let error = Error::new(Code::InvalidArgument, format!("Give the revision of workflow '{name}' to restore"));
     let error = newest.iter().fold(error, |error, revision| {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });
-    Ok(error.hint(format!("`mcpkg workflow history {name}` shows all; `mcpkg workflow restore {name} REVISION`")))
+    Ok(error.hint(format!(
+        "list them with `mcpkg workflow history {name}`, then run `mcpkg workflow restore {name} REVISION`"
+    )))
 }

@@ -31,11 +31,11 @@ pub struct Import {
     /// Files, folders with files in them, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Show what would be imported, and write nothing
+    /// Show what would be imported, without writing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update what is there and differs; a revision is kept
+    /// Update workflows that differ, keeping a revision of each
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -48,12 +48,12 @@ impl Operation for Import {
     const TOOL: &'static str = "import_workflow";
     const CLI: &'static [&'static str] = &["workflow", "import"];
     const TITLE: &'static str = "Import workflows";
-    const ABOUT: &'static str = "Import workflows from files, as they stand, comments too";
-    const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, \
-        those without `workflow` left out, and folders in it too. What other programs write and mcpkg reads otherwise is mended, with a note for each \
-        thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. The fixtures of \
-        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing. Findings are shown; with an error \
-        among them the exit status is 1, and that workflow does not run until you correct it.";
+    const ABOUT: &'static str = "Import workflows from files, keeping their comments";
+    const HELP: &'static str = "The name of a workflow is the one in its text. In a folder, mcpkg reads the .yaml, .yml and .json \
+        files. It skips those without `workflow`, and folders inside it. It converts what other programs write differently, with a note \
+        for each change: `when`, null or empty fields, commands written as `group name`, examples that are mappings. The fixtures of \
+        app.yaml come from app.fixtures.yaml next to it. Either everything is imported or nothing. Findings are shown. If one is an \
+        error, the exit status is 1, and that workflow does not run until you fix it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",
@@ -79,7 +79,7 @@ impl Operation for Import {
         }
         let mut names = BTreeSet::new();
         if let Some(twin) = files.iter().find(|file| !names.insert(file.model.name.as_str())) {
-            let what = format!("Two files are of workflow '{}'; nothing was imported", twin.model.name);
+            let what = format!("Two files contain workflow '{}'; nothing was imported", twin.model.name);
             return Err(Error::new(Code::ImportConflict, what).hint(format!("one of them is `{}`", twin.path)));
         }
         let look = |db: &Db<'_>, project: &Project| {
@@ -107,8 +107,8 @@ impl Operation for Import {
         let reply = Reply { failed: files.iter().any(|file| has_errors(&file.findings)), ..reply };
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
             reply.hint(match path.ends_with('/') {
-                true => format!("left out the folder `{path}`: name it too, and its files come in"),
-                false => format!("left out `{path}`, which has no `workflow`"),
+                true => format!("skipped the folder `{path}`: name it too to import its files"),
+                false => format!("skipped `{path}`: it has no `workflow`"),
             })
         }))
     }
@@ -192,7 +192,7 @@ impl File {
             error.hints().iter().cloned().fold(Error::new(error.code(), what), Error::hint).with_details(details)
         })?;
         let findings = checked.findings;
-        model::without_secrets(&findings).map_err(|error| error.hint(format!("it stands in `{path}`")))?;
+        model::without_secrets(&findings).map_err(|error| error.hint(format!("it is in `{path}`")))?;
         Ok(Self { path, text, model, fixtures, notes, findings })
     }
 
@@ -243,8 +243,8 @@ impl Import {
         }
         let what = format!("{} would be overwritten; nothing was imported", plural::count(names.len(), "workflow"));
         Err(Error::new(Code::ImportConflict, what)
-            .hint(format!("what is there differs: {}", names.join(", ")))
-            .hint("--update takes what the files have, and keeps a revision; `mcpkg workflow show NAME` shows what is there")
+            .hint(format!("the stored text differs: {}", names.join(", ")))
+            .hint("--update replaces the stored text and keeps a revision; `mcpkg workflow show NAME` shows the stored text")
             .with_details(json!({ "names": names })))
     }
 

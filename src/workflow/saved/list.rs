@@ -13,10 +13,10 @@ use crate::workflow::{GROUP, answer};
 /// List workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most workflows a page holds
+    /// Most workflows of a page
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -44,7 +44,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_workflows";
     const CLI: &'static [&'static str] = &["workflow", "list"];
     const TITLE: &'static str = "List workflows";
-    const ABOUT: &'static str = "List the workflows that the project keeps";
+    const ABOUT: &'static str = "List the project's workflows";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow list", "mcpkg workflow list --limit 20 --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -80,7 +80,7 @@ impl Operation for List {
         let table = Table {
             columns: &["NAME", "BYTES", "REVISION", "UPDATED", "DESCRIPTION"],
             rows: found.iter().map(row).collect(),
-            empty: format!("Project '{project}' has no workflows; `mcpkg workflow import FILE` brings one"),
+            empty: format!("Project '{project}' has no workflows. Import one with `mcpkg workflow import FILE`"),
         };
         let item = |workflow: Workflow| Item {
             name: workflow.name,

@@ -41,7 +41,7 @@ pub fn mended(text: &str) -> Result<Option<Mended>> {
     }
     let Ok(definition) = serde_json::from_value(Value::Object(workflow)) else { return Ok(None) };
     if text.contains('#') {
-        notes.push("it was written again, without its comments".to_owned());
+        notes.push("rewritten, without its comments".to_owned());
     }
     let text = written(&definition)?;
     Ok(Model::of(&text).is_ok().then_some(Mended { text, notes }))
@@ -89,7 +89,7 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
         fields.shift_remove(key);
     }
     if !gone.is_empty() {
-        notes.push(format!("{what}: left out what is empty: {}", gone.join(", ")));
+        notes.push(format!("{what}: removed empty fields: {}", gone.join(", ")));
     }
 }
 
@@ -132,21 +132,22 @@ mod tests {
     #[test]
     fn each_thing_that_was_mended_has_a_note() {
         let text = "workflow: a\ntitle: null\ninputs:\n  app:\n    provider: apps list\n    example: {id: 1}\n    hint: ~\n\
-                    steps:\n  - id: one\n    run: apps create\n    when: inputs.app\n    with: {tag: null, app: \"${{ inputs.app }}\"}\n    depends_on: []\n\
+                    steps:\n  - id: one\n    run: apps create\n    when: inputs.app\n    with: {tag: null, app: \"${{ inputs.app \
+                    }}\"}\n    depends_on: []\n\
                     \x20 - id: two\n    run: apps apps:info\n    repeat: {until: null}\n";
         let mended = mended(text).unwrap().unwrap();
         assert_eq!(
             mended.notes,
             [
-                "the workflow: left out what is empty: title",
-                "input 'app': left out what is empty: hint",
+                "the workflow: removed empty fields: title",
+                "input 'app': removed empty fields: hint",
                 "input 'app': `apps list` is now `apps:list`",
                 "input 'app': the example is now a text",
                 "step 'one': `when` is now `if`",
-                "step 'one': left out what is empty: depends_on",
+                "step 'one': removed empty fields: depends_on",
                 "step 'one': `apps create` is now `apps:create`",
-                "repeat of step 'two': left out what is empty: until",
-                "step 'two': left out what is empty: repeat",
+                "repeat of step 'two': removed empty fields: until",
+                "step 'two': removed empty fields: repeat",
                 "step 'two': `apps apps:info` is now `apps:info`",
             ]
         );

@@ -115,7 +115,7 @@ pub fn without_secrets(findings: &[Finding]) -> Result<()> {
     if secrets.is_empty() {
         return Ok(());
     }
-    Err(with_findings(Error::new(Code::WorkflowInvalid, "The text holds a secret; nothing was stored"), &secrets))
+    Err(with_findings(Error::new(Code::WorkflowInvalid, "The text contains a secret; nothing was stored"), &secrets))
 }
 
 /// Returns a line for each finding, as compilers write them.
@@ -187,8 +187,8 @@ pub fn check_name(name: &str) -> Result<()> {
     if is_identifier(name) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a workflow", name.escape_debug()))
-        .hint("a name has letters, digits, - and _, begins with a letter or _, and has 64 characters at most"))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid workflow name", name.escape_debug()))
+        .hint("use letters, digits, - and _, beginning with a letter or _, up to 64 characters"))
 }
 
 /// Checks the message of a change or of a draft.
@@ -198,7 +198,7 @@ pub fn check_name(name: &str) -> Result<()> {
 pub fn check_message(message: Option<&str>) -> Result<()> {
     let Some(message) = message else { return Ok(()) };
     if message.len() > MAX_MESSAGE {
-        let why = format!("The message has {} bytes; it has at most {MAX_MESSAGE}", message.len());
+        let why = format!("The message has {} bytes; the limit is {MAX_MESSAGE}", message.len());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     if message.contains('\0') {

@@ -44,7 +44,7 @@ pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
 /// Show or set the policy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Policy {
-    /// The new rule; the one that holds is shown where none is given
+    /// The new policy [default: show the current one]
     #[schemars(with = "Option<String>")]
     rule: Option<Rule>,
 }
@@ -53,9 +53,9 @@ impl Operation for Policy {
     const TOOL: &'static str = "workflow_policy";
     const CLI: &'static [&'static str] = &["workflow", "policy"];
     const TITLE: &'static str = "Show or set the policy on running workflows";
-    const ABOUT: &'static str = "Show or set whether workflows and commands are run in the project";
-    const HELP: &'static str = "deny: nothing is run, whoever asks. confirm: where a person confirms the plan, as usual. To go from \
-        deny to confirm takes a person at a terminal: there is no --yes for it.";
+    const ABOUT: &'static str = "Show or set whether workflows and commands can run in the project";
+    const HELP: &'static str = "deny: nothing runs. confirm: a person confirms each plan, the default. Only a person at a terminal can \
+        change deny to confirm; there is no --yes for it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow policy", "mcpkg workflow policy deny"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -76,12 +76,12 @@ impl Operation for Policy {
         };
         if (now, rule) == (Rule::Deny, Rule::Confirm) {
             if context.confirmation != Confirmation::Ask {
-                let why = "Only a person at a terminal lets workflows be run again; there is no --yes for it";
+                let why = "Only a person at a terminal can allow workflows to run again; there is no --yes for it";
                 return Err(
                     Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
                 );
             }
-            let text = format!("Project '{project}': workflows may not run now.");
+            let text = format!("Workflows of project '{project}' are not allowed to run now.");
             (context.ask)(
                 Body::lines([text]),
                 &format!("Allow workflows of project '{project}' to run once a person has confirmed the plan?"),
@@ -89,14 +89,14 @@ impl Operation for Policy {
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {
             if of(db, project.id)? != now {
-                let what = "The policy was changed by somebody else meanwhile; nothing was changed";
+                let what = "Somebody else changed the policy meanwhile; nothing was changed";
                 return Err(Error::new(Code::Busy, what).hint("try again"));
             }
             if now == rule { Ok(false) } else { workflows::set_policy(db, project.id, rule.word(), author.now) }
         })?;
         let sentence = match rule {
-            Rule::Deny => format!("Workflows and commands of project '{project}' are not run"),
-            Rule::Confirm => format!("Workflows and commands of project '{project}' are run where a person confirms"),
+            Rule::Deny => format!("Workflows and commands of project '{project}' do not run"),
+            Rule::Confirm => format!("Workflows and commands of project '{project}' run once a person confirms"),
         };
         Ok(Reply::sentence(sentence, data(rule)))
     }

@@ -27,9 +27,9 @@ impl Operation for Rename {
     const TOOL: &'static str = "rename_workflow";
     const CLI: &'static [&'static str] = &["workflow", "rename"];
     const TITLE: &'static str = "Rename a workflow";
-    const ABOUT: &'static str = "Rename a workflow; its history stays with it";
+    const ABOUT: &'static str = "Rename a workflow, keeping its history";
     const HELP: &'static str =
-        "A workflow's name is the one in its text, where it is written again; the rest of the text stays.";
+        "mcpkg changes the name in the workflow's text, and leaves the rest of the text unchanged.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow rename app_with_db app_with_postgres"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;

@@ -18,7 +18,7 @@ pub struct Show {
     /// Workflow name
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// An earlier revision, also of a deleted workflow
+    /// An earlier revision, even of a deleted workflow
     #[arg(long)]
     revision: Option<i64>,
 }
@@ -36,8 +36,8 @@ impl Operation for Show {
     const TOOL: &'static str = "get_workflow";
     const CLI: &'static [&'static str] = &["workflow", "show"];
     const TITLE: &'static str = "Get workflow";
-    const ABOUT: &'static str = "Get the text of a workflow that the project keeps";
-    const HELP: &'static str = "The text is shown as it was brought, comments too.";
+    const ABOUT: &'static str = "Get the text of one of the project's workflows";
+    const HELP: &'static str = "The text is shown as it was imported, with its comments.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow show app_with_db", "mcpkg workflow show app_with_db --revision 2"];
     const ALIASES: &'static [&'static str] = &["get"];

@@ -121,7 +121,7 @@ fn a_clock_that_goes_forward_ends_a_wait_at_its_timeout() {
     let clock = Clock::fixed(4_000_000_000_000);
     let failed = run_at(&ground, &clock, &["workflow", "resume"], json!({ "run": id })).expect_err("it is late");
     assert_eq!(failed.code().name(), "E_STEP_FAILED");
-    assert!(failed.to_string().contains("did not hold in time"), "{failed}");
+    assert!(failed.to_string().contains("was not met in time"), "{failed}");
     assert!(ground.api.seen().len() <= sent + 1);
 }
 

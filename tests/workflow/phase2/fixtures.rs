@@ -104,7 +104,7 @@ fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
     scratch.ok(&["-p", "q", "workflow", "import", "out", "--update"]);
     assert!(scratch.ok(&["-p", "q", "workflow", "fixture", "show", "keep_note", "ready"]).contains("ho"));
     let refused = scratch.run(&["workflow", "export", "keep_note", "--to", "out/keep_note.yaml"]);
-    assert!(refused.status == 1 && refused.stderr.contains("holds something else"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("already exists with other content"), "{refused}");
 }
 
 #[test]

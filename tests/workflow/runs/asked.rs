@@ -75,7 +75,7 @@ fn a_provider_that_fails_leaves_the_value_to_the_person_or_ends_it() {
     command.args(["workflow", "run", "look.yaml", "-i", "word=fine"]);
     busy();
     let (shown, ended_well) = at_a_terminal(&command, "app-1\ny\n").expect("script is there");
-    assert!(ended_well && shown.contains("its provider offers no values"), "{shown}");
+    assert!(ended_well && shown.contains("its provider failed"), "{shown}");
     ground.scratch.file("look.yaml", TEXT.replace("provider:", "on_error: fail\n    provider:"));
     busy();
     let (shown, ended_well) = at_a_terminal(&command, "app-1\ny\n").expect("script is there");

@@ -70,7 +70,7 @@ fn a_file_that_holds_something_else_is_not_written_over() {
     let scratch = kept();
     scratch.file("mine.yaml", "mine\n");
     let refused = scratch.run(&["workflow", "export", "keep_note", "--to", "mine.yaml"]);
-    assert!(refused.status == 1 && refused.stderr.contains("--force writes over it"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("--force overwrites it"), "{refused}");
     assert_eq!(std::fs::read(scratch.path().join("mine.yaml")).expect("a file"), b"mine\n");
     scratch.ok(&["workflow", "export", "keep_note", "--to", "mine.yaml", "--force"]);
     scratch.ok(&["workflow", "export", "keep_note", "--to", "mine.yaml"]);
@@ -94,7 +94,7 @@ fn a_rename_changes_the_name_in_the_text_alone() {
     assert!(taken.status == 1 && taken.stderr.contains("Workflow 'keep_note' already exists"), "{taken}");
     for bad in ["", "two words", "../x", "9a", "a.b", &"a".repeat(65)] {
         let ran = scratch.run(&["workflow", "rename", "other", bad]);
-        assert!(ran.status == 2 && ran.stderr.contains("is not a name of a workflow"), "{bad}: {ran}");
+        assert!(ran.status == 2 && ran.stderr.contains("is not a valid workflow name"), "{bad}: {ran}");
     }
 }
 
@@ -105,7 +105,7 @@ fn an_edit_is_kept_as_it_was_written() {
         scratch.finish(scratch.command().env("EDITOR", editor).args(["workflow", "edit", "keep_note"]).args(arguments))
     };
     let left = edit("true", &[]);
-    assert_eq!((left.status, &*left.stdout), (0, "Left workflow 'keep_note' in project 'p' as it was\n"), "{left}");
+    assert_eq!((left.status, &*left.stdout), (0, "Workflow 'keep_note' in project 'p' is unchanged\n"), "{left}");
     let done = edit("sed -i 's/for later/for ever/'", &["-m", "A better word"]);
     // What was changed is shown, and then that it was.
     assert!(done.stdout.starts_with("--- a/keep_note.yaml\n+++ b/keep_note.yaml\n@@ "), "{done}");
@@ -149,7 +149,7 @@ fn an_edit_does_not_overwrite_what_came_meanwhile() {
     let editor = scratch.file("editor", format!("#!/bin/sh\n{import} \"$1\"\n"));
     crate::support::set_mode(&editor, 0o755);
     let ran = scratch.finish(scratch.command().env("EDITOR", &editor).args(["workflow", "edit", "keep_note"]));
-    assert!(ran.status == 1 && ran.stderr.contains("was changed by somebody else while it was edited"), "{ran}");
+    assert!(ran.status == 1 && ran.stderr.contains("Somebody else changed workflow"), "{ran}");
     assert!(scratch.ok(&["workflow", "show", "keep_note"]).contains("# newer"));
 }
 

@@ -36,8 +36,8 @@ fn a_folder_is_imported_whole_or_not_at_all() {
     scratch.file("flows/pictures/e.png", "no text");
     let dry = scratch.run(&["workflow", "import", "flows", "--dry-run"]);
     assert!(dry.stdout.contains("a\tcreated\t2\tflows/a.yaml\nb\tcreated\t2\tflows/b.yml\n"), "{dry}");
-    assert!(dry.stderr.contains("left out `flows/compose.yaml`, which has no `workflow`"), "{dry}");
-    assert!(dry.stderr.contains("left out the folder `flows/more/`") && !dry.stderr.contains("pictures"), "{dry}");
+    assert!(dry.stderr.contains("skipped `flows/compose.yaml`: it has no `workflow`"), "{dry}");
+    assert!(dry.stderr.contains("skipped the folder `flows/more/`") && !dry.stderr.contains("pictures"), "{dry}");
     assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
     scratch.file("flows/c.yaml", "workflow: c\nsteps: [\n");
     let broken = scratch.run(&["workflow", "import", "flows"]);
@@ -45,7 +45,7 @@ fn a_folder_is_imported_whole_or_not_at_all() {
     assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
     scratch.file("flows/c.yaml", named("a"));
     let twins = scratch.run(&["workflow", "import", "flows"]);
-    assert!(twins.status == 1 && twins.stderr.contains("Two files are of workflow 'a'"), "{twins}");
+    assert!(twins.status == 1 && twins.stderr.contains("Two files contain workflow 'a'"), "{twins}");
     std::fs::remove_file(scratch.path().join("flows/c.yaml")).expect("a file");
     scratch.ok(&["workflow", "import", "flows"]);
     assert_eq!(scratch.ok(&["workflow", "show", "b"]), named("b"));
@@ -99,11 +99,11 @@ fn what_another_program_writes_is_mended_with_a_note_for_each_thing() {
     let ran = scratch.run(&["workflow", "import", "foreign.yaml"]);
     assert_eq!(ran.status, 0, "{ran}");
     for note in [
-        "the workflow: left out what is empty: title",
+        "the workflow: removed empty fields: title",
         "input 'name': `mcpkg prompt:list` is now `mcpkg:prompt:list`",
         "input 'name': the example is now a text",
         "step 'keep': `when` is now `if`",
-        "step 'keep': left out what is empty: depends_on",
+        "step 'keep': removed empty fields: depends_on",
         "step 'keep': `mcpkg prompt:create` is now `mcpkg:prompt:create`",
     ] {
         assert!(ran.stderr.contains(&format!("foreign.yaml: {note}")), "{note}: {ran}");

@@ -208,7 +208,7 @@ mod tests {
         let env = vec![("T".to_owned(), Text::new([Part::env("API_TOKEN")]))];
         assert_eq!(refused(&Definition { env, ..program(Vec::new()) }), "fine");
         let asks = vec![("T".to_owned(), Text::new([Part::Input { input: "key".to_owned() }]))];
-        assert!(refused(&Definition { env: asks, ..program(Vec::new()) }).contains("question 'key'"));
+        assert!(refused(&Definition { env: asks, ..program(Vec::new()) }).contains("input 'key'"));
         let sse = Definition::remote(Transport::Sse, Text::plain("https://a/sse"));
         assert!(refused(&sse).contains("deprecated transport"));
         let elsewhere = Definition { cwd: Some(Text::plain("sub")), ..program(Vec::new()) };
