@@ -32,7 +32,7 @@ pub fn taken(definition: &Definition, given: &Map<String, Value>) -> Result<Map<
 fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     let several = match (input.mode, value) {
         (Mode::Multiple, Value::Array(values)) => values.as_slice(),
-        (Mode::Multiple, _) => return Err(refused(name, "takes a list, since its mode is multiple")),
+        (Mode::Multiple, _) => return Err(refused(name, "takes a list, because its mode is multiple")),
         (Mode::Single, _) => std::slice::from_ref(value),
     };
     for value in several {
@@ -55,19 +55,19 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     if let (Some(least), Some(length)) = (rules.min_length, length)
         && length < least as usize
     {
-        return Err(refused(name, &format!("has a length of {least} at least")));
+        return Err(refused(name, &format!("must have a length of at least {least}")));
     }
     if let (Some(most), Some(length)) = (rules.max_length, length)
         && length > most as usize
     {
-        return Err(refused(name, &format!("has a length of {most} at most")));
+        return Err(refused(name, &format!("must have a length of at most {most}")));
     }
     if let Some(pattern) = &rules.pattern {
         let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
         let regex = regex.map_err(|error| refused(name, "has an invalid pattern").with_source(error))?;
         for text in several.iter().filter_map(Value::as_str).filter(|_| input.r#type != InputType::Secret) {
             if !regex.is_match(text) {
-                return Err(refused(name, &format!("has to match `{pattern}`")));
+                return Err(refused(name, &format!("must match `{pattern}`")));
             }
         }
     }

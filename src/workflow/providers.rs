@@ -21,16 +21,16 @@ const LIST: &str = "providers";
 /// Lists the commands that hand out values for arguments.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Providers {
-    /// Only those that have a word of this
+    /// Only providers that contain one of these words
     #[arg(long, value_name = "WORDS")]
     filter: Option<String>,
-    /// Only this group
+    /// Only providers of this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
     /// Most providers of a page [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
@@ -49,8 +49,7 @@ impl Operation for Providers {
     const TOOL: &'static str = "list_providers";
     const CLI: &'static [&'static str] = &["command", "providers"];
     const TITLE: &'static str = "List providers";
-    const ABOUT: &'static str =
-        "List the commands whose answers are values for arguments, with what they need and return";
+    const ABOUT: &'static str = "List the commands that provide values for arguments, with what they need and return";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command providers", "mcpkg command providers --filter prompt --json"];
     const EFFECT: Effect = Effect::Read;
@@ -94,7 +93,7 @@ impl Operation for Providers {
         let table = Table {
             columns: &["PROVIDER", "NEEDS", "RETURNS"],
             rows: listed.providers.iter().map(row).collect(),
-            empty: "No command hands out values".to_owned(),
+            empty: "No command provides values".to_owned(),
         };
         let reply = Reply::new(Body::Table(table), data(&listed)?);
         Ok(match &listed.next_cursor {

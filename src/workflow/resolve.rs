@@ -79,7 +79,7 @@ pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>>
         Resolved::None(near) => {
             let error = Error::new(Code::NotFound, format!("There is no command '{}'", typed.escape_debug()));
             let hint = match near.as_slice() {
-                [] => "`mcpkg command search WORDS` finds commands by words".to_owned(),
+                [] => "find commands with `mcpkg command search WORDS`".to_owned(),
                 near => format!("did you mean '{}'?", near.join("' or '")),
             };
             Err(error.hint(hint).with_details(json!({ "id": typed, "nearest": near, "next_step": "search_commands" })))

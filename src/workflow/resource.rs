@@ -16,7 +16,7 @@ const COMMAND: Resource = Resource {
     uri: "mcpkg://command/{id}",
     name: "command",
     title: "Command",
-    description: "What a command takes, what it answers and what it does, as get_command_spec has it",
+    description: "What a command takes, returns and does, as get_command_spec returns it",
     mime_type: Some("application/json"),
     shown: Shown::Template,
     live: Some(Live { group: GROUP, read, names, looked_at_again: true }),

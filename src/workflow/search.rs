@@ -43,21 +43,21 @@ pub struct Search {
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     query: Vec<String>,
-    /// Only this group
+    /// Only commands of this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
-    /// Only this source
+    /// Only commands of this source
     #[arg(long, value_name = "SOURCE")]
     #[schemars(with = "Option<String>", extend("enum" = ["operations", "catalogs", "tools", "plugins"]))]
     source: Option<SourceKind>,
-    /// Only this effect
+    /// Only commands with this effect
     #[arg(long, value_name = "EFFECT")]
     #[schemars(with = "Option<String>", extend("enum" = ["read", "write", "destroy"]))]
     effect: Option<CommandEffect>,
     /// Most results [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
@@ -188,13 +188,13 @@ impl Operation for Search {
     const TOOL: &'static str = "search_commands";
     const CLI: &'static [&'static str] = &["command", "search"];
     const TITLE: &'static str = "Search commands";
-    const ABOUT: &'static str = "Find commands of every source by words, the best first";
+    const ABOUT: &'static str = "Search the commands of every source, best match first";
     const SEARCH_HINT: &'static str = "project branch feature release api endpoint history revert undelete";
     const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
         deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
         repos, switch project, call an API";
-    const HELP: &'static str = "Commands are mcpkg's own operations, those of imported API descriptions, and installed \
-        tools. Plurals, synonyms (add, remove, get) and mistyped words are met too; a whole id is one result.";
+    const HELP: &'static str = "Commands are mcpkg's own operations, those of imported APIs, tools of plugins, and installed tools. The \
+        search also matches plurals, synonyms (add, remove, get) and typos. A whole id gives one result.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg command search create prompt",
         "mcpkg command search --group memory",
@@ -259,8 +259,8 @@ impl Operation for Search {
             columns: &["COMMAND", "EFFECT", "SUMMARY"],
             rows: hits.results.iter().map(row).collect(),
             empty: match query.trim() {
-                "" => "There is no such command".to_owned(),
-                query => format!("No command has a word of '{}'", cell(query)),
+                "" => "No commands match".to_owned(),
+                query => format!("No command matches '{}'", cell(query)),
             },
         };
         let mut reply = Reply::written(context, Body::Table(table), &hits)?;

@@ -26,12 +26,12 @@ const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "pos
 /// Shows a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Its id
+    /// Id of the command
     #[arg(required = true, value_name = "ID", add = IDS)]
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     id: Vec<String>,
-    /// full: with the JSON Schema of its answer
+    /// `full` includes the JSON Schema of its answer
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     #[schemars(with = "Option<String>", extend("enum" = ["compact", "full"]))]
@@ -74,7 +74,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_command_spec";
     const CLI: &'static [&'static str] = &["command", "show"];
     const TITLE: &'static str = "Show a command";
-    const ABOUT: &'static str = "Show what a command takes, what it answers and what it does";
+    const ABOUT: &'static str = "Show what a command takes, returns and does";
     const HELP: &'static str = "Takes `group:name`, `group name`, the operationId of an API, or `METHOD /path`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command show mcpkg:prompt:create", "mcpkg command show mcpkg:prompt:list --detail full --json"];
@@ -163,7 +163,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let answer = Table {
         columns: &["FIELD", "TYPE", "TAGS"],
         rows: field.collect(),
-        empty: "What it answers is not described".to_owned(),
+        empty: "Its answer is not described".to_owned(),
     };
     let mut parts = vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)];
     let rest = fields.len().saturating_sub(shown);

@@ -30,9 +30,9 @@ impl Operation for Expose {
     const CLI: &'static [&'static str] = &["workflow", "expose"];
     const TITLE: &'static str = "Offer a workflow as a tool";
     const ABOUT: &'static str = "Offer a workflow to agents as a tool of its own, workflow__NAME, after asking";
-    const HELP: &'static str = "The tool takes the workflow's inputs but its secrets. A call of it goes through what `execute` goes through: the \
-        policy, the plan, and a person's consent to that plan. What the tool is said to do is what is shown here; once the \
-        workflow is changed it is said to do all that one can, until it is exposed again.";
+    const HELP: &'static str = "The tool takes the workflow's inputs except secrets. A call passes the same checks as `execute`: the \
+        policy, the plan, and a person's consent to that plan. The tool's annotations match the effects shown here. If the workflow \
+        changes, they say that it can do anything, until you expose it again.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow expose app_with_db"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;
@@ -61,8 +61,7 @@ impl Operation for Expose {
         let project = context.write("workflow.expose", &self.name, |db, project, _| {
             let current = workflows::get(db, project, &self.name)?;
             if current.revision != workflow.revision {
-                let what =
-                    format!("Workflow '{}' was changed by somebody else meanwhile; nothing was changed", self.name);
+                let what = format!("Somebody else changed workflow '{}' meanwhile; nothing was changed", self.name);
                 return Err(Error::new(Code::PlanChanged, what).hint("look at it again"));
             }
             exposed::set(db, project.id, current.uuid, &exposure)?;
@@ -73,7 +72,7 @@ impl Operation for Expose {
         let reply = Reply::sentence(sentence, data);
         Ok(match secrets(&model.definition).as_slice() {
             [] => reply,
-            needed => reply.warn([format!("no agent can give the secrets that it needs: {}", needed.join(", "))]),
+            needed => reply.warn([format!("an agent cannot give the secrets that it needs: {}", needed.join(", "))]),
         })
     }
 }
@@ -116,8 +115,8 @@ pub struct Unexpose {
 impl Operation for Unexpose {
     const TOOL: &'static str = "unexpose_workflow";
     const CLI: &'static [&'static str] = &["workflow", "unexpose"];
-    const TITLE: &'static str = "Offer a workflow no longer";
-    const ABOUT: &'static str = "Take back that a workflow is a tool";
+    const TITLE: &'static str = "Stop offering a workflow";
+    const ABOUT: &'static str = "Stop offering a workflow to agents as a tool";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow unexpose app_with_db"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;

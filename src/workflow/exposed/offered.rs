@@ -28,8 +28,8 @@ pub fn check_name(workflow: &str) -> Result<()> {
         return Ok(());
     }
     let most = LONGEST - PREFIX.len();
-    Err(Error::new(Code::InvalidArgument, format!("'{workflow}' is too long for a tool's name"))
-        .hint(format!("a workflow that is a tool has a name of {most} characters at most")))
+    Err(Error::new(Code::InvalidArgument, format!("'{workflow}' is too long for the name of a tool"))
+        .hint(format!("the name of a workflow that is a tool has at most {most} characters")))
 }
 
 /// Refuses a workflow that no tool can stand for.
@@ -43,9 +43,9 @@ pub fn check(definition: &Definition) -> Result<()> {
         None => Ok(()),
         Some(named) => Err(Error::new(
             Code::InvalidArgument,
-            format!("The input '{}' has the name of an argument that every such tool takes", named.id),
+            format!("The input '{}' has the same name as an argument of every such tool", named.id),
         )
-        .hint("give the input another name")),
+        .hint("rename the input")),
     }
 }
 

@@ -76,17 +76,17 @@ pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<D
     };
     let kept = needed(&known, references);
     if kept.is_empty() {
-        return Err(Error::new(Code::NotFound, "Nothing was run that a workflow can be made of")
-            .hint("mcpkg's own commands that only read leave no run; `mcpkg workflow runs` lists the runs")
+        return Err(Error::new(Code::NotFound, "There are no runs to make a workflow from")
+            .hint("mcpkg's own commands that only read leave no run; list runs with `mcpkg workflow runs`")
             .with_details(json!({ "diagnostics": diagnostics })));
     }
     for (at, left) in known.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
         let again = known[at + 1..]
             .iter()
             .any(|later| later.call.command == left.call.command && later.call.with == left.call.with);
-        let why = if again { "was read again later" } else { "reads what nothing uses" };
+        let why = if again { "was read again later" } else { "reads something that no step uses" };
         diagnostics
-            .push(Diagnostic { message: format!("{} is left out: it {why}", left.spec.id), ..Diagnostic::default() });
+            .push(Diagnostic { message: format!("skipped {}: it {why}", left.spec.id), ..Diagnostic::default() });
     }
     let mut making = Inference { commands, known: &known, answers: &answers, inputs: Vec::new(), diagnostics };
     let steps = kept.iter().map(|at| making.step(*at)).collect::<Result<Vec<_>>>()?;
@@ -111,7 +111,7 @@ fn known(calls: Vec<Recorded>, commands: &dyn Commands, diagnostics: &mut Vec<Di
     let mut ids = HashSet::new();
     for call in calls {
         let Resolved::One(spec) = commands.resolve(&call.command)? else {
-            let message = format!("{} is left out: there is no such command", call.command.escape_debug());
+            let message = format!("skipped {}: there is no such command", call.command.escape_debug());
             diagnostics.push(Diagnostic { message, ..Diagnostic::default() });
             continue;
         };
@@ -164,7 +164,7 @@ fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[A
 /// Returns a description of the workflow, for lists of workflows.
 fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
     let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
-    crate::workflow::answer::cut(&format!("Made of what was run: {}", commands.join(", ")), 200)
+    crate::workflow::answer::cut(&format!("Made from these commands: {}", commands.join(", ")), 200)
 }
 
 /// An input that was made.
@@ -291,7 +291,7 @@ impl Inference<'_> {
         let mut message = "becomes an input".to_owned();
         if is_secret {
             input = Input { description: input.description, r#type: InputType::Secret, ..Input::default() };
-            message = "becomes an input whose value is a reference: what was given is a secret, or was left out as one"
+            message = "becomes a secret input, given as a reference: its value was a secret, or was removed as one"
                 .to_owned();
         } else if value.is_string() || value.is_number() || value.is_boolean() {
             input.example = Some(value.clone());

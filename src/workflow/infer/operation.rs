@@ -21,7 +21,7 @@ use crate::workflow::{GROUP, SHAPE};
 /// What a workflow is called that nobody named.
 const USUAL: &str = "session";
 
-/// Make a workflow of what was run
+/// Make a workflow from runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Infer {
     /// Runs, each with run (its id) or with command, args and output, in their order [default: the newest runs]
@@ -29,7 +29,7 @@ pub struct Infer {
     #[serde(default)]
     #[schemars(with = "Option<Vec<Logged>>")]
     session_log: Vec<Logged>,
-    /// Only runs since then: how long ago, such as 2h, or a time
+    /// Only runs since this time, or this long ago, such as 2h
     #[arg(long, value_name = "WHEN", conflicts_with = "session_log")]
     since: Option<String>,
     /// Name of the workflow [default: session]
@@ -51,11 +51,12 @@ pub struct Inferred {
 impl Operation for Infer {
     const TOOL: &'static str = "infer_workflow_from_session";
     const CLI: &'static [&'static str] = &["workflow", "infer"];
-    const TITLE: &'static str = "Make a workflow of what was run";
-    const ABOUT: &'static str = "Make a workflow of commands that were run: what an earlier one answered becomes a reference, other values inputs";
-    const HELP: &'static str = "Of runs those count that you began, and of their steps those that succeeded; reads whose answers nothing uses are left out. \
-        A value that an earlier command answered becomes a reference where it has four characters or a tag; what is a secret becomes an input \
-        without its value. The same runs always make the same workflow, and no model is asked. What is not certain is told with it.";
+    const TITLE: &'static str = "Make a workflow from runs";
+    const ABOUT: &'static str = "Make a workflow from commands that ran: values from earlier answers become references, others become \
+        inputs";
+    const HELP: &'static str = "Only runs that you began count, and only their steps that succeeded. Reads whose answers no step uses \
+        are left out. A value from an earlier answer becomes a reference if it has at least four characters or a tag. A secret becomes \
+        an input without a value. The same runs always give the same workflow; no model is involved. Guesses are reported.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow infer --since 2h --name app_with_db > app_with_db.yaml",
         "mcpkg workflow infer 3f2a1b4c5d6e 9a8b7c6d5e4f",
@@ -76,7 +77,7 @@ impl Operation for Infer {
             ([], since) => of_asker(context, since)?,
             (log, None) => of_log(context, log)?,
             (_, Some(_)) => {
-                let why = "Either `session_log` says what was run, or `since`, and not both";
+                let why = "Give either `session_log` or `since`, not both";
                 return Err(Error::new(Code::InvalidArgument, why));
             }
         };

@@ -107,8 +107,8 @@ fn unless_too_many(recorded: Vec<Recorded>) -> Result<Vec<Recorded>> {
     if recorded.len() <= MOST {
         return Ok(recorded);
     }
-    let what = format!("{} calls are more than a workflow is made of, which is {MOST}", recorded.len());
-    Err(Error::new(Code::TooMany, what).hint("name the runs, or say since when: `session_log`, `since`"))
+    let what = format!("{} calls are too many for a workflow; the limit is {MOST}", recorded.len());
+    Err(Error::new(Code::TooMany, what).hint("choose fewer runs with `session_log` or `since`"))
 }
 
 /// Returns the steps of a run that succeeded.

@@ -141,7 +141,7 @@ fn will(
     };
     match own {
         Some(false) => {
-            notes.push("its condition does not hold".to_owned());
+            notes.push("its condition is false".to_owned());
             WillRun::No
         }
         None => WillRun::Unknown,
@@ -211,11 +211,11 @@ fn repeated(repeat: &crate::workflow::definition::Repeat) -> String {
     let attempts = repeat.max_attempts.unwrap_or(100);
     match repeat.until {
         Some(_) => format!(
-            "repeated every {} until its condition holds, {attempts} times and {} at most",
+            "repeated every {} until its condition is true, at most {attempts} times and {}",
             shown(&repeat.every, "1s"),
             shown(&repeat.timeout, "15m"),
         ),
-        None => "runs once, since `repeat` has no `until`".to_owned(),
+        None => "runs once, because `repeat` has no `until`".to_owned(),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn arguments(
             (None, OnMissing::Unsaid | OnMissing::Prompt) if !is_required => continue,
             (None, _) => {
                 let from = bound.source.map_or_else(String::new, |source| format!(", {}", source.shown(definition)));
-                let why = format!("{} cannot be asked before its '{arg}'{from} is known", contract.id);
+                let why = format!("Cannot ask {} before its '{arg}'{from} is known", contract.id);
                 return Err(Error::new(Code::InputsRequired, why));
             }
         };

@@ -59,8 +59,8 @@ impl Operation for Suggest {
     const TITLE: &'static str = "Suggest providers";
     const ABOUT: &'static str =
         "Suggest lists that provide values for an input or an argument of a workflow that is being written";
-    const HELP: &'static str = "Mistakes elsewhere in the text do not matter. Each provider comes with the fields to select, with what its own \
-        arguments would be bound to, and with why it is one.";
+    const HELP: &'static str = "Mistakes elsewhere in the text are ignored. Each provider comes with the fields to select, the bindings \
+        of its own arguments, and the reason for the suggestion.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow suggest app.yaml --line 4 --column 14",
         "mcpkg workflow suggest app.yaml --pointer /inputs/app/provider --partial app",
@@ -80,13 +80,13 @@ impl Operation for Suggest {
         let whole = unbroken(&written, self.line);
         let surveyed = surveyed(&whole, &commands)?.ok_or_else(|| {
             Error::new(Code::WorkflowInvalid, "The text cannot be read as a workflow")
-                .hint("`mcpkg workflow validate` says why")
+                .hint("see why with `mcpkg workflow validate`")
         })?;
         let pointer = match (self.pointer, self.line) {
             (Some(pointer), None) => pointer,
             (None, Some(line)) => surveyed.places.at(line, self.column.unwrap_or(usize::MAX)),
             _ => {
-                let why = "Either `pointer` says what is pointed at, or `line` and `column`";
+                let why = "Give either `pointer`, or `line` and `column`";
                 return Err(Error::new(Code::InvalidArgument, why));
             }
         };

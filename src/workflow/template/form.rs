@@ -93,10 +93,10 @@ impl Template {
         let value = read.value.unwrap_or_default();
         let template: Self = serde_json::from_value(value).map_err(|error| {
             wrong(&error.to_string())
-                .hint("a template has template, title, description, parameters, workflow and fixtures")
+                .hint("a template has the fields template, title, description, parameters, workflow and fixtures")
         })?;
         if !is_identifier(&template.name) {
-            return Err(wrong(&format!("'{}' is not a name for one", template.name.escape_debug())));
+            return Err(wrong(&format!("'{}' is not a valid template name", template.name.escape_debug())));
         }
         template.parameters()?;
         let whole = serde_json::json!([template.workflow, template.fixtures]);
@@ -122,7 +122,7 @@ impl Template {
             let parameter: Parameter = serde_json::from_value(value.clone())
                 .map_err(|error| wrong(&format!("the parameter '{}': {error}", name.escape_debug())))?;
             if !is_identifier(name) {
-                return Err(wrong(&format!("'{}' is not a name of a parameter", name.escape_debug())));
+                return Err(wrong(&format!("'{}' is not a valid parameter name", name.escape_debug())));
             }
             for (key, command) in [("of", &parameter.of), ("after", &parameter.after)] {
                 let is_command =

@@ -32,9 +32,9 @@ impl Operation for Add {
     const TOOL: &'static str = "add_template";
     const CLI: &'static [&'static str] = &["template", "add"];
     const TITLE: &'static str = "Keep a template";
-    const ABOUT: &'static str = "Keep a template of the project's own";
-    const HELP: &'static str = "Its name is the one in its text. `$(PARAMETER)` stands for a parameter in the workflow that it has. One of the name of a \
-        built-in template goes before that.";
+    const ABOUT: &'static str = "Add a template to the project";
+    const HELP: &'static str = "Its name is the one in its text. In its workflow, `$(PARAMETER)` stands for a parameter. It overrides a \
+        built-in template of the same name.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template add our_release.yaml"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -54,7 +54,7 @@ impl Operation for Add {
         }
         let template = Template::of(&text)?;
         if redact::holds_secret(&text) {
-            return Err(Error::new(Code::InvalidArgument, "The template holds a secret; nothing was stored"));
+            return Err(Error::new(Code::InvalidArgument, "The template contains a secret; nothing was stored"));
         }
         let name = template.name.as_str();
         let project = context.write("template.add", name, |db, project, author| {
@@ -77,7 +77,7 @@ impl Operation for Add {
             Ok(project.name.clone())
         })?;
         let data = json!({ "name": name, "project": project });
-        Ok(Reply::sentence(format!("Kept template '{name}' in project '{project}'"), data))
+        Ok(Reply::sentence(format!("Added template '{name}' to project '{project}'"), data))
     }
 }
 
@@ -93,7 +93,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_template";
     const CLI: &'static [&'static str] = &["template", "remove"];
     const TITLE: &'static str = "Remove a template";
-    const ABOUT: &'static str = "Remove a template of the project's own";
+    const ABOUT: &'static str = "Remove a template from the project";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template remove our_release"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
@@ -114,8 +114,8 @@ impl Operation for Remove {
     fn look(&self, context: &Context) -> Result<()> {
         match require(context, &self.name)?.is_own {
             true => Ok(()),
-            false => Err(Error::new(Code::InvalidArgument, format!("Template '{}' comes with mcpkg", self.name))
-                .hint("one of the project's own with this name goes before it: `mcpkg template add FILE`")),
+            false => Err(Error::new(Code::InvalidArgument, format!("Template '{}' is built in", self.name))
+                .hint("override it with a template of the same name: `mcpkg template add FILE`")),
         }
     }
 

@@ -63,7 +63,7 @@ pub fn require(context: &Context, name: &str) -> Result<Kept> {
     }
     let error = Error::new(Code::NotFound, format!("There is no template '{}'", name.escape_debug()));
     let names = all.iter().map(|kept| kept.template.name.as_str());
-    Err(error.with_details(json!({ "name": name })).suggest(name, names, "`mcpkg template list` shows those there are"))
+    Err(error.with_details(json!({ "name": name })).suggest(name, names, "list templates with `mcpkg template list`"))
 }
 
 fn own(db: &Db<'_>, row: &templates::Template) -> Result<Kept> {

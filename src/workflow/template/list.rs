@@ -93,7 +93,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_template";
     const CLI: &'static [&'static str] = &["template", "show"];
     const TITLE: &'static str = "Show a template";
-    const ABOUT: &'static str = "Show the text of a template, which `template add` takes back";
+    const ABOUT: &'static str = "Show the text of a template";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template show create_and_wait"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;

@@ -56,9 +56,9 @@ impl Operation for Use {
     const TOOL: &'static str = "use_template";
     const CLI: &'static [&'static str] = &["template", "use"];
     const TITLE: &'static str = "Make a workflow from a template";
-    const ABOUT: &'static str = "Make a workflow from a template: its text, and what is found in it";
-    const HELP: &'static str = "Nothing is stored: the text goes to a file, or into a draft. Arguments that nobody says are taken from what the step before \
-        answers, by its tags; those that are required besides become inputs.";
+    const ABOUT: &'static str = "Make a workflow from a template, and check it";
+    const HELP: &'static str = "Nothing is stored: write the text to a file, or make a draft of it. Arguments that you do not give are \
+        filled from the previous step's answer, by its tags. Other required arguments become inputs.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg template use create_and_wait --set create=hosting:apps:create --set wait=hosting:apps:info > app.yaml",
     ];
@@ -110,7 +110,7 @@ fn values(
             return Err(error.suggest(
                 &name,
                 parameters.iter().map(|(name, _)| *name),
-                "`mcpkg template list` shows those there are",
+                "list templates with `mcpkg template list`",
             ));
         };
         let value = match value {
@@ -136,7 +136,7 @@ fn values(
     if !open.is_empty() {
         let what = format!("Template '{}' needs values for its parameters: {}", template.name, open.join(", "));
         return Err(Error::new(Code::InputsRequired, what)
-            .hint_for("`--set NAME=VALUE` gives one", "give them as parameters")
+            .hint_for("give them with `--set NAME=VALUE`", "give them as parameters")
             .with_details(json!({ "inputs_required": open })));
     }
     let mut specs: BTreeMap<&str, Arc<CommandSpec>> = BTreeMap::new();

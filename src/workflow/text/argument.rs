@@ -81,7 +81,7 @@ impl Text {
                 let at = error.utf8_error().valid_up_to();
                 Err(Error::new(
                     Code::InvalidArgument,
-                    format!("{} is not UTF-8 text: byte {at} begins no character", self.name()),
+                    format!("{} is not UTF-8 text: invalid byte at {at}", self.name()),
                 )
                 .with_source(error))
             }

@@ -44,7 +44,7 @@ pub(in crate::workflow) struct Known {
     /// Answers of steps by name, as if they had run
     #[arg(long, value_name = "FILE", value_parser = object)]
     step_outputs: Option<Object>,
-    /// Both together, or {"name": NAME} of a kept fixture
+    /// Both together, or {"name": NAME} of a stored fixture
     #[arg(long, value_name = "NAME|FILE", value_parser = chosen, add = FIXTURES)]
     fixture: Option<Chosen>,
 }
@@ -63,9 +63,9 @@ impl Operation for DryRun {
     const TITLE: &'static str = "Plan a workflow";
     const ABOUT: &'static str =
         "Show what a workflow would do, without doing it: inputs it needs, steps in order, provider arguments, effects";
-    const HELP: &'static str = "Nothing is asked, started or written. A condition on what is not known before the run is `unknown`; the answers of \
-        steps can be given with --step-outputs or --fixture: a file, or a fixture of the workflow's (`mcpkg workflow fixture add`). What it \
-        expects is held against the plan by `mcpkg workflow test`.";
+    const HELP: &'static str = "Nothing is sent, started or written. A condition that depends on later answers is `unknown`; give the \
+        answers of steps with --step-outputs or --fixture, which is a file or a fixture of the workflow (`mcpkg workflow fixture add`). \
+        `mcpkg workflow test` compares the plan with what the fixture expects.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
         "mcpkg workflow plan app_with_db --input region=us",

@@ -40,8 +40,8 @@ impl Operation for Render {
     const CLI: &'static [&'static str] = &["workflow", "render"];
     const TITLE: &'static str = "Write a workflow";
     const ABOUT: &'static str = "Write a workflow as YAML: the same workflow always as the same text, ready to compare";
-    const HELP: &'static str = "Fields stand in their order, and what is null, empty or usual is left out. Comments are not kept: a person's \
-        own text stays as it is unless it is rendered. --draft takes the same file as a positional FILE; either may be YAML or JSON.";
+    const HELP: &'static str = "Fields come in a fixed order; null, empty and default values are left out. Comments are lost, so mcpkg \
+        never renders your own text unless you ask. --draft takes the same file as a positional FILE; both may be YAML or JSON.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow render app.yaml", "mcpkg workflow render - < draft.json"];
     const EFFECT: Effect = Effect::Read;
@@ -57,8 +57,8 @@ impl Operation for Render {
             (Some(text), None) => text.read_or_saved(context)?,
             (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
             _ => {
-                let error = Error::new(Code::InvalidArgument, "Either `yaml` or `draft` has to be given, and not both");
-                return Err(error.hint("`draft` is an object with workflow, inputs and steps; `yaml` is a text"));
+                let error = Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`, not both");
+                return Err(error.hint("`draft` is an object with workflow, inputs and steps; `yaml` is text"));
             }
         };
         let (definition, findings) = shaped(&text)?;
@@ -70,7 +70,7 @@ impl Operation for Render {
                 let first = errors.first().map_or(String::new(), |found| {
                     format!("; line {}, column {}: {}", found.span.line, found.span.column, found.message)
                 });
-                let error = Error::new(Code::WorkflowInvalid, format!("The workflow cannot be written{first}"));
+                let error = Error::new(Code::WorkflowInvalid, format!("Cannot write the workflow as YAML{first}"));
                 return Err(error.with_details(json!({ "errors": errors, "warnings": warnings })));
             }
         };

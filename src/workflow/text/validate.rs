@@ -27,7 +27,7 @@ pub struct Validate {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
-    /// Write the file again with every fix that is certain
+    /// Apply every fix that is certain to the file
     #[arg(long)]
     #[serde(skip)]
     fix: bool,
@@ -49,9 +49,9 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["workflow", "validate"];
     const TITLE: &'static str = "Check a workflow";
     const ABOUT: &'static str = "Check a workflow's text: every mistake with line, column, hint and fix";
-    const HELP: &'static str = "FILE is YAML or JSON, - is standard input, and NAME a workflow of the project. The commands that it runs are looked for among those that \
-        `mcpkg command search` finds, and held against their contracts. Exits with 1 where there is an error. --fix applies the fixes that are \
-        certain, and shows what is left. docs/reference/findings.md has every code.";
+    const HELP: &'static str = "FILE is YAML or JSON, - is standard input, and NAME is a workflow of the project. Each step is checked \
+        against the contract of its command, which `mcpkg command search` finds. Exits with 1 if there is an error. --fix applies the \
+        fixes that are certain, and shows the remaining findings. docs/reference/findings.md describes every code.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow validate app.yaml",
         "mcpkg workflow validate app.yaml --fix",
@@ -77,7 +77,7 @@ impl Operation for Validate {
         let mut fixed = 0;
         if self.fix {
             let Some(path) = self.yaml.path() else {
-                return Err(Error::new(Code::InvalidArgument, "Only a file can be written again; --fix needs one"));
+                return Err(Error::new(Code::InvalidArgument, "--fix needs a file"));
             };
             for _ in 0..ROUNDS {
                 let (better, count) = mended(&text, &checked.findings);
@@ -98,7 +98,7 @@ impl Operation for Validate {
             (1.., Some(path), false) => {
                 let path = crate::shell::quote(&path.to_string_lossy());
                 reply
-                    .hint(format!("`mcpkg workflow validate {path} --fix` mends {}", plural::count(can_fix, "finding")))
+                    .hint(format!("`mcpkg workflow validate {path} --fix` fixes {}", plural::count(can_fix, "finding")))
             }
             _ => reply,
         })

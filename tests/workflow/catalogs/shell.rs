@@ -83,7 +83,7 @@ fn names_that_are_taken_or_reserved_are_refused() {
     let scratch = scratch("http://127.0.0.1:1");
     let document = fixture("hosting.json").display().to_string();
     for (arguments, code, says) in [
-        (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "mcpkg's own commands are called so"),
+        (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "the group of mcpkg's own commands"),
         (&["--prefix", "tool"], "E_INVALID_ARGUMENT", "mcpkg's own"),
         (&["--prefix", "workflow"], "E_INVALID_ARGUMENT", "mcpkg's own"),
         (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "no group of commands"),
