@@ -56,75 +56,112 @@ macro_rules! kinds {
 }
 
 kinds! {
-    YamlSyntax           "yaml_syntax"            Error   "text" "The text is not YAML, in the parser's words." "with: {app: ${{ inputs.app }}}";
-    DuplicateKey         "duplicate_key"          Error   "text" "A mapping has a key twice; the first one counts." "{run: a, run: b}";
+    YamlSyntax           "yaml_syntax"            Error   "text" "The text is not YAML, in the parser's words." "with: {app: ${{ \
+        inputs.app }}}";
+    DuplicateKey         "duplicate_key"          Error   "text" "A mapping has a key twice; the first one is used." "{run: a, run: b}";
     MultiDocument        "multi_document"         Error   "text" "A second document follows; a workflow is one." "---";
     NonScalarKey         "non_scalar_key"         Error   "text" "A key is not text: a list, a mapping, a number, true, null." "? [a] : b";
-    MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template begins with two braces and without the dollar sign." "app: \"{{ inputs.app }}\"";
-    UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside of what it stands for." "a: !!str 1";
-    LimitExceeded        "limit_exceeded"         Error   "text" "Something is larger, deeper or more than is taken." "max_attempts: 1000000";
-    AmbiguousScalar      "ambiguous_scalar"       Warning "text" "A bare word that other readers of YAML take for truth, a number or a date; here it is text." "with: {private: yes}";
+    MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template begins with two braces and without the dollar sign." "app: \
+        \"{{ inputs.app }}\"";
+    UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside of what it stands \
+        for." "a: !!str 1";
+    LimitExceeded        "limit_exceeded"         Error   "text" "The text exceeds a limit of size, depth or number." "max_attempts: \
+        1000000";
+    AmbiguousScalar      "ambiguous_scalar"       Warning "text" "An unquoted word that other YAML parsers read as a boolean, a number \
+        or a date; here it is text." "with: {private: yes}";
 
-    UnknownKey           "unknown_key"            Warning "shape" "A field that a workflow does not have; it is not looked at." "step: []";
-    WrongType            "wrong_type"             Error   "shape" "A value of another type than the field takes, or none of its words." "example: {a: 1}";
-    MissingField         "missing_field"          Error   "shape" "A field that has to be there is not." "steps: []";
-    BadIdentifier        "bad_identifier"         Error   "shape" "A name that no expression could write: letters, digits, `_` and `-`, a letter or `_` first." "id: create app";
+    UnknownKey           "unknown_key"            Warning "shape" "An unknown field; it is ignored." "step: []";
+    WrongType            "wrong_type"             Error   "shape" "A value of the wrong type, or not one of the allowed words." "example: {a: 1}";
+    MissingField         "missing_field"          Error   "shape" "A required field is missing." "steps: []";
+    BadIdentifier        "bad_identifier"         Error   "shape" "A name that no expression could write: letters, digits, `_` and `-`, \
+        a letter or `_` first." "id: create app";
     DuplicateStepId      "duplicate_step_id"      Error   "shape" "Two steps, or two inputs, have one name." "id: a";
-    EmptySteps           "empty_steps"            Error   "shape" "There is no step." "steps: []";
+    EmptySteps           "empty_steps"            Error   "shape" "The workflow has no steps." "steps: []";
     DefaultShape         "default_shape"          Error   "shape" "A default is a mapping that says where it is from." "default: us";
-    ReservedKey          "reserved_key"           Error   "shape" "A key of other workflow languages, which means nothing here." "condition: true";
-    CatalogRequirement   "catalog_requirement"    Error   "shape" "`requires` names a group of which no command can be reached." "requires: [heroku]";
+    ReservedKey          "reserved_key"           Error   "shape" "A key from another workflow language, which has no meaning here." "condition: true";
+    CatalogRequirement   "catalog_requirement"    Error   "shape" "`requires` names a group that has no commands." "requires: [heroku]";
 
-    UnknownInputRef      "unknown_input_ref"      Error   "references" "An expression names an input that is not there." "${{ inputs.ap }}";
-    UnknownStepRef       "unknown_step_ref"       Error   "references" "An expression names a step that is not there." "${{ steps.ap.output.id }}";
-    SelfRef              "self_ref"               Error   "references" "A step names its own answer, outside of `repeat.until`." "id: a, if: steps.a.output";
-    MissingDependsOn     "missing_depends_on"     Warning "references" "`depends_on` lists some steps, and not one whose answer is used; the reference makes it one." "depends_on: [a]";
-    DependencyCycle      "dependency_cycle"       Error   "references" "Steps wait for each other; the message names the circle." "depends_on: [b]";
-    InputCycle           "input_cycle"            Error   "references" "Inputs wait for each other; the message names the circle." "depends_on: [b]";
-    UnknownDependency    "unknown_dependency"     Error   "references" "`depends_on` names what is not there." "depends_on: [gone]";
-    EnvNotAllowed        "env_not_allowed"        Error   "references" "An expression names a variable that the project does not allow." "${{ env.HOME }}";
-    DependsOnConditionalStep "depends_on_conditional_step" Warning "references" "A step without a condition needs one that has a condition, and is skipped with it." "depends_on: [maybe]";
+    UnknownInputRef      "unknown_input_ref"      Error   "references" "An expression names an input that does not exist." "${{ \
+        inputs.ap }}";
+    UnknownStepRef       "unknown_step_ref"       Error   "references" "An expression names a step that does not exist." "${{ \
+        steps.ap.output.id }}";
+    SelfRef              "self_ref"               Error   "references" "A step names its own answer, outside of `repeat.until`." "id: \
+        a, if: steps.a.output";
+    MissingDependsOn     "missing_depends_on"     Warning "references" "`depends_on` lists some steps, and not one whose answer is \
+        used; the reference makes it one." "depends_on: [a]";
+    DependencyCycle      "dependency_cycle"       Error   "references" "Steps depend on each other; the message names the cycle." "depends_on: [b]";
+    InputCycle           "input_cycle"            Error   "references" "Inputs depend on each other; the message names the cycle." "depends_on: [b]";
+    UnknownDependency    "unknown_dependency"     Error   "references" "`depends_on` names something that does not exist." "depends_on: \
+        [gone]";
+    EnvNotAllowed        "env_not_allowed"        Error   "references" "An expression names a variable that the project does not \
+        allow." "${{ env.HOME }}";
+    DependsOnConditionalStep "depends_on_conditional_step" Warning "references" "A step without a condition needs one that has a \
+        condition, and is skipped with it." "depends_on: [maybe]";
     UnusedInput          "unused_input"           Warning "references" "No expression names the input." "inputs: {region: {}}";
 
-    ExprSyntax           "expr_syntax"            Error   "expressions" "An expression is not written as one, or never ends." "${{ inputs. }}";
-    UnsupportedOperator  "unsupported_operator"   Error   "expressions" "An operator or call that expressions do not have." "${{ inputs.a > 1 }}";
-    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is not a regular expression, or too large a one." "pattern: \"[\"";
-    BadDuration          "bad_duration"           Error   "expressions" "A time is `250ms`, `10s`, `5m`, `1h` or bare seconds." "every: soon";
+    ExprSyntax           "expr_syntax"            Error   "expressions" "An expression is not written as one, or never ends." "${{ \
+        inputs. }}";
+    UnsupportedOperator  "unsupported_operator"   Error   "expressions" "An operator or call that expressions do not have." "${{ \
+        inputs.a > 1 }}";
+    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is not a regular expression, or too large a \
+        one." "pattern: \"[\"";
+    BadDuration          "bad_duration"           Error   "expressions" "A time is `250ms`, `10s`, `5m`, `1h` or bare seconds." "every: \
+        soon";
     RepeatWithoutUntil   "repeat_without_until"   Warning "expressions" "`repeat` without `until` does not repeat." "repeat: {every: 5s}";
-    RepeatUnbounded      "repeat_unbounded"       Warning "expressions" "`repeat` says neither `timeout` nor `max_attempts`; 15 minutes and 100 attempts count." "repeat: {until: steps.a.output.ready}";
+    RepeatUnbounded      "repeat_unbounded"       Warning "expressions" "`repeat` says neither `timeout` nor `max_attempts`; 15 minutes \
+        and 100 attempts count." "repeat: {until: steps.a.output.ready}";
 
-    UnknownCommand       "unknown_command"        Error   "commands" "No command of this id can be reached; the nearest are named." "run: apps:creat";
+    UnknownCommand       "unknown_command"        Error   "commands" "There is no command with this id; the message names the nearest \
+        ones." "run: apps:creat";
     AmbiguousCommand     "ambiguous_command"      Error   "commands" "Several commands go by this name." "run: create";
-    NotRunnable          "not_runnable"           Error   "commands" "No step can run the command; the message says why." "run: files:upload";
-    DeprecatedCommand    "deprecated_command"     Warning "commands" "The command's source says that it is no longer to be used." "run: apps:old";
-    MissingRequiredArg   "missing_required_arg"   Error   "commands" "An argument that has to be given is not." "with: {}";
+    NotRunnable          "not_runnable"           Error   "commands" "No step can run the command; the message says why." "run: \
+        files:upload";
+    DeprecatedCommand    "deprecated_command"     Warning "commands" "The command is deprecated by its source." "run: \
+        apps:old";
+    MissingRequiredArg   "missing_required_arg"   Error   "commands" "A required argument is missing." "with: {}";
     UnknownWithKey       "unknown_with_key"       Error   "commands" "The command has no argument of this name." "with: {regoin: us}";
     EnumViolation        "enum_violation"         Error   "commands" "The value is not one of those allowed." "with: {region: moon}";
-    LiteralTypeMismatch  "literal_type_mismatch"  Error   "commands" "A value of another type than is taken." "with: {count: many}";
-    TemplateTypeMismatch "template_type_mismatch" Warning "commands" "An expression of another type than the argument takes." "count: ${{ inputs.name }}";
-    BaseUrlMissing       "base_url_missing"       Error   "commands" "Nobody said at which address the command's API is." "run: apps:list";
-    SecretMissing        "secret_missing"         Warning "commands" "A secret that the command takes is kept nowhere yet." "${{ secrets.token }}";
+    LiteralTypeMismatch  "literal_type_mismatch"  Error   "commands" "A value of the wrong type." "with: {count: many}";
+    TemplateTypeMismatch "template_type_mismatch" Warning "commands" "An expression of the wrong type for the argument." "count: \
+        ${{ inputs.name }}";
+    BaseUrlMissing       "base_url_missing"       Error   "commands" "The command's API has no base URL." "run: apps:list";
+    SecretMissing        "secret_missing"         Warning "commands" "A secret that the command needs is not set up." "${{ \
+        secrets.token }}";
 
-    UnknownProvider      "unknown_provider"       Error   "providers" "No command of this id can be reached as a provider." "provider: addons:lst";
-    ProviderNotList      "provider_not_list"      Error   "providers" "The command does not answer a list, so that it provides no values." "provider: apps:create";
-    MissingProviderArg   "missing_provider_arg"   Error   "providers" "A provider's argument has to be given, and nothing is bound to it." "provider: addons:list";
-    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "The value has no tag that the argument accepts." "app: ${{ steps.create_app.output.region }}";
-    PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field that is there." "app: ${{ steps.create_app.output.name }}";
-    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "An input's provider uses another input or a step that its `depends_on` does not name." "app: {from_input: app}";
+    UnknownProvider      "unknown_provider"       Error   "providers" "There is no command with this id to use as a provider." "provider: \
+        addons:lst";
+    ProviderNotList      "provider_not_list"      Error   "providers" "The command provides no values: its answer is not a list." "provider: apps:create";
+    MissingProviderArg   "missing_provider_arg"   Error   "providers" "A provider's argument is required, but nothing is bound to it." "provider: addons:list";
+    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "The value has no tag that the argument accepts." "app: ${{ \
+        steps.create_app.output.region }}";
+    PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field that is there." "app: ${{ \
+        steps.create_app.output.name }}";
+    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "An input's provider uses another input or a \
+        step that its `depends_on` does not name." "app: {from_input: app}";
     ValueFieldMissing    "value_field_missing"    Error   "providers" "`select` names a field that the provider does not return." "select: {value_field: uid}";
-    ValueFieldNotScalar  "value_field_not_scalar" Error   "providers" "`select.value_field` is a list or a mapping." "select: {value_field: owner}";
-    SelectAmbiguous      "select_ambiguous"       Warning "providers" "Nothing says which field of the provider is the value; a person chooses." "provider: regions:list";
-    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` without `id_field`: kept values are told apart by their value." "select: {value_field: name}";
+    ValueFieldNotScalar  "value_field_not_scalar" Error   "providers" "`select.value_field` is a list or a mapping." "select: \
+        {value_field: owner}";
+    SelectAmbiguous      "select_ambiguous"       Warning "providers" "It is unclear which field of the provider is the value; a person \
+        chooses." "provider: regions:list";
+    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` without `id_field`: kept values are told apart by their \
+        value." "select: {value_field: name}";
 
-    OutputPathMissing    "output_path_missing"    Error   "outputs" "The command's answer has no such field; the nearest are named." "${{ steps.a.output.uid }}";
-    OutputUnverifiable   "output_unverifiable"    Warning "outputs" "Nothing is known of the fields of the command's answer." "${{ steps.a.output.id }}";
-    ArrayIndexMissing    "array_index_missing"    Warning "outputs" "A field of a list is named without saying of which element." "${{ steps.list.output.id }}";
+    OutputPathMissing    "output_path_missing"    Error   "outputs" "The command's answer has no such field; the message names the \
+        nearest ones." "${{ steps.a.output.uid }}";
+    OutputUnverifiable   "output_unverifiable"    Warning "outputs" "The fields of the command's answer are unknown." "${{ \
+        steps.a.output.id }}";
+    ArrayIndexMissing    "array_index_missing"    Warning "outputs" "A field of a list is named without saying of which element." "${{ \
+        steps.list.output.id }}";
 
-    SecretLiteral        "secret_literal"         Error   "safety" "A secret stands in the text; it belongs in a reference." "token: ghp_...";
-    SecretWrongCatalog   "secret_wrong_catalog"   Error   "safety" "A secret goes to a command that is not of its catalog." "${{ secrets.other }}";
-    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step changes something before anything of its group was read." "run: apps:update";
+    SecretLiteral        "secret_literal"         Error   "safety" "The text contains a secret; use a reference to it." "token: \
+        ghp_...";
+    SecretWrongCatalog   "secret_wrong_catalog"   Error   "safety" "A secret is used in a command of another catalog." "${{ \
+        secrets.other }}";
+    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step changes something before any step reads from its group." "run: apps:update";
     UnguardedMutation    "unguarded_mutation"     Warning "safety" "A step destroys without a condition, or a read that it depends on." "run: apps:delete";
-    CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates without an earlier look whether it is there." "run: apps:create";
+    CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates something without an earlier check whether it \
+        exists." "run: \
+        apps:create";
 }
 
 impl Serialize for Kind {

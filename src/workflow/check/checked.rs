@@ -141,7 +141,7 @@ fn version(value: &Value) -> Result<()> {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     match is_known {
         true => Ok(()),
-        false => Err(Error::new(Code::SchemaVersion, format!("The version '{version}' of workflows is not known"))
+        false => Err(Error::new(Code::SchemaVersion, format!("Unsupported workflow version '{version}'"))
             .hint("this mcpkg reads 1.x")),
     }
 }

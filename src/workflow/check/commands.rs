@@ -29,7 +29,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             Resolved::None(near) => {
                 let found = book.at(Kind::UnknownCommand, &pointer, format!("there is no command `{}`", step.run));
                 match near.is_empty() {
-                    true => found.hint("search the commands by what they do"),
+                    true => found.hint("search for commands by what they do"),
                     false => found.hint(format!("the nearest are {}", near.join(", "))),
                 };
             }
@@ -46,7 +46,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             let message = format!("`{arg}` is {wanted}, and this is {given}");
             let found = book.at(Kind::TemplateTypeMismatch, &used.pointer, message);
             if used.template.alone().is_none() {
-                found.hint("an expression that is the whole value keeps its type");
+                found.hint("an expression keeps its type if it is the whole value");
             }
         }
     }
@@ -60,11 +60,11 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
         book.at(Kind::NotRunnable, &run, format!("no step can run {}: {why}", spec.id));
     }
     if spec.deprecated {
-        book.at(Kind::DeprecatedCommand, &run, format!("{} is no longer to be used", spec.id));
+        book.at(Kind::DeprecatedCommand, &run, format!("{} is deprecated", spec.id));
     }
     if spec.method.is_some() && spec.base_url.is_none() {
-        let found = book.at(Kind::BaseUrlMissing, &run, format!("nobody said at which address {} is", spec.group));
-        found.hint("a person sets the address of its catalog");
+        let found = book.at(Kind::BaseUrlMissing, &run, format!("{} has no base URL", spec.group));
+        found.hint("a person can set the base URL of its catalog");
     }
     let with = format!("/steps/{index}/with");
     for (arg, value) in &step.with {
@@ -82,12 +82,12 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
             None => {}
             Some(Refused::Type(_)) if !value.is_null() => {
                 let message =
-                    format!("`{arg}` of {} has to be {}, and is {}", spec.id, a(&argument.takes()), a(kind_of(value)));
+                    format!("`{arg}` of {} must be {}, but is {}", spec.id, a(&argument.takes()), a(kind_of(value)));
                 book.at(Kind::LiteralTypeMismatch, &pointer, message);
                 continue;
             }
             Some(Refused::Type(why)) => {
-                let message = format!("`{arg}` of {} is null, and it {why}", spec.id);
+                let message = format!("`{arg}` of {} is null, but it {why}", spec.id);
                 book.at(Kind::LiteralTypeMismatch, &pointer, message);
                 continue;
             }
@@ -102,8 +102,8 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     }
     missing(book, spec, step.body.is_some(), &step.with, &with);
     if let Some(name) = spec.auth.first().filter(|_| !known.has_secrets[index]) {
-        let message = format!("nothing is kept for the secret `{name}`, which {} takes", spec.id);
-        book.at(Kind::SecretMissing, &run, message).hint("a person says where it is kept");
+        let message = format!("the secret `{name}`, which {} needs, is not set up", spec.id);
+        book.at(Kind::SecretMissing, &run, message).hint("a person can set where it is kept");
     }
 }
 
@@ -121,7 +121,7 @@ fn elements(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value,
     for (index, value) in values.iter().enumerate() {
         if !value.as_str().is_some_and(Template::may_be) && !fits(items, value) {
             let is = a(kind_of(value));
-            let message = format!("an element of `{}` of {} has to be {}, and is {is}", flag.name, spec.id, a(items));
+            let message = format!("an element of `{}` of {} must be {}, but is {is}", flag.name, spec.id, a(items));
             book.at(Kind::LiteralTypeMismatch, &below(pointer, index), message);
         }
     }
@@ -139,7 +139,7 @@ fn missing(
     let flags = spec.needed(|name| given.contains_key(name)).filter(|flag| !goes_with_body(flag));
     let needed = spec.positionals.iter().map(|arg| &arg.name).chain(flags.map(|flag| &flag.name));
     for name in needed.filter(|name| !given.contains_key(*name)) {
-        let message = format!("{} has to be given `{name}`", spec.id);
+        let message = format!("{} requires `{name}`", spec.id);
         book.at(Kind::MissingRequiredArg, &below(with, name), message);
     }
     let of_body = |flag: &Flag| flag.r#in == Some(Place::Body);
@@ -147,11 +147,7 @@ fn missing(
     let needs_body = spec.body.as_ref().is_some_and(|body| body.required) && !is_given;
     let is_said = spec.flags.iter().any(|flag| of_body(flag) && flag.required);
     if needs_body && !is_said {
-        book.at(
-            Kind::MissingRequiredArg,
-            &with.replace("/with", "/body"),
-            format!("{} has to be given a body", spec.id),
-        );
+        book.at(Kind::MissingRequiredArg, &with.replace("/with", "/body"), format!("{} requires a body", spec.id));
     }
 }
 

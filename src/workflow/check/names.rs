@@ -21,7 +21,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
         };
         name(book, &pointer, "an input", &named.id, is_key);
         if !named.id.is_empty() && !seen.insert(&*named.id) {
-            book.at(Kind::DuplicateStepId, &pointer, format!("two inputs are called `{}`", named.id));
+            book.at(Kind::DuplicateStepId, &pointer, format!("two inputs have the name `{}`", named.id));
         }
     }
     let mut seen = HashSet::new();
@@ -29,11 +29,11 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
         let pointer = format!("/steps/{index}/id");
         name(book, &pointer, "a step", &step.id, false);
         if !step.id.is_empty() && !seen.insert(&*step.id) {
-            book.at(Kind::DuplicateStepId, &pointer, format!("two steps are called `{}`", step.id));
+            book.at(Kind::DuplicateStepId, &pointer, format!("two steps have the name `{}`", step.id));
         }
     }
     if definition.steps.is_empty() && book.has("/steps") {
-        book.at_key(Kind::EmptySteps, "/steps", "a workflow has one step at least");
+        book.at_key(Kind::EmptySteps, "/steps", "a workflow needs at least one step");
     }
     if definition.steps.len() > MAX_STEPS {
         book.at_key(Kind::LimitExceeded, "/steps", format!("there are more than {MAX_STEPS} steps"));
@@ -43,9 +43,9 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
     }
     for (index, group) in definition.requires.iter().enumerate().filter(|(_, group)| !group.is_empty()) {
         if !known.commands.has_group(group)? {
-            let message = format!("no command of the group `{group}` can be reached");
+            let message = format!("there are no commands in the group `{group}`");
             let found = book.at(Kind::CatalogRequirement, &format!("/requires/{index}"), message);
-            found.hint("a person imports the catalog, or adds the plugin, that has it");
+            found.hint("a person can import a catalog or add a plugin with this group");
         }
     }
     Ok(())
@@ -56,10 +56,10 @@ fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool
     if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;
     }
-    let message = format!("`{name}` is not a name for {what}");
+    let message = format!("`{name}` is not a valid name for {what}");
     let found = match is_key {
         true => book.at_key(Kind::BadIdentifier, pointer, message),
         false => book.at(Kind::BadIdentifier, pointer, message),
     };
-    found.hint("a name has letters, digits, `_` and `-`, begins with a letter or `_`, and has 64 characters at most");
+    found.hint("use letters, digits, `_` and `-`, beginning with a letter or `_`, up to 64 characters");
 }

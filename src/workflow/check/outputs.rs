@@ -38,15 +38,19 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
     match output::find(contract, segments) {
         Found::Whole | Found::Field(_) | Found::Inside => None,
         Found::Unknown => {
-            let message = format!("nobody knows whether the answer of `{id}` has `{way}`");
-            let hint = "say it with the step's `output_contract`";
+            let message = format!("it is unknown whether the answer of `{id}` has `{way}`");
+            let hint = "declare it in the step's `output_contract`";
             Some((Kind::OutputUnverifiable, message, Some(hint.to_owned())))
         }
         Found::NoIndex => {
             let list =
                 contract.list.as_deref().filter(|list| *list != ".").map_or(String::new(), |list| format!(".{list}"));
-            let message = format!("the answer of `{id}` is a list, and `{way}` is in each of its elements");
-            Some((Kind::ArrayIndexMissing, message, Some(format!("write `steps.{id}.output{list}[0]` and the field"))))
+            let message = format!("the answer of `{id}` is a list, and `{way}` is a field of its elements");
+            Some((
+                Kind::ArrayIndexMissing,
+                message,
+                Some(format!("write `steps.{id}.output{list}[0]`, followed by the field")),
+            ))
         }
         Found::Missing => {
             let message = format!("the answer of `{id}` has no `{way}`");

@@ -45,8 +45,8 @@ pub(super) fn check(
             }
         };
         let Some(contract) = known.commands.provider(&id)? else {
-            let message = format!("{id} does not answer a list, so that it provides no values");
-            book.at(Kind::ProviderNotList, &at, message).hint("pick one from the list of providers");
+            let message = format!("{id} provides no values: its answer is not a list");
+            book.at(Kind::ProviderNotList, &at, message).hint("choose one from the list of providers");
             continue;
         };
         select(book, &named.input, &contract, &pointer);
@@ -73,9 +73,8 @@ fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, point
     let Some(select) = &input.select else {
         let is_told = returns.iter().any(|field| matches!(&*field.name, "id" | "name") || !field.tags.is_empty());
         if !is_told {
-            let message = format!("nothing says which field of {} is the value", contract.id);
-            book.at(Kind::SelectAmbiguous, &format!("{pointer}/provider"), message)
-                .hint("say it with `select.value_field`");
+            let message = format!("it is unclear which field of {} is the value", contract.id);
+            book.at(Kind::SelectAmbiguous, &format!("{pointer}/provider"), message).hint("set `select.value_field`");
         }
         return;
     };
@@ -90,7 +89,7 @@ fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, point
         match returns.iter().find(|field| field.name == *name) {
             Some(field) if key == "value_field" && matches!(field.r#type.as_deref(), Some("array" | "object")) => {
                 let message = format!(
-                    "`{name}` of {} is {}, and no value",
+                    "`{name}` of {} is {}, not a single value",
                     contract.id,
                     field.r#type.as_deref().unwrap_or("more")
                 );
@@ -149,7 +148,7 @@ fn args(
         let is_required = Wanted::of(contract, arg).is_some_and(|wanted| wanted.required);
         let bound = binding::bind(known.definition, input, contract, arg, before, contracts);
         if is_required && bound.source.is_none() {
-            let message = format!("{}.{arg} has to be given, and nothing is bound to it", contract.id);
+            let message = format!("{}.{arg} is required, but nothing is bound to it", contract.id);
             let found = book.at(Kind::MissingProviderArg, &format!("{pointer}/provider"), message);
             found.hint(format!("bind it with `provider_args: {{{arg}: ...}}`"));
         }
@@ -170,7 +169,7 @@ fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
 fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value, at: &str) {
     let (key, id, is_known, names): (_, _, _, Vec<&str>) = match Bound::of(value) {
         None => {
-            let message = "either `from_step` or `from_input` says what is bound";
+            let message = "give either `from_step` or `from_input`";
             book.at(Kind::WrongType, at, message);
             return;
         }
@@ -190,7 +189,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
         return;
     }
     if !input.depends_on.iter().any(|name| name == id) {
-        let message = format!("`depends_on` of the input does not name `{id}`");
+        let message = format!("`depends_on` of the input does not list `{id}`");
         book.at(Kind::MissingDependsOnForProviderArg, &pointer, message).hint(format!("add `depends_on: [{id}]`"));
     }
 }

@@ -19,7 +19,7 @@ fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
         let is_secret = named.input.r#type == InputType::Secret;
         let wrong = match default.from {
             Origin::Literal => continue,
-            Origin::History | Origin::WorkflowOutput if is_secret => "a secret is in no run that ended",
+            Origin::History | Origin::WorkflowOutput if is_secret => "a run that ended has no secrets",
             Origin::Env if default.text().is_none() => "`value` names the variable",
             Origin::WorkflowOutput if default.output().is_none_or(|(workflow, _)| !is_identifier(workflow)) => {
                 "`value` names a workflow and a path in its answer, as `other.app.id`"
@@ -49,35 +49,38 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
                         unknown(book, Kind::UnknownInputRef, "input", used, &path.name_at, name, known.input_names())
                     }
                 },
-                Root::Step(name) => {
-                    match (known.step(name), used.slot.step()) {
-                        (None, _) => {
-                            unknown(book, Kind::UnknownStepRef, "step", used, &path.name_at, name, known.step_names())
-                        }
-                        (Some(step), Some(own)) if step == own => {
-                            if used.slot != Slot::Until(own) {
-                                let message = format!("step `{name}` uses its own answer");
-                                let found = book.inside(Kind::SelfRef, &used.pointer, &path.name_at, message);
-                                found.hint("only `repeat.until` may");
-                            }
-                        }
-                        (Some(step), Some(own)) => {
-                            let stated = &definition.steps[own].depends_on;
-                            if !stated.is_empty() && !stated.contains(name) && !graph.reaches(own, step) {
-                                let message = format!("`depends_on` does not name `{name}`, whose answer is used here");
-                                let found = book.inside(Kind::MissingDependsOn, &used.pointer, &path.name_at, message);
-                                found.hint(format!("the reference makes it one; add `{name}` to `depends_on`, or leave `depends_on` out"));
-                            }
-                            graph.add(own, step);
-                        }
-                        (Some(_), None) => {}
+                Root::Step(name) => match (known.step(name), used.slot.step()) {
+                    (None, _) => {
+                        unknown(book, Kind::UnknownStepRef, "step", used, &path.name_at, name, known.step_names())
                     }
-                }
+                    (Some(step), Some(own)) if step == own => {
+                        if used.slot != Slot::Until(own) {
+                            let message = format!("step `{name}` uses its own answer");
+                            let found = book.inside(Kind::SelfRef, &used.pointer, &path.name_at, message);
+                            found.hint("only `repeat.until` may");
+                        }
+                    }
+                    (Some(step), Some(own)) => {
+                        let stated = &definition.steps[own].depends_on;
+                        if !stated.is_empty() && !stated.contains(name) && !graph.reaches(own, step) {
+                            let message = format!("`depends_on` does not list `{name}`, whose answer is used here");
+                            let found = book.inside(Kind::MissingDependsOn, &used.pointer, &path.name_at, message);
+                            found.hint(format!(
+                                "the reference already makes it a dependency; add `{name}` to `depends_on`, or \
+                                    remove `depends_on`"
+                            ));
+                        }
+                        graph.add(own, step);
+                    }
+                    (Some(_), None) => {}
+                },
                 Root::Env(name) => {
                     if known.commands.variable(name)?.is_none() {
                         let message = format!("the project does not allow the variable `{name}`");
                         let found = book.inside(Kind::EnvNotAllowed, &used.pointer, &path.name_at, message);
-                        found.hint("a person allows it for the project; the process's own environment is never read");
+                        found.hint(
+                            "a person can allow it for the project; the environment of the process is never read",
+                        );
                     }
                 }
                 Root::Secret(_) => {}
@@ -187,7 +190,7 @@ fn inputs(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], used: &mut HashS
     for circle in graph.circles() {
         let names: Vec<&str> =
             circle.iter().chain(circle.first()).map(|input| &*definition.inputs.list[*input].id).collect();
-        let message = format!("inputs wait for each other in a circle: {}", names.join(" -> "));
+        let message = format!("inputs depend on each other in a cycle: {}", names.join(" -> "));
         book.at_key(Kind::InputCycle, &definition.inputs.pointer(circle[0]), message);
     }
     for (index, named) in definition.inputs.list.iter().enumerate() {
@@ -202,7 +205,7 @@ fn circles(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     for circle in graph.circles() {
         let names: Vec<&str> =
             circle.iter().chain(circle.first()).map(|step| &*known.definition.steps[*step].id).collect();
-        let message = format!("steps wait for each other in a circle: {}", names.join(" -> "));
+        let message = format!("steps depend on each other in a cycle: {}", names.join(" -> "));
         book.at(Kind::DependencyCycle, &format!("/steps/{}/id", circle[0]), message);
     }
 }
@@ -215,7 +218,7 @@ fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             let other = &steps[*other].id;
             let message = format!("step `{}` needs `{other}`, which has a condition", step.id);
             let found = book.at(Kind::DependsOnConditionalStep, &format!("/steps/{index}/id"), message);
-            found.hint(format!("it is skipped where `{other}` is; give it the same condition to say so"));
+            found.hint(format!("it is skipped when `{other}` is; give it the same condition to make that explicit"));
         }
     }
 }

@@ -30,17 +30,17 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         };
         let Some(value) = &default.value else { continue };
         if named.input.r#type == InputType::Secret && !value.as_str().is_some_and(is_reference) {
-            let message = format!("the default of the secret `{}` stands in the text", named.id);
+            let message = format!("the text contains the default of the secret `{}`", named.id);
             book.at(Kind::SecretLiteral, &pointer, message)
-                .hint("name where it is kept: env:NAME, file:PATH or command:ARGV");
+                .hint("give where it is kept: env:NAME, file:PATH or command:ARGV");
         } else {
             let mut found = Vec::new();
             sources.each(&Root::Input(named.id.clone()), &mut value.clone(), &mut |at, value| {
                 found.extend(value.is_string().then(|| at.to_owned()));
             });
             for at in &found {
-                let message = format!("the default of the password `{}` stands in the text", named.id);
-                book.at(Kind::SecretLiteral, &format!("{pointer}{at}"), message).hint("leave the default out");
+                let message = format!("the text contains the default of the password `{}`", named.id);
+                book.at(Kind::SecretLiteral, &format!("{pointer}{at}"), message).hint("remove the default");
             }
             if found.is_empty() {
                 tokens(book, &pointer, value);
@@ -52,7 +52,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         let found = known.spec(index).map(|spec| passwords_of(spec, step)).unwrap_or_default();
         for at in &found {
             let name = at.trim_start_matches("/with/").trim_start_matches('/').replace('/', ".");
-            let message = format!("the secret `{name}` stands in the text");
+            let message = format!("the text contains the secret `{name}`");
             book.at(Kind::SecretLiteral, &format!("{begin}{at}"), message).hint("make it an input of type secret");
         }
         let is_found = |at: &str| found.iter().any(|found| at.strip_prefix(&begin) == Some(found));
@@ -87,7 +87,7 @@ fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn 
     match value {
         Value::String(_) if is_found(pointer) => {}
         Value::String(text) if !is_identifier(text) && holds_token(text) => {
-            let found = book.at(Kind::SecretLiteral, pointer, "this is a secret by its look, and stands in the text");
+            let found = book.at(Kind::SecretLiteral, pointer, "the text contains what looks like a secret");
             found.hint("make it an input of type secret");
         }
         Value::Array(values) => {
@@ -126,10 +126,10 @@ fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
             }
             let message = match spec.filter(|_| is_argument) {
                 Some(spec) => format!("`{name}` is not a secret of {}", spec.id),
-                None => format!("the secret `{name}` would go where no command takes it"),
+                None => format!("the secret `{name}` is used where no command takes it"),
             };
             let found = book.inside(Kind::SecretWrongCatalog, &used.pointer, &path.name_at, message);
-            found.hint("a secret goes to the arguments of its own catalog's commands alone");
+            found.hint("use a secret only in arguments of its own catalog's commands");
         }
     }
 }
@@ -152,12 +152,12 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             if !earlier()
                 .any(|spec| reads(spec) && matches!(action(spec), "list" | "info") && self::resource(spec) == resource)
             {
-                let message = format!("`{}` creates without a look whether it is there", step.id);
+                let message = format!("`{}` creates something without checking whether it exists", step.id);
                 book.at(Kind::CreateWithoutCheck, &pointer, message).hint("list first, and create with an `if`");
             }
         } else if !has_read {
-            let message = format!("`{}` changes something of {} before anything of it was read", step.id, spec.group);
-            book.at(Kind::MutationBeforeRead, &pointer, message).hint("read first what is about to change");
+            let message = format!("`{}` changes something of {} before any step reads from it", step.id, spec.group);
+            book.at(Kind::MutationBeforeRead, &pointer, message).hint("first read what it will change");
         }
         // What a step uses of another's answer is a need of its too.
         let guarded = step.condition.is_some()

@@ -80,8 +80,7 @@ impl Shape<'_, '_> {
             false => format!("`{name}`"),
         };
         let is = a(kind_of(value));
-        let found =
-            self.book.at(Kind::WrongType, &self.pointer, format!("{what} has to be {}, and is {is}", a(wanted)));
+        let found = self.book.at(Kind::WrongType, &self.pointer, format!("{what} must be {}, but is {is}", a(wanted)));
         if wanted.starts_with("string") && matches!(value, Value::Number(_) | Value::Bool(_)) {
             let span = found.span;
             found.hint("put it in quotes").fix(span, json!(value.to_string()).to_string());
@@ -113,7 +112,7 @@ impl Shape<'_, '_> {
                 continue;
             };
             if fields.contains_key(name) {
-                let message = format!("`{key}` and `{name}` are the same; one of them counts");
+                let message = format!("`{key}` and `{name}` are the same field; only one of them is used");
                 self.below(&key, |shape| {
                     shape.book.at_key(Kind::DuplicateKey, &shape.pointer, message);
                 });
@@ -146,7 +145,7 @@ impl Shape<'_, '_> {
     fn unknown(&mut self, key: &str, known: &Map<String, Value>, fields: &Map<String, Value>) {
         let reserved = RESERVED.iter().find(|(word, name)| *word == key && known.contains_key(*name));
         if let Some((_, name)) = reserved {
-            let message = format!("`{key}` means nothing here; it is `{name}`");
+            let message = format!("`{key}` has no meaning here; use `{name}`");
             let is_free = !fields.contains_key(*name) && !self.has_beside(name);
             let found = self.book.at_key(Kind::ReservedKey, &self.pointer, message);
             found.hint(format!("write `{name}`"));
@@ -158,11 +157,7 @@ impl Shape<'_, '_> {
             return;
         }
         let near = nearest(key, known.keys().map(String::as_str));
-        let found = self.book.at_key(
-            Kind::UnknownKey,
-            &self.pointer,
-            format!("there is no field `{key}`; it is not looked at"),
-        );
+        let found = self.book.at_key(Kind::UnknownKey, &self.pointer, format!("unknown field `{key}`; it is ignored"));
         found.hint = near.map(|near| format!("did you mean `{near}`?"));
     }
 
@@ -174,7 +169,7 @@ impl Shape<'_, '_> {
 
     /// A default that is the value itself.
     fn default(&mut self, value: &mut Value) -> bool {
-        let message = "`default` is a mapping with `from` and `value`";
+        let message = "`default` must be a mapping with `from` and `value`";
         let mended = format!("{{from: literal, value: {value}}}");
         let found = self.book.at(Kind::DefaultShape, &self.pointer, message);
         found.hint(format!("write {mended}"));

@@ -76,7 +76,7 @@ pub(super) fn check(book: &mut Book<'_>, definition: &Definition) -> Vec<Use> {
         {
             let why = error.to_string();
             let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            let message = format!("`{pattern}` is not a pattern that is taken: {why}");
+            let message = format!("`{pattern}` is not a valid pattern: {why}");
             reader.book.at(Kind::BadRegex, &format!("{pointer}/validate/pattern"), message);
         }
     }
@@ -174,39 +174,39 @@ impl Reader<'_, '_> {
                 let found = self.book.at_key(
                     Kind::RepeatWithoutUntil,
                     pointer,
-                    "`repeat` has no `until`, so that nothing is repeated",
+                    "`repeat` has no `until`, so nothing is repeated",
                 );
-                found.hint("say with `until` what has to hold");
+                found.hint("give the condition that ends it with `until`");
             }
         }
         if repeat.until.is_some() && repeat.timeout.is_none() && repeat.max_attempts.is_none() {
             let found =
-                self.book.at_key(Kind::RepeatUnbounded, pointer, "`repeat` says neither `timeout` nor `max_attempts`");
-            found.hint("15 minutes and 100 attempts count where neither is said");
+                self.book.at_key(Kind::RepeatUnbounded, pointer, "`repeat` has neither `timeout` nor `max_attempts`");
+            found.hint("the defaults are 15 minutes and 100 attempts");
         }
         for (key, value) in [("every", &repeat.every), ("timeout", &repeat.timeout)] {
             let Some(value) = value else { continue };
             let at = format!("{pointer}/{key}");
             match milliseconds(value) {
                 None => {
-                    let found = self.book.at(Kind::BadDuration, &at, format!("`{key}` is no time: {value}"));
-                    found.hint("write 250ms, 10s, 5m, 1h, or bare seconds");
+                    let found = self.book.at(Kind::BadDuration, &at, format!("`{key}` is not a duration: {value}"));
+                    found.hint("write 250ms, 10s, 5m, 1h, or a number of seconds");
                 }
                 Some(long) if long > MAX_REPEAT_MS => {
                     self.book.at(Kind::LimitExceeded, &at, format!("`{key}` is longer than 24h"));
                 }
                 Some(0) if key == "timeout" => {
-                    self.book.at(Kind::BadDuration, &at, "`timeout` leaves no time at all");
+                    self.book.at(Kind::BadDuration, &at, "`timeout` must be more than zero");
                 }
                 Some(_) => {}
             }
         }
         match repeat.max_attempts {
             Some(0) => {
-                self.book.at(Kind::WrongType, &format!("{pointer}/max_attempts"), "`max_attempts` is 1 at least");
+                self.book.at(Kind::WrongType, &format!("{pointer}/max_attempts"), "`max_attempts` must be at least 1");
             }
             Some(attempts) if attempts > MAX_ATTEMPTS => {
-                let message = format!("`max_attempts` is {MAX_ATTEMPTS} at most");
+                let message = format!("`max_attempts` must be at most {MAX_ATTEMPTS}");
                 self.book.at(Kind::LimitExceeded, &format!("{pointer}/max_attempts"), message);
             }
             _ => {}

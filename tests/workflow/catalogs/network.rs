@@ -89,7 +89,7 @@ fn x11_any_other_status_than_2xx_is_a_failure() {
 fn what_breaks_on_the_way_has_a_code() {
     let ground = Ground::new();
     for (trouble, says) in [
-        (Trouble::Drop, "cannot be asked"),
+        (Trouble::Drop, "Cannot send a request"),
         (Trouble::Garbage, "it does not speak HTTP"),
         (Trouble::Half, "the connection broke"),
         (Trouble::NoJson, "answered with invalid JSON"),

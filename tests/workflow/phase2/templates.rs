@@ -107,7 +107,7 @@ fn a_project_keeps_templates_of_its_own() {
     scratch.ok(&["template", "remove", "create_and_wait", "--yes"]);
     assert!(scratch.ok(&["template", "show", "create_and_wait"]).contains("Create and wait"));
     let built_in = scratch.run(&["template", "remove", "create_and_wait", "--yes"]);
-    assert!(built_in.status != 0 && built_in.stderr.contains("comes with mcpkg"), "{built_in}");
+    assert!(built_in.status != 0 && built_in.stderr.contains("is built in"), "{built_in}");
     for (text, says) in [
         ("template: a\nworkflow: {}\nparams: {}\n", "unknown field `params`"),
         ("template: a\nworkflow: {workflow: $(nam)}\nparameters: {name: {type: string}}\n", "did you mean `$(name)`?"),

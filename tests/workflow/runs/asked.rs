@@ -41,7 +41,7 @@ fn values_are_chosen_by_their_labels_and_held_against_the_rules() {
     // The second of the list; a word that the rules refuse, and one that they take; yes.
     let (shown, ended_well) = at_a_terminal(&command, "2\nNOT\nfine\ny\n").expect("script is there");
     assert!(ended_well && shown.contains("\"app\": \"app-2\"") && shown.contains("\"word\": \"fine\""), "{shown}");
-    for expected in ["2 values of hosting:apps:list", "1  web (app-1)", "2  api (app-2)", "has to match"] {
+    for expected in ["2 values of hosting:apps:list", "1  web (app-1)", "2  api (app-2)", "must match"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
     // A value that is written out; then nothing is said, and nothing is run.

@@ -54,7 +54,7 @@ fn x23_unknown_and_missing_arguments_are_found() {
     let found = only(&text, "unknown_with_key");
     assert_eq!((found.span.line, found.span.column), (6, 7));
     assert_eq!(found.hint.as_deref(), Some("did you mean `region`?"));
-    assert_eq!(only(&text, "missing_required_arg").message, "apps:create has to be given `name`");
+    assert_eq!(only(&text, "missing_required_arg").message, "apps:create requires `name`");
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn x25_circles_and_doubles_are_found_before_a_run() {
         "  - {id: a, run: apps:list, depends_on: [b]}\n  - {id: b, run: apps:list, depends_on: [c]}\n  - {id: c, run: apps:list, depends_on: [a]}\n  - {id: a, run: apps:list, depends_on: [gone]}\n",
     );
     let circle = only(&text, "dependency_cycle");
-    assert_eq!(circle.message, "steps wait for each other in a circle: a -> b -> c -> a");
+    assert_eq!(circle.message, "steps depend on each other in a cycle: a -> b -> c -> a");
     assert_eq!((circle.span.line, circle.span.column), (3, 10));
     assert_eq!(only(&text, "duplicate_step_id").span.line, 6);
     assert_eq!(only(&text, "unknown_dependency").span.line, 6);
     let text = workflow("  a: {depends_on: [b]}\n  b: {depends_on: [a]}\n", "  - {id: x, run: apps:list}\n");
-    assert_eq!(only(&text, "input_cycle").message, "inputs wait for each other in a circle: a -> b -> a");
+    assert_eq!(only(&text, "input_cycle").message, "inputs depend on each other in a cycle: a -> b -> a");
 }
 
 #[test]

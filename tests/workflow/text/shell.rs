@@ -14,7 +14,7 @@ fn mistakes_are_shown_as_compilers_show_them_and_mended_where_that_is_certain() 
     assert_eq!(ran.status, 1, "{ran}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert!(lines[0].starts_with("app.yaml:4:10: error: there is no command `mcpkg:nothing:here`"), "{ran}");
-    assert!(lines.contains(&"app.yaml:5:5: error: `condition` means nothing here; it is `if` [reserved_key]"), "{ran}");
+    assert!(lines.contains(&"app.yaml:5:5: error: `condition` has no meaning here; use `if` [reserved_key]"), "{ran}");
     assert_eq!(lines.last(), Some(&"app.yaml: 2 errors, 0 warnings"), "{ran}");
     assert!(ran.stderr.contains("mcpkg workflow validate app.yaml --fix"), "{ran}");
     let ran = scratch.run(&["workflow", "validate", "app.yaml", "--fix"]);
