@@ -41,60 +41,60 @@ pub struct NamedInput {
 /// One input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
-    /// In a list the name of the input; in a mapping, whose key that is, a label for people.
+    /// In a list, the name of the input; in a mapping, where the key is the name, a label for people.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub name: Option<String>,
     /// What it is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// Its type; string where it is not said. The value of a secret is a reference such as env:NAME.
+    /// Its type [default: string]. The value of a secret is a reference such as env:NAME.
     #[serde(default, skip_serializing_if = "is_default")]
     pub r#type: InputType,
-    /// The list command whose elements are offered as values.
+    /// The command that lists the values to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Which fields of the provider's elements are the value and what is shown.
+    /// The fields of the provider's elements to use as the value and to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Select>,
     /// Whether one element is chosen or several.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Mode,
-    /// For how many seconds what the provider answered is used again; 60 where it is not said.
+    /// Seconds to cache the provider's answer [default: 60].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl_sec: Option<u32>,
-    /// What happens where the provider fails.
+    /// What to do if the provider fails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_error: OnError,
-    /// The value where none is given.
+    /// The value if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<DefaultValue>,
     /// The provider's arguments by name: a value or template, or from_step or from_input with path.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     #[schemars(schema_with = "provider_args")]
     pub provider_args: Map<String, Value>,
-    /// Inputs and steps that have to be known before its provider is asked.
+    /// Inputs and steps that must be known before its provider is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Makes one text of several values.
+    /// Joins several values into one text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
-    /// Whether it may be left out.
+    /// Whether it is optional.
     #[serde(default, skip_serializing_if = "is_default")]
     pub optional: bool,
-    /// What a value has to be.
+    /// What a value must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validate: Option<Validate>,
-    /// What stands in an empty field of a form.
+    /// The placeholder of an empty form field.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub placeholder: Option<String>,
-    /// A word of advice for who fills it in.
+    /// A hint for the person who fills it in.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub hint: Option<String>,
-    /// A value as it could be.
+    /// An example of a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "scalar")]
     pub example: Option<Value>,
-    /// The values that it takes, where these are few.
+    /// The allowed values, if there are only a few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
 }
@@ -123,7 +123,7 @@ pub struct Select {
     /// The field that people see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_field: Option<String>,
-    /// The field that tells elements apart.
+    /// The field that identifies an element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_field: Option<String>,
 }
@@ -149,7 +149,7 @@ pub enum OnError {
     Fail,
 }
 
-/// The value where none is given.
+/// The value if none is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DefaultValue {
     /// Where it is from.
@@ -176,27 +176,27 @@ pub enum Origin {
 pub struct Join {
     /// What stands between two values.
     pub separator: String,
-    /// What stands on both sides of each value.
+    /// The text before and after each value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_each: Option<String>,
 }
 
-/// What a value has to be.
+/// What a value must satisfy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validate {
-    /// Whether there has to be one.
+    /// Whether a value is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
-    /// The values that it takes.
+    /// The allowed values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
-    /// A regular expression that a text has to match somewhere.
+    /// A regular expression that must match somewhere in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The fewest characters of a text, or elements of a list.
+    /// The minimum number of characters of a text, or of elements of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u32>,
-    /// The most characters of a text, or elements of a list.
+    /// The maximum number of characters of a text, or of elements of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
 }
@@ -299,7 +299,7 @@ impl Input {
         !self.optional && self.validate.as_ref().and_then(|validate| validate.required) != Some(false)
     }
 
-    /// The values that it takes, where these are few.
+    /// The allowed values, if there are only a few.
     pub fn choices(&self) -> &[Value] {
         match (&self.validate, &*self.r#enum) {
             (Some(validate), []) => &validate.r#enum,
@@ -339,7 +339,7 @@ impl Serialize for Inputs {
                     let mut map = Map::from_iter([("name".to_owned(), named.id.clone().into())]);
                     match serde_json::to_value(&named.input).map_err(S::Error::custom)? {
                         Value::Object(fields) => map.extend(fields),
-                        other => return Err(S::Error::custom(format!("an input is written as {other}"))),
+                        other => return Err(S::Error::custom(format!("an input must be a mapping, not {other}"))),
                     }
                     list.serialize_element(&map)?;
                 }

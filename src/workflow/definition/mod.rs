@@ -35,16 +35,16 @@ pub struct Definition {
     /// What it does.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// The groups of commands that it needs, such as the prefix of a catalog.
+    /// The command groups that it needs, such as the prefix of a catalog.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// What it is given: a mapping by name, or a list of mappings with `name`.
+    /// Its inputs: a mapping by name, or a list of mappings with `name`.
     #[serde(default, skip_serializing_if = "Inputs::is_empty")]
     pub inputs: Inputs,
-    /// What it does, one after the other.
+    /// Its steps, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// What it answers: a template, or a mapping or list of templates.
+    /// Its answer: a template, or a mapping or list of templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
 }
@@ -52,7 +52,7 @@ pub struct Definition {
 /// One step: a command that is run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Its name, by which expressions know its answer: steps.ID.output.
+    /// Its name. Expressions refer to its answer as steps.ID.output.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// The command's id, as search_commands returns it.
@@ -61,10 +61,10 @@ pub struct Step {
     /// What it is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// Steps that have to succeed before it. Those whose answer it uses need not be named.
+    /// Steps that must succeed first. Steps whose answer it uses are included automatically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// A condition; the step is skipped where it does not hold. `when` is the same.
+    /// A condition; the step is skipped if it is false. `when` is the same.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub condition: Option<Value>,
@@ -74,10 +74,10 @@ pub struct Step {
     /// The whole body of the request, instead of arguments that go there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Run it again until a condition holds.
+    /// Repeat it until a condition is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
-    /// The fields that its answer has to have, where the command's own contract does not say it.
+    /// The fields that its answer must have, if the command's own contract does not declare them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_contract: Option<StepContract>,
 }
@@ -89,15 +89,15 @@ pub struct Repeat {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub until: Option<Value>,
-    /// The time between two attempts, such as 5s or 1m; 1s where it is not said.
+    /// The time between two attempts, such as 5s or 1m [default: 1s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_number")]
     pub every: Option<Value>,
-    /// How long it may take altogether; 15m where it is not said, 24h at most.
+    /// The most time that it may take in total, up to 24h [default: 15m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_number")]
     pub timeout: Option<Value>,
-    /// How often it is tried; 100 where it is not said, 10000 at most.
+    /// The most attempts, up to 10000 [default: 100].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
 }

@@ -96,13 +96,13 @@ impl<'t> Cursor<'t> {
         loop {
             text.push_str(self.take(|c| c != quote && c != '\\'));
             match self.rest().chars().next() {
-                None => return Err(Fault::syntax(start..self.end, "a text in quotes never ends")),
+                None => return Err(Fault::syntax(start..self.end, "a quoted string is not closed")),
                 Some('\\') => {
                     let escape = self.at;
                     self.at += 1;
                     let Some(character) = self.escaped() else {
                         let at = escape..self.at.max(escape + 1);
-                        return Err(Fault::syntax(at, "a backslash stands before what it does not escape"));
+                        return Err(Fault::syntax(at, "invalid escape after a backslash"));
                     };
                     text.push(character);
                 }
@@ -155,12 +155,12 @@ impl<'t> Cursor<'t> {
             "" => "the expression ends".to_owned(),
             found => format!("`{found}` stands"),
         };
-        Fault::syntax(self.at..self.at + width, format!("{found} where {expected} is expected"))
+        Fault::syntax(self.at..self.at + width, format!("found {found}, expected {expected}"))
     }
 
     /// Says that the sign which stands here is not an operator.
     pub(super) fn unsupported(&self, sign: &str) -> Fault {
-        let message = format!("expressions have no `{sign}`");
+        let message = format!("expressions do not support `{sign}`");
         Fault { kind: FaultKind::Unsupported, at: self.at..self.at + sign.len(), message }
     }
 }

@@ -57,7 +57,7 @@ impl<'t> Parser<'t> {
     fn down<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let at = self.cursor.at;
         if self.depth == MAX_EXPRESSION_DEPTH {
-            let message = format!("more than {MAX_EXPRESSION_DEPTH} parts of an expression stand inside of each other");
+            let message = format!("the expression is nested more than {MAX_EXPRESSION_DEPTH} levels deep");
             return Err(Fault { kind: FaultKind::Limit, at: at..at, message });
         }
         if at - self.start > MAX_EXPRESSION {
@@ -236,7 +236,7 @@ impl<'t> Parser<'t> {
             "secrets" => Root::Secret,
             _ if self.cursor.is_at("(") => return Err(self.call(start)),
             _ => {
-                let message = format!("`{word}` is nothing here; a path begins with inputs, steps, env or secrets");
+                let message = format!("unknown name `{word}`; a path begins with inputs, steps, env or secrets");
                 return Err(Fault::syntax(start..self.cursor.at, message));
             }
         };
@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
         }
         let segments_at = segments_start..self.cursor.at;
         if !takes_segments && !segments.is_empty() {
-            return Err(Fault::syntax(segments_at, format!("nothing is inside of `{word}.{name}`, which is a text")));
+            return Err(Fault::syntax(segments_at, format!("`{word}.{name}` is text and has no fields")));
         }
         Ok(Node::Path(Path { root, name_at, says_output, segments, segments_at }))
     }
@@ -298,7 +298,7 @@ impl<'t> Parser<'t> {
     }
 
     fn call(&self, start: usize) -> Fault {
-        let message = "expressions call nothing but `.includes( )`".to_owned();
+        let message = "expressions can only call `.includes( )`".to_owned();
         Fault { kind: FaultKind::Unsupported, at: start..self.cursor.at, message }
     }
 }

@@ -97,13 +97,13 @@ impl Template {
                 Part::Text(text) if text.trim().is_empty() => {}
                 Part::Text(_) => faults.push(Fault::syntax(
                     0..text.len(),
-                    "a condition is one expression; write the whole of it between `${{` and `}}`",
+                    "a condition is one expression; put all of it between `${{` and `}}`",
                 )),
             }
         }
         match (faults.is_empty(), expressions.len()) {
             (true, 1) => Ok(expressions.remove(0)),
-            (true, _) => Err(vec![Fault::syntax(0..text.len(), "a condition is one expression, and not several")]),
+            (true, _) => Err(vec![Fault::syntax(0..text.len(), "a condition must be a single expression")]),
             (false, _) => Err(faults),
         }
     }

@@ -129,15 +129,19 @@ impl<'t> Walk<'t> {
         let span = Span { start, end: start + bytes, line, column, end_line: line, end_column: column + columns };
         match error.kind() {
             ErrorKind::RecursionLimitExceeded => {
-                self.stop(Kind::LimitExceeded, span, format!("more than {MAX_DEPTH} values stand inside of each other"))
+                self.stop(Kind::LimitExceeded, span, format!("values are nested more than {MAX_DEPTH} levels deep"))
             }
-            ErrorKind::DirectiveDisallowed => self.stop(Kind::UnsupportedYaml, span, "a directive is not taken"),
+            ErrorKind::DirectiveDisallowed => self.stop(Kind::UnsupportedYaml, span, "directives are not supported"),
             _ => {
                 let before = self.text.get(..start).unwrap_or_default();
                 let is_template = before.ends_with('$') && self.text[start..].starts_with('{');
                 let found = self.find(Kind::YamlSyntax, span, error.info());
                 if is_template {
-                    found.hint = Some("inside of { } a template needs quotes: \"${{ ... }}\"; or write the mapping on lines of its own".to_owned());
+                    found.hint = Some(
+                        "inside { } a template needs quotes: \"${{ ... }}\"; or write the mapping on separate \
+                        lines"
+                            .to_owned(),
+                    );
                 }
                 Err(Stop)
             }
@@ -211,7 +215,7 @@ impl<'t> Walk<'t> {
             return self.stop(
                 Kind::LimitExceeded,
                 span,
-                format!("more than {MAX_DEPTH} values stand inside of each other"),
+                format!("values are nested more than {MAX_DEPTH} levels deep"),
             );
         }
         self.spend(1, 0, span)?;
@@ -237,7 +241,7 @@ impl<'t> Walk<'t> {
                 }
             }
             Event::Alias(id) => return self.alias(node, key, id, span),
-            other => return self.stop(Kind::YamlSyntax, span, format!("{other:?} stands where a value has to")),
+            other => return self.stop(Kind::YamlSyntax, span, format!("expected a value, found {other:?}")),
         };
         self.places.set(node, Place { key, value: found.span, defined_at: None, exact });
         if anchor > 0 {
@@ -249,7 +253,8 @@ impl<'t> Walk<'t> {
 
     fn tag(&mut self, is_tagged: bool, span: Span) {
         if is_tagged {
-            self.find(Kind::UnsupportedYaml, span, "a tag is not taken").hint("leave the tag out; quotes make a text");
+            self.find(Kind::UnsupportedYaml, span, "tags are not supported")
+                .hint("remove the tag; use quotes for text");
         }
     }
 
@@ -260,9 +265,9 @@ impl<'t> Walk<'t> {
         }
         let (value, is_ambiguous) = scalar::plain(text);
         if is_ambiguous {
-            let message = format!("`{text}` is text here, and something else to other readers of YAML");
+            let message = format!("`{text}` is text here, but other YAML parsers read it differently");
             let found = self.find(Kind::AmbiguousScalar, span, message);
-            found.hint("put it in quotes where text is meant");
+            found.hint("put it in quotes if you mean text");
         }
         value
     }
@@ -305,7 +310,7 @@ impl<'t> Walk<'t> {
             if values.contains_key(&key) {
                 let first = self.places.child(node, &key).and_then(|child| self.places.of(child).key);
                 let found = self.find(Kind::DuplicateKey, at, format!("the key `{key}` comes twice"));
-                found.hint = first.map(|first| format!("it stands on line {} already; that one counts", first.line));
+                found.hint = first.map(|first| format!("it is already on line {}; that one is used", first.line));
                 let next = self.next()?;
                 end = self.pass(next)?;
                 continue;
@@ -326,7 +331,7 @@ impl<'t> Walk<'t> {
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
-                self.find(Kind::UnsupportedYaml, span, "a merge key is not taken").hint("write the fields out");
+                self.find(Kind::UnsupportedYaml, span, "merge keys are not supported").hint("write the fields out");
                 Ok(None)
             }
             Event::Scalar(text, style, ..) => {
@@ -391,7 +396,7 @@ impl<'t> Walk<'t> {
 
     fn alias(&mut self, node: usize, key: Option<Span>, id: usize, span: Span) -> Step<Found> {
         let Some(anchor) = self.anchors.get(&id) else {
-            self.find(Kind::UnsupportedYaml, span, "an alias stands inside of what it stands for");
+            self.find(Kind::UnsupportedYaml, span, "an alias is inside its own anchor");
             self.places.set(node, Place { key, value: span, defined_at: None, exact: None });
             return Ok(Found { value: Value::Null, span });
         };

@@ -228,7 +228,7 @@ mod recorded {
     fn an_object_as_an_example() {
         let found = only(&workflow("  app:\n    example: {id: 1}\n", "  - {id: a, run: apps:list}\n"), "wrong_type");
         assert_eq!((found.span.line, found.span.column), (4, 14));
-        assert_eq!(found.message, "`example` has to be a string or a number or a boolean, and is an object");
+        assert_eq!(found.message, "`example` must be a string or a number or a boolean, but is an object");
     }
 }
 
