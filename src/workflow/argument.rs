@@ -15,7 +15,7 @@ pub struct Argument<'s> {
     pub name: &'s str,
     /// A type of JSON Schema's, `secret` or `any`.
     pub r#type: &'s str,
-    /// Whether it has to be given.
+    /// Whether it is required.
     pub required: bool,
     /// The value that it has where none is given.
     pub default: Option<&'s Value>,
@@ -92,7 +92,7 @@ impl Argument<'_> {
             _ if self.nullable || takes_any => None,
             true => Some(format!("takes {}, not null", self.takes())),
             // mcpkg's own operations, tools and plugins are given null as it is: for most of them it is as if nothing were given.
-            false => self.required.then(|| "has to be given".to_owned()),
+            false => self.required.then(|| "is required".to_owned()),
         }
     }
 

@@ -63,8 +63,7 @@ kinds! {
     NonScalarKey         "non_scalar_key"         Error   "text" "A key is not text: a list, a mapping, a number, true, null." "? [a] : b";
     MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template begins with two braces and without the dollar sign." "app: \
         \"{{ inputs.app }}\"";
-    UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside of what it stands \
-        for." "a: !!str 1";
+    UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside its own anchor." "a: !!str 1";
     LimitExceeded        "limit_exceeded"         Error   "text" "The text exceeds a limit of size, depth or number." "max_attempts: \
         1000000";
     AmbiguousScalar      "ambiguous_scalar"       Warning "text" "An unquoted word that other YAML parsers read as a boolean, a number \
@@ -77,7 +76,7 @@ kinds! {
         a letter or `_` first." "id: create app";
     DuplicateStepId      "duplicate_step_id"      Error   "shape" "Two steps, or two inputs, have one name." "id: a";
     EmptySteps           "empty_steps"            Error   "shape" "The workflow has no steps." "steps: []";
-    DefaultShape         "default_shape"          Error   "shape" "A default is a mapping that says where it is from." "default: us";
+    DefaultShape         "default_shape"          Error   "shape" "A default must be a mapping that says where the value comes from." "default: us";
     ReservedKey          "reserved_key"           Error   "shape" "A key from another workflow language, which has no meaning here." "condition: true";
     CatalogRequirement   "catalog_requirement"    Error   "shape" "`requires` names a group that has no commands." "requires: [heroku]";
 
@@ -143,8 +142,8 @@ kinds! {
         {value_field: owner}";
     SelectAmbiguous      "select_ambiguous"       Warning "providers" "It is unclear which field of the provider is the value; a person \
         chooses." "provider: regions:list";
-    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` without `id_field`: kept values are told apart by their \
-        value." "select: {value_field: name}";
+    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` without `id_field`: cached elements are identified by \
+        their value." "select: {value_field: name}";
 
     OutputPathMissing    "output_path_missing"    Error   "outputs" "The command's answer has no such field; the message names the \
         nearest ones." "${{ steps.a.output.uid }}";

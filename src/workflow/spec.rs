@@ -42,7 +42,7 @@ pub struct CommandSpec {
     pub flags: Vec<Flag>,
     /// The placeholders of the path, in its order; given below `with` by their names too.
     pub positionals: Vec<Positional>,
-    /// The body of the request, where it has one.
+    /// The body of the request, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
     /// What it answers.
@@ -59,15 +59,15 @@ pub struct CommandSpec {
     /// Other ids that find it, such as an OpenAPI document's operationId.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Whether its source says that it is no longer to be used.
+    /// Whether its source marks it as deprecated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// Whether a step can run it.
     pub runnable: bool,
-    /// Why no step can run it, where none can.
+    /// Why no step can run it, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// What a person should know before consenting to it: that nobody looked at it in its present form.
+    /// A caution to read before consenting to it: nobody has checked it in its present form.
     #[serde(skip)]
     pub caution: Option<&'static str>,
     /// Its hash, once it was asked for.
@@ -200,10 +200,10 @@ pub struct Flag {
     pub name: String,
     /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
     pub r#type: String,
-    /// Its name in the request, where that is another.
+    /// Its name in the request, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How the request writes it, where that is not the usual way of its place. HTTP only.
+    /// How the request encodes it, if not in the default way of its place. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
     /// The media type of its part, where the body has several parts and the document says it. HTTP only.
@@ -212,19 +212,19 @@ pub struct Flag {
     /// Where the request carries it. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
-    /// Whether it has to be given.
+    /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
     /// Whether null is a value that it takes. In JSON it is sent; elsewhere a request has no null.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nullable: bool,
-    /// The values that it takes, where these are few.
+    /// The allowed values, if there are only a few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
     /// The forms that a value may have, where there are several: one of them has to take it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<Form>,
-    /// The value that it has where none is given; from the schema's `default` alone.
+    /// The default value, from the schema's `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// The schema's `format`.
@@ -281,7 +281,7 @@ impl Flag {
 pub struct Form {
     /// A type of JSON Schema's.
     pub r#type: String,
-    /// The values of this type that are taken, where these are few.
+    /// The allowed values of this type, if there are only a few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
 }
@@ -351,7 +351,7 @@ pub struct Body {
     /// argument is a key of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// Whether there has to be one.
+    /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
     /// Arguments that have to be given once another one goes there, where there need not be one.
@@ -364,7 +364,7 @@ pub struct Body {
 pub struct OutputContract {
     /// The fields of the answer, or of each element where it is a list. A nested one is named by its path, as `owner.id`.
     pub fields: Vec<OutputField>,
-    /// Where the list stands in the answer, where it is one: `.` for the answer itself, else a path as `data.items`.
+    /// The path of the list in the answer, if there is one: `.` for the answer itself, else a path such as `data.items`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
     /// How many fields were left out.
@@ -383,7 +383,7 @@ pub struct OutputContract {
 pub struct OutputField {
     /// Its name, or its path where it is nested.
     pub name: String,
-    /// A type of JSON Schema's, where it is known.
+    /// The JSON Schema type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// What its values are: `app_id`, `app_name`, `display`.

@@ -32,7 +32,7 @@ pub struct Suggestion {
     pub select: Map<String, Value>,
     /// What its arguments are bound to, each with `source` and `note`
     pub bindings: Map<String, Value>,
-    /// The arguments that have to be given, and that nothing is bound to
+    /// Required arguments that nothing is bound to
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Why it is one
