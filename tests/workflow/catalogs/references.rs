@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{imported, refused};
 use crate::support::Scratch;
 
-/// The commands of a catalog by id: what each is required, and whether it can be run.
+/// The commands of a catalog by id: what each requires, and whether it can be run.
 fn commands(scratch: &Scratch, catalog: &str) -> Vec<String> {
     let shown = scratch.json(&["catalog", "show", catalog]);
     let ids = shown["commands"].as_array().expect("commands").iter().map(|one| one["id"].as_str().expect("an id"));
