@@ -29,8 +29,8 @@ pub struct Choice {
     /// Profile of the config repo [default: default]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Target: all, which means those that are switched on, or names such as codex,cursor; may be repeated [default: all]
-    #[arg(long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
+    /// Targets: names such as codex,cursor, or all for the enabled ones; may be repeated [default: all]
+    #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
