@@ -118,8 +118,8 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
     homes.author.ok(&["tool", "yank", "alice/weather@1.0.0", "--registry", "team"]);
     assert_eq!(refused(&home, &text), "E_VERSION_YANKED");
     // Only the command that has the option says so of itself.
-    let option = "hint: --allow-yanked takes what was yanked";
-    let other = "hint: `mcpkg tool install alice/weather@1.0.0 --allow-yanked` takes what was yanked";
+    let option = "hint: to accept a yanked version, pass --allow-yanked";
+    let other = "hint: `mcpkg tool install alice/weather@1.0.0 --allow-yanked` accepts a yanked version";
     for (command, hint) in [("install", option), ("run", other), ("learn", other)] {
         let ran = home.run(&["tool", command, "alice/weather@1.0.0"]);
         assert!(ran.status == 1 && ran.stderr.contains(hint), "{ran}");

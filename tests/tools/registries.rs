@@ -120,12 +120,12 @@ fn registries_are_listed_shown_indexed_and_removed() {
         (&["registry", "add", "x", "elsewhere"], 1, "elsewhere"),
         (&["registry", "add", "x", "weather"], 1, "--create"),
         (&["registry", "add", "x", "weather", "--create"], 1, "neither empty nor a registry"),
-        (&["registry", "add", "X/y", "weather"], 2, "no name of a registry"),
-        (&["registry", "add", "x", "http://example.com"], 2, "this machine alone"),
+        (&["registry", "add", "X/y", "weather"], 2, "not a valid registry name"),
+        (&["registry", "add", "x", "http://example.com"], 2, "only for this machine"),
         (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where it is kept"),
-        (&["registry", "index", "web"], 2, "no folder"),
+        (&["registry", "index", "web"], 2, "not a folder"),
         (&["registry", "show", "taem"], 1, "did you mean 'team'"),
-        (&["registry", "remove", "local"], 2, "always there"),
+        (&["registry", "remove", "local"], 2, "it is this database"),
     ] {
         let ran = scratch.run(arguments);
         let said = ran.stderr.to_lowercase();

@@ -17,13 +17,13 @@ const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typ
 /// Show, make or remove a short name of a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Alias {
-    /// The alias; all of them are shown where none is named
+    /// The alias [default: show all aliases]
     #[arg(add = ALIASES)]
     alias: Option<String>,
     /// The tool that it stands for
     #[arg(conflicts_with = "remove", add = TOOLS)]
     tool: Option<String>,
-    /// Take the alias away
+    /// Remove the alias
     #[arg(long, requires = "alias")]
     #[serde(default)]
     remove: bool,
@@ -34,7 +34,7 @@ impl Operation for Alias {
     const CLI: &'static [&'static str] = &["tool", "alias"];
     const TITLE: &'static str = "Show, make or remove a short name of a tool";
     const ABOUT: &'static str = "Show, make or remove short names for tools in the shell";
-    const HELP: &'static str = "A short name may stand wherever a command takes a tool's name. Agents do not see it.";
+    const HELP: &'static str = "You can use a short name wherever a command takes a tool's name. Agents do not see it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool alias", "mcpkg tool alias weather alice/utils/weather", "mcpkg tool alias weather --remove"];
     const EFFECT: Effect = Effect::Write;
@@ -57,7 +57,7 @@ impl Operation for Alias {
                 context.event(db, author, None, "tool.alias.remove", alias)?;
                 Ok(tool)
             })?;
-            return Ok(Reply::sentence(format!("'{alias}' stands for {tool} no more"), data(alias, &tool)));
+            return Ok(Reply::sentence(format!("'{alias}' no longer stands for {tool}"), data(alias, &tool)));
         }
         let Some(tool) = &self.tool else {
             let tool = context.store.read(|db| required(db, alias))?;
@@ -79,7 +79,7 @@ impl Operation for Alias {
         let reply = Reply::sentence(format!("'{alias}' stands for {name}"), data(alias, name.as_str()));
         Ok(match is_installed {
             true => reply,
-            false => reply.hint(format!("it is not installed: `mcpkg tool install {alias}` installs it")),
+            false => reply.hint(format!("it is not installed yet: `mcpkg tool install {alias}`")),
         })
     }
 }
@@ -96,7 +96,7 @@ fn required(db: &crate::store::Db<'_>, alias: &str) -> Result<String> {
     Err(Error::new(Code::NotFound, format!("There is no alias '{}'", alias.escape_debug())).suggest(
         alias,
         known.iter().map(|(alias, _)| alias.as_str()),
-        "`mcpkg tool alias` shows those there are",
+        "`mcpkg tool alias` lists the aliases",
     ))
 }
 

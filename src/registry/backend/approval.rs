@@ -41,9 +41,9 @@ pub fn check(context: &Context, place: &Place) -> Result<()> {
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, place);
     }
-    let why = format!("The registry '{}' was never used on this machine: `{}`", place.name, place.location);
+    let why = format!("You have not approved the registry '{}' on this machine: `{}`", place.name, place.location);
     Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal, which asks; or remove the registry and add it again"))
+        .hint("run the command at a terminal, where mcpkg asks you; or remove the registry and add it again"))
 }
 
 fn key(place: &Place) -> String {

@@ -77,12 +77,12 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     }
     let (expected, actual) = (hex::encode(&version.sha256), hex::encode(&sha256));
     let what = format!(
-        "Registry '{}' sent an archive of {}@{} that is not the one it names",
+        "Registry '{}' sent an archive of {}@{} that does not match its digest",
         resolved.registry, version.name, version.version
     );
     Err(Error::new(Code::DigestMismatch, what)
         .with_details(serde_json::json!({ "registry": resolved.registry, "expected": expected, "actual": actual }))
-        .hint("nothing of it was used; tell those who keep the registry"))
+        .hint("mcpkg discarded it; tell the registry's maintainers"))
 }
 
 /// Stores a registry's claims, and returns all that are known; claims that are too large are skipped.

@@ -82,7 +82,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
     let has = if choice.registry.is_some() { "has no tool" } else { "has a tool" };
     Err(Error::new(Code::ToolNotFound, format!("{whose} {has} '{name}'"))
         .with_details(json!({ "tool": name }))
-        .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` says where it looks"))
+        .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` shows where it looks"))
 }
 
 /// Returns whether this user cannot ask a registry now.
@@ -97,7 +97,7 @@ fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     if choice.registry.is_some() {
         return first;
     }
-    let message = format!("No registry that could be asked has a tool '{name}'. {}", first.message());
+    let message = format!("None of the reachable registries has a tool '{name}'. {}", first.message());
     let error = Error::new(first.code(), message).with_details(json!({ "tool": name }));
     let error = first.hints().iter().fold(error, |error, hint| error.hint(hint.clone()));
     passed.fold(error, |error, passed| error.hint(format!("not known either: {}", passed.message())))
@@ -163,11 +163,11 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
     }
     let error = no_version(registry, &info.name, &wanted.to_string(), &versions);
     let error = match info.versions.iter().any(|version| !version.version.pre.is_empty()) {
-        true => error.hint("a pre-release is taken with --pre, or where it is named"),
+        true => error.hint("to accept a pre-release, name its version or pass --pre"),
         false => error,
     };
     match yanked > 0 && choice.offers_yanked {
-        true => error.hint("a version that was yanked is taken with --allow-yanked alone"),
+        true => error.hint("to accept a yanked version, pass --allow-yanked"),
         false => error,
     }
 }
@@ -175,8 +175,8 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
 /// Returns the hint that accepts a yanked version; `offers` says whether the command has the option.
 fn takes_yanked(reference: &str, offers: bool) -> String {
     match offers {
-        true => "--allow-yanked takes what was yanked".to_owned(),
-        false => format!("`mcpkg tool install {reference} --allow-yanked` takes what was yanked"),
+        true => "to accept a yanked version, pass --allow-yanked".to_owned(),
+        false => format!("`mcpkg tool install {reference} --allow-yanked` accepts a yanked version"),
     }
 }
 
@@ -184,7 +184,7 @@ fn takes_yanked(reference: &str, offers: bool) -> String {
 /// `--allow-yanked`.
 pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> Error {
     let why = yank.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let error = Error::new(Code::VersionYanked, format!("{name}@{version} was taken back by its publisher{why}"))
+    let error = Error::new(Code::VersionYanked, format!("{name}@{version} was yanked by its publisher{why}"))
         .with_details(json!({ "tool": name, "reason": yank.reason, "replacement": yank.replacement }));
     match &yank.replacement {
         Some(replacement) => error.hint(format!("use {name}@{replacement} instead")),

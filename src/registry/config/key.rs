@@ -50,11 +50,11 @@ impl Key {
     /// What it does, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::AllowUnsandboxed => "no sandbox where `tool allow` says so",
-            Self::StandIn => "images that this machine stands in for",
-            Self::Timeout => "how long a run may take",
-            Self::CacheSize => "disk for unpacked tools",
-            Self::CacheTtl => "how long a registry's answer is used",
+            Self::AllowUnsandboxed => "tools that you allowed may run without a sandbox",
+            Self::StandIn => "images whose programs this machine provides",
+            Self::Timeout => "longest time of a run",
+            Self::CacheSize => "disk space for unpacked tools",
+            Self::CacheTtl => "how long to use a registry's cached answer",
         }
     }
 
@@ -83,7 +83,7 @@ impl Key {
             Error::new(Code::InvalidArgument, format!("There is no setting '{}'", name.escape_debug())).suggest(
                 name,
                 Self::ALL.iter().map(|key| key.name()),
-                "`mcpkg tool config` shows those there are",
+                "`mcpkg tool config` lists the settings",
             )
         })
     }
@@ -95,7 +95,7 @@ impl Key {
     pub fn check(self, text: &str) -> Result<String> {
         let text = text.trim();
         let wrong = |why: String, hint: &str| {
-            let what = format!("'{}' is not a value of {}: {why}", text.escape_debug(), self.name());
+            let what = format!("'{}' is not a valid value of {}: {why}", text.escape_debug(), self.name());
             Error::new(Code::InvalidArgument, what).hint(hint)
         };
         match self {
@@ -131,7 +131,7 @@ fn images(text: &str) -> Result<String, String> {
             && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c))
     };
     match names.iter().find(|name| !is_image(name)) {
-        Some(odd) => Err(format!("'{}' is not an image's name", odd.escape_debug())),
+        Some(odd) => Err(format!("'{}' is not an image name", odd.escape_debug())),
         None => Ok(names.join(",")),
     }
 }

@@ -17,13 +17,13 @@ const KEYS: Names = Names::Known(|| Key::ALL.iter().map(|key| key.name().to_owne
 /// Show or change a setting
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Config {
-    /// The setting; all of them are shown where none is named
+    /// The setting [default: show all settings]
     #[arg(add = KEYS)]
     key: Option<String>,
-    /// Its new value; it is shown where none is given
+    /// Its new value [default: show the current one]
     #[arg(conflicts_with = "unset")]
     value: Option<String>,
-    /// Give it its usual value back
+    /// Reset it to its default
     #[arg(long, requires = "key")]
     #[serde(default)]
     unset: bool,
@@ -32,13 +32,10 @@ pub struct Config {
 impl Operation for Config {
     const TOOL: &'static str = "tool_config";
     const CLI: &'static [&'static str] = &["tool", "config"];
-    const TITLE: &'static str = "Show or change a setting of tools";
-    const ABOUT: &'static str = "Show or change how tools are run and kept";
-    const HELP: &'static str = "execution.allow_unsandboxed lets tools run without a sandbox for which `tool allow` says so; the programs \
-        of this machine stand in for the images that execution.stand_in names, with commas between them; execution.timeout counts \
-        where neither the caller nor the manifest says how long; cache.size is how much disk unpacked tools take together; \
-        cache.ttl is for how long what a registry answered to a search is used without asking again. What lets tools do more needs a terminal: there is no --yes for it. Who is trusted is not a setting: \
-        `mcpkg tool trust` decides that.";
+    const TITLE: &'static str = "Show or change a tool setting";
+    const ABOUT: &'static str = "Show or change how mcpkg runs and stores tools";
+    const HELP: &'static str = "execution.allow_unsandboxed lets the tools that you allowed it (`mcpkg tool allow TOOL unsandboxed`) run \
+        without a sandbox. execution.stand_in lists images, separated by commas, whose tools run with this machine's own programs. execution.timeout applies if neither the caller nor the manifest sets one. cache.size limits the disk space of all unpacked tools. cache.ttl is how long mcpkg uses a registry's answer to a search before it asks again. Settings that let tools do more need a terminal: there is no --yes for them. Whom you trust is not a setting: use `mcpkg tool trust`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool config",
         "mcpkg tool config execution.timeout 10m",
@@ -89,7 +86,7 @@ impl Shown {
     fn warning(&self) -> Option<String> {
         let stored = self.stored.as_ref().filter(|_| !self.counts)?;
         Some(format!(
-            "the database says {} for {}, which this user never decided on this machine",
+            "ignored {} for {} from the database: you never decided that on this machine",
             stored,
             self.key.name()
         ))
@@ -125,7 +122,8 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
     let before = Shown::of(context, key)?;
     if let Some(value) = value.as_deref().filter(|value| key.loosens(value)) {
         if context.confirmation != Confirmation::Ask {
-            let why = format!("Only a person at a terminal sets {} to {value}; there is no --yes for it", key.name());
+            let why =
+                format!("Only a person at a terminal can set {} to {value}; there is no --yes for it", key.name());
             return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
         }
         let text = format!("{}: {}", key.name(), key.about());
@@ -150,7 +148,7 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
     let now = Shown::of(context, key)?;
     let sentence = match value {
         Some(_) => format!("{} is now {}", key.name(), quoted(&now.value)),
-        None => format!("{} is {} again, as usual", key.name(), quoted(&now.value)),
+        None => format!("{} is {} again, the default", key.name(), quoted(&now.value)),
     };
     Ok(Reply::sentence(sentence, now.data()))
 }

@@ -40,7 +40,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
         let yank = row.release.yank;
         let (reason, replacement) = yank.map_or((None, None), |yank| (yank.reason, yank.replacement));
         let why =
-            format!("{name}@{version} was taken back by its publisher; acknowledge_yanked=true has it all the same");
+            format!("{name}@{version} was yanked by its publisher; pass acknowledge_yanked=true to get it anyway");
         let details = json!({ "yank_reason": reason, "replacement_version": replacement });
         return Err(Failure::new(StatusCode::GONE, "VERSION_YANKED", why).with_details(details));
     };

@@ -81,7 +81,7 @@ impl<'c> Directory<'c> {
         }
         let Some(listings) = index::read(&self.root)? else {
             let why = self.root.malformed(format!("it has no {}", index::INDEX));
-            return Err(why.hint(format!("`mcpkg registry index {}` makes it", self.name)));
+            return Err(why.hint(format!("`mcpkg registry index {}` creates it", self.name)));
         };
         if !self.context.store.may_write() {
             return Ok(true);
@@ -143,7 +143,7 @@ impl Registry for Directory<'_> {
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = versions::file(&version.name, &version.version, versions::BUNDLE);
         let archive = self.root.content(&path, ARCHIVE)?;
-        archive.ok_or_else(|| self.root.malformed(format!("`{path}` is not there")))
+        archive.ok_or_else(|| self.root.malformed(format!("`{path}` is missing")))
     }
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {

@@ -36,7 +36,7 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
     let mut entries = fs::read_dir(path).map_err(|error| disk::failed("read", path, error))?;
     if entries.next().is_some() {
         let why = format!("`{}` is neither empty nor a registry", path.display());
-        return Err(Error::new(Code::AlreadyExists, why).hint("name a folder that is empty, or not there yet"));
+        return Err(Error::new(Code::AlreadyExists, why).hint("name a folder that is empty or does not exist yet"));
     }
     let path = path.canonicalize().map_err(|error| disk::failed("read", path, error))?;
     let root = Root::new(name, &path);
@@ -66,16 +66,23 @@ fn remake(root: &Root) -> Result<usize> {
 pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) -> Result<bool> {
     let Publication { name, version, archive, sha256, visibility, attestations, .. } = *publication;
     if visibility == Visibility::Private {
-        return Err(Error::new(Code::InvalidArgument, "A folder shows its files to all who can read it")
-            .hint("publish it --unlisted, or without --private"));
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "A folder registry cannot hide a private version: everyone who can read the folder \
+            sees its files",
+        )
+        .hint("publish it with --unlisted, or without --private"));
     }
     let _lock = lock(root, context)?;
     sweep(root)?;
     let folder = versions::folder(name, version);
     if let Some(there) = versions::one(root, name, version)? {
         if there.sha256 != *sha256 {
-            return Err(Error::new(Code::AlreadyExists, format!("{name}@{version} is there with other files"))
-                .hint("a version that was published never changes; raise the version"));
+            return Err(Error::new(
+                Code::AlreadyExists,
+                format!("{name}@{version} is already published with different files"),
+            )
+            .hint("a published version never changes; raise the version"));
         }
         sweep_version(root, &folder)?;
         write_attestations(root, &folder, attestations)?;
@@ -194,10 +201,13 @@ fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
             return Ok(lock);
         }
         if context.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "Another process changes the registry, and was not waited for"));
+            return Err(Error::new(
+                Code::Cancelled,
+                "Cancelled while waiting for another process that is changing the registry",
+            ));
         }
         std::thread::sleep(EACH);
     }
-    let why = format!("Another process has been changing `{}` for half a minute", root.path().display());
-    Err(Error::new(Code::Busy, why).hint("try again when it is done"))
+    let why = format!("Another process has been changing `{}` for 30 seconds", root.path().display());
+    Err(Error::new(Code::Busy, why).hint("try again when it has finished"))
 }

@@ -36,14 +36,14 @@ impl Record {
     pub fn parse(bytes: &[u8], name: &Name, version: &Version) -> Result<Self, String> {
         let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not valid JSON: {error}"))?;
         if object["name"] != name.as_str() || object["version"] != version.to_string() {
-            return Err(format!("is not of {name}@{version}"));
+            return Err(format!("is not for {name}@{version}"));
         }
         let sha256 = object["sha256"].as_str().and_then(wire::sha256).ok_or("has no SHA-256")?;
         let size = object["size"].as_u64().ok_or("has no size")?;
         let published_at = wire::time(&object, "published_at").ok_or("does not say when it was published")?;
         let visibility = match object.get("visibility") {
             None => Visibility::Public,
-            Some(word) => word.as_str().and_then(Visibility::from_word).ok_or("is visible in no known way")?,
+            Some(word) => word.as_str().and_then(Visibility::from_word).ok_or("has an unknown visibility")?,
         };
         let yank = match object.get("yanked") {
             None | Some(Value::Null) => None,

@@ -50,8 +50,8 @@ impl Root {
     /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn check(&self) -> Result<()> {
         if disk::metadata(&self.path)?.is_none() {
-            let why = format!("Registry '{}' is not there: `{}`", self.registry, self.path.display());
-            return Err(Error::new(Code::RegistryUnreachable, why).hint("is the disk connected that it is on?"));
+            let why = format!("The folder of registry '{}' does not exist: `{}`", self.registry, self.path.display());
+            return Err(Error::new(Code::RegistryUnreachable, why).hint("is its disk connected?"));
         }
         let Some(bytes) = self.read(REGISTRY, JSON)? else {
             return Err(self.malformed(format!("`{}` holds no {REGISTRY}", self.path.display())));
@@ -59,7 +59,7 @@ impl Root {
         let said: serde_json::Value = serde_json::from_slice(&bytes)
             .map_err(|error| self.malformed(format!("its {REGISTRY} is not valid JSON: {error}")))?;
         if said["format"] != FORMAT || said["version"] != VERSION {
-            return Err(self.malformed(format!("its {REGISTRY} is not that of a registry of version {VERSION}")));
+            return Err(self.malformed(format!("its {REGISTRY} does not describe a registry of version {VERSION}")));
         }
         Ok(())
     }
@@ -239,7 +239,7 @@ impl Root {
 
     /// Returns the error for files that are not a registry's.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
-        Error::new(Code::RegistryAnswer, format!("Registry '{}' is not sound: {why}", self.registry))
+        Error::new(Code::RegistryAnswer, format!("Registry '{}' is damaged: {why}", self.registry))
     }
 
     fn folders(&self) -> Folders {
@@ -251,6 +251,6 @@ impl Root {
         if stays_inside(relative) {
             return Ok(self.path.join(relative));
         }
-        Err(Error::new(Code::InvalidPath, format!("`{}` leaves the registry's folder", relative.escape_debug())))
+        Err(Error::new(Code::InvalidPath, format!("`{}` is outside of the registry's folder", relative.escape_debug())))
     }
 }

@@ -180,7 +180,7 @@ impl<'c> Client<'c> {
             url = location
                 .and_then(|location| url.join(location))
                 .filter(|next| next.has_scheme_of(&url))
-                .ok_or_else(|| self.malformed("it redirects to an address that is not followed"))?;
+                .ok_or_else(|| self.malformed("it redirects to an address that mcpkg does not follow"))?;
         }
         Err(self.malformed(format!("it redirects more than {REDIRECTS} times")))
     }
@@ -214,16 +214,20 @@ impl<'c> Client<'c> {
 
     fn without_token(&self, why: &Error) -> Error {
         let Self { registry, .. } = self;
-        let error =
-            Error::new(Code::SecretMissing, format!("Registry '{registry}' cannot be asked: {}", why.message()))
-                .with_details(serde_json::json!({ "registry": registry }));
+        let error = Error::new(
+            Code::SecretMissing,
+            format!("Cannot read the token of registry '{registry}': {}", why.message()),
+        )
+        .with_details(serde_json::json!({ "registry": registry }));
         why.hints().iter().fold(error, |error, hint| error.hint(hint.clone())).hint(format!(
-            "put its token there; `mcpkg registry remove {registry}` and `add` with another --token say where else it is"
+            "put its token there; if it is elsewhere, run `mcpkg registry remove {registry}` and add the registry again with another \
+            --token"
         ))
     }
 
     fn no_header(&self) -> Error {
-        let why = format!("The token of registry '{}' holds characters that no header takes", self.registry);
+        let why =
+            format!("The token of registry '{}' contains characters that an HTTP header cannot carry", self.registry);
         Error::new(Code::SecretMissing, why)
     }
 
@@ -261,7 +265,7 @@ impl<'c> Client<'c> {
     fn failed(&self, failure: &Failure) -> Error {
         match failure {
             Failure::Cancelled => {
-                Error::new(Code::Cancelled, format!("Registry '{}' was not waited for", self.registry))
+                Error::new(Code::Cancelled, format!("Cancelled while waiting for registry '{}'", self.registry))
             }
             Failure::NotHttp | Failure::TooLarge(_) => self.malformed(failure),
             Failure::Unavailable(_)
@@ -282,7 +286,7 @@ impl<'c> Client<'c> {
 
     /// Returns the error for an answer that is not a registry's.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
-        let what = format!("Registry '{}' did not answer as a registry does: {why}", self.registry);
+        let what = format!("Registry '{}' sent an invalid answer: {why}", self.registry);
         Error::new(Code::RegistryAnswer, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 }

@@ -94,17 +94,17 @@ impl<'c> Http<'c> {
         let error = Error::new(ours, format!("Registry '{registry}' refused: {why}"))
             .with_details(json!({ "registry": registry, "status": status, "code": code }));
         match status {
-            401 => error.hint(format!("`mcpkg registry show {registry}` says whether it has a token, and which")),
+            401 => error
+                .hint(format!("`mcpkg registry show {registry}` shows whether mcpkg has a token for it, and where")),
             _ => error,
         }
     }
 
     /// Returns the error for a version that was published without some of its attestations.
     fn without_attestations(&self, version: &VersionInfo, error: Error) -> Error {
-        let what = format!("{}@{} is published, and its signatures are not all with it", version.name, version.version);
+        let what = format!("{}@{} is published, but without all of its signatures", version.name, version.version);
         let details = error.details().cloned().unwrap_or_default();
-        let again =
-            "the same command posts them once the key may; at mcpkg a key made with `access create --attest` does";
+        let again = "run the same command again with a key that may post signatures; on an mcpkg server, `mcpkg access create --attest` makes one";
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
@@ -127,7 +127,7 @@ impl<'c> Http<'c> {
             return Ok((value.clone(), stored.fetched_at, is_old));
         }
         if query.offline {
-            let why = format!("Registry '{registry}' was not asked, and no answer of its is kept");
+            let why = format!("Cannot search registry '{registry}' offline: it has no cached answer to this search");
             return Err(Error::new(Code::RegistryUnreachable, why));
         }
         let etag = stored.as_ref().and_then(|(_, stored)| stored.etag.as_deref());
@@ -181,15 +181,13 @@ impl<'c> Http<'c> {
 /// `E_INVALID_ARGUMENT` where it is none, or what is sent to it could be read by others.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
-        Error::new(
-            Code::InvalidArgument,
-            format!("'{}' is not a URL of a registry: {why}", crate::redact::redact(text)),
-        )
-        .hint("such as https://registry.example.com; a token is given with --token")
+        Error::new(Code::InvalidArgument, format!("'{}' is not a registry URL: {why}", crate::redact::redact(text)))
+            .hint("such as https://registry.example.com; pass a token with --token")
     };
-    let url = Url::parse(text).ok_or_else(|| wrong("it begins with https://, and has no user or password in it"))?;
+    let url = Url::parse(text)
+        .ok_or_else(|| wrong("it must begin with https://, and must not contain a user or a password"))?;
     if !url.is_private() {
-        return Err(wrong("http:// is for this machine alone"));
+        return Err(wrong("http:// works only for this machine"));
     }
     Ok(url)
 }
@@ -206,13 +204,13 @@ impl Registry for Http<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let (answer, checked_at, stale) = self.searched(query)?;
         let read = answers::search(&answer, query.limit);
-        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not an answer to a search"))?;
+        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not a search result"))?;
         Ok(Found { hits, total, checked_at, stale })
     }
 
     fn info(&self, name: &Name) -> Result<ToolInfo> {
         let Some(answer) = self.ask(&tool(name), &[])? else { return Err(no_tool(self.client.registry(), name)) };
-        answers::info(&answer, name).ok_or_else(|| self.client.malformed(format!("it says nothing of '{name}'")))
+        answers::info(&answer, name).ok_or_else(|| self.client.malformed(format!("it does not describe '{name}'")))
     }
 
     fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo> {
@@ -221,7 +219,7 @@ impl Registry for Http<'_> {
             return Err(no_version(self.client.registry(), name, &version.to_string(), &versions));
         };
         let read = answers::version(&answer, name, version);
-        read.ok_or_else(|| self.client.malformed(format!("it says nothing of {name}@{version}")))
+        read.ok_or_else(|| self.client.malformed(format!("it does not describe {name}@{version}")))
     }
 
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
@@ -239,7 +237,7 @@ impl Registry for Http<'_> {
                 let details = body.get("error").and_then(|error| error.get("details")).unwrap_or(&body);
                 let (reason, replacement) =
                     (wire::text(details, "yank_reason"), wire::text(details, "replacement_version"));
-                let what = format!("{}@{} was taken back by its publisher", version.name, version.version);
+                let what = format!("{}@{} was yanked by its publisher", version.name, version.version);
                 Err(Error::new(Code::VersionYanked, what)
                     .with_details(json!({ "tool": version.name, "reason": reason, "replacement": replacement })))
             }
@@ -290,7 +288,7 @@ impl Registry for Http<'_> {
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
                 if stored.as_ref() != Some(*sha256) {
-                    return Err(self.client.malformed("it took another archive than the one that was sent"));
+                    return Err(self.client.malformed("it stored a different archive from the one that mcpkg sent"));
                 }
                 answer.status == StatusCode::CREATED
             }
@@ -331,7 +329,10 @@ impl Registry for Http<'_> {
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
         let path = format!("{}/attestations", release(&version.name, &version.version));
         let bundle: Value = serde_json::from_str(bundle).map_err(|_| {
-            Error::new(Code::InvalidArgument, "The attestation is not valid JSON, which registries take alone")
+            Error::new(
+                Code::InvalidArgument,
+                "The attestation is not valid JSON, the only format that registries accept",
+            )
         })?;
         let answer = self.tell(&path, &json!({ "bundle": bundle }))?;
         match answer.status {

@@ -31,11 +31,11 @@ pub struct Add {
     #[arg(long, value_name = "REF")]
     #[serde(default)]
     token: Option<String>,
-    /// Place in the order of registries: the lowest is asked first, this database is 0 [default: the last]
+    /// Place in the order of registries: mcpkg asks the lowest first; this database is 0 [default: the last]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     priority: Option<i32>,
-    /// Make a registry in the folder, which is empty or not there yet
+    /// Make a new registry in the folder, which must be empty or not exist yet
     #[arg(long)]
     #[serde(default)]
     create: bool,
@@ -45,10 +45,9 @@ impl Operation for Add {
     const TOOL: &'static str = "add_registry";
     const CLI: &'static [&'static str] = &["registry", "add"];
     const TITLE: &'static str = "Add a registry";
-    const ABOUT: &'static str = "Add a folder or another host as a registry, where tools are found and published";
-    const HELP: &'static str = "A folder is looked at; another host is not asked yet. The token is read when it is \
-        needed and \
-        never stored: what is kept is where it is. It goes to the registry's own address alone.";
+    const ABOUT: &'static str = "Add a folder or another host as a registry, to find tools there and publish them";
+    const HELP: &'static str = "mcpkg checks a folder at once, and asks another host only when you first use it. It stores where the \
+        token is kept, not the token: it reads the token when it needs it, and sends it to the registry's own address only.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg registry add team https://tools.example.com/registry --token env:TEAM_TOKEN",
         "mcpkg registry add stick /media/stick/tools",
@@ -87,14 +86,14 @@ impl Operation for Add {
         let known = Known::named(context, &self.name)?;
         let sentence = format!("Added the registry '{}' at {}", place.name, place.location);
         let reply = Reply::sentence(sentence, data(context, &known)?);
-        Ok(reply.hint(format!("`mcpkg tool search WORDS --registry {}` looks for tools in it", place.name)))
+        Ok(reply.hint(format!("`mcpkg tool search WORDS --registry {}` searches it", place.name)))
     }
 }
 
 impl Add {
     fn host(&self) -> Result<String> {
         if self.create {
-            return Err(Error::new(Code::InvalidArgument, "A registry is made in a folder, not on another host")
+            return Err(Error::new(Code::InvalidArgument, "--create works only for a folder, not for another host")
                 .hint("leave --create away"));
         }
         http::address(&self.location)?;
@@ -103,7 +102,9 @@ impl Add {
 
     fn folder(&self, context: &Context) -> Result<String> {
         if self.token.is_some() {
-            return Err(Error::new(Code::InvalidArgument, "A folder takes no token").hint("leave --token away"));
+            return Err(
+                Error::new(Code::InvalidArgument, "A folder registry takes no token").hint("leave --token away")
+            );
         }
         let path = PathBuf::from(&self.location);
         if self.create {
@@ -111,15 +112,17 @@ impl Add {
         }
         let real = path.canonicalize().map_err(|error| {
             let error = disk::failed("open", &path, error);
-            error.hint("--create makes a registry in a folder that is empty, or not there yet")
+            error.hint("--create makes a registry in a folder that is empty or does not exist yet")
         })?;
         let checked = Directory::new(context, &self.name, &real).check();
         checked.map_err(|error| match error.code() {
-            Code::RegistryAnswer => error.hint("--create makes a registry in a folder that is empty, or not there yet"),
+            Code::RegistryAnswer => {
+                error.hint("--create makes a registry in a folder that is empty or does not exist yet")
+            }
             _ => error,
         })?;
         let text = real.into_os_string().into_string();
-        text.map_err(|_| Error::new(Code::InvalidPath, "The folder's path is not valid UTF-8, and cannot be kept"))
+        text.map_err(|_| Error::new(Code::InvalidPath, "Cannot store the folder's path: it is not valid UTF-8"))
     }
 }
 
@@ -133,6 +136,6 @@ fn check_name(name: &str) -> Result<()> {
     if name != PATH && begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a registry", name.escape_debug()))
-        .hint("a name has a-z, 0-9, - and _, such as team"))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid registry name", name.escape_debug()))
+        .hint("a name consists of a-z, 0-9, - and _, such as team"))
 }

@@ -15,10 +15,10 @@ use crate::registry::backend::directory::Directory;
 use crate::registry::backend::{Known, approval};
 use crate::store::tools::registries::Kind;
 
-/// Make a registry's index again
+/// Rebuild a registry's index
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Index {
-    /// Name of the registry, which is a folder
+    /// Name of the registry, which must be a folder
     #[arg(add = ADDED)]
     name: String,
 }
@@ -26,11 +26,10 @@ pub struct Index {
 impl Operation for Index {
     const TOOL: &'static str = "index_registry";
     const CLI: &'static [&'static str] = &["registry", "index"];
-    const TITLE: &'static str = "Make a registry's index again";
-    const ABOUT: &'static str = "Make the index of a folder again from the tools that lie in it, for searches";
-    const HELP: &'static str = "Publishing keeps the index up to date. Where tools were copied into the folder by \
-        hand, or taken \
-        out of it, this does.";
+    const TITLE: &'static str = "Rebuild a registry's index";
+    const ABOUT: &'static str = "Rebuild a folder registry's search index from the tools in it";
+    const HELP: &'static str = "Publishing keeps the index up to date. Run this after you copied tools into the folder by hand, or \
+        removed some.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -46,8 +45,11 @@ impl Operation for Index {
     fn run(self, context: &Context) -> Result<Reply> {
         let known = Known::named(context, &self.name)?;
         let Some(place) = known.place.filter(|place| place.kind == Kind::Directory) else {
-            return Err(Error::new(Code::InvalidArgument, format!("The registry '{}' is not a folder", self.name))
-                .hint("only a folder has an index that is made here"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("Cannot rebuild the index of registry '{}': it is not a folder", self.name),
+            )
+            .hint("a registry on another host keeps its own index"));
         };
         approval::check(context, &place)?;
         let tools = Directory::new(context, &self.name, Path::new(&place.location)).index()?;

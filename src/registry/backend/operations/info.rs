@@ -29,12 +29,11 @@ pub struct Info {
 impl Operation for Info {
     const TOOL: &'static str = "tool_info";
     const CLI: &'static [&'static str] = &["tool", "info"];
-    const TITLE: &'static str = "Show what a registry says of a tool";
+    const TITLE: &'static str = "Show what a registry says about a tool";
     const ABOUT: &'static str =
-        "Show what a registry says of a tool: its versions, their digests, and which were yanked";
-    const HELP: &'static str = "These are the words of the registry and the publisher. `mcpkg tool learn` shows what \
-        the archive \
-        says, once it was checked.";
+        "Show what a registry says about a tool: its versions, their digests, and which were yanked";
+    const HELP: &'static str = "This text comes from the registry and the publisher, unchecked. `mcpkg tool learn` shows the \
+        documentation from the verified archive.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool info alice/utils/weather", "mcpkg tool info alice/utils/weather --registry team"];
     const EFFECT: Effect = Effect::Read;
@@ -53,7 +52,7 @@ impl Operation for Info {
             vec![listed.version.to_string(), rfc3339(listed.published_at), yanked(listed), sha256]
         });
         let columns = &["VERSION", "PUBLISHED", "YANKED", "SHA-256"];
-        let table = Table { columns, rows: rows.collect(), empty: "It has no version".to_owned() };
+        let table = Table { columns, rows: rows.collect(), empty: "It has no versions".to_owned() };
         let head = format!("{name} in registry '{registry}': {}", info.description);
         let body = Body::Several(vec![Body::Sentence(head), Body::Table(table)]);
         Ok(Reply::new(body, data(&registry, &info)).warn(warnings))

@@ -18,7 +18,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_registries";
     const CLI: &'static [&'static str] = &["registry", "list"];
     const TITLE: &'static str = "List registries";
-    const ABOUT: &'static str = "List the registries in the order in which they are asked";
+    const ABOUT: &'static str = "List the registries in the order in which mcpkg asks them";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -45,7 +45,7 @@ impl Operation for List {
             Some(data) => {
                 let name = data["name"].as_str().unwrap_or_default();
                 reply.hint(format!(
-                    "'{name}' was never used on this machine: `mcpkg tool search --registry {name} WORDS` asks"
+                    "you have not approved '{name}' on this machine: `mcpkg tool search --registry {name} WORDS` asks you"
                 ))
             }
             None => reply,

@@ -28,24 +28,24 @@ use crate::store::tools::registries::LOCAL;
 /// Publish a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Publish {
-    /// Folder of the package, or an archive that `mcpkg tool pack` made
+    /// Folder of the package, or an archive made by `mcpkg tool pack`
     #[arg(default_value = ".")]
     #[schemars(with = "String")]
     #[serde(default = "here")]
     path: PathBuf,
-    /// Registry that it goes to
+    /// Registry to publish it in
     #[arg(long, value_name = "REGISTRY", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     to: String,
-    /// Show what would be published, and publish nothing
+    /// Show what would be published, without publishing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Searches do not find it; who knows its name can install it
+    /// Hide it from searches; anyone who knows its name can install it
     #[arg(long, conflicts_with = "private")]
     #[serde(default)]
     unlisted: bool,
-    /// Only those who may publish in its namespace see it
+    /// Show it only to those who may publish in its namespace
     #[arg(long)]
     #[serde(default)]
     private: bool,
@@ -63,11 +63,9 @@ impl Operation for Publish {
     const TOOL: &'static str = "publish_tool";
     const CLI: &'static [&'static str] = &["tool", "publish"];
     const TITLE: &'static str = "Publish a tool";
-    const ABOUT: &'static str = "Publish a package in a registry, with what was signed of it";
-    const HELP: &'static str = "The folder is packed as `mcpkg tool pack` does, and the signatures that `mcpkg tool \
-        sign` made of \
-        these very bytes go with it. A version that was published never changes: the same again is not a failure, other \
-        files under the same version are refused.";
+    const ABOUT: &'static str = "Publish a package in a registry, with its signatures";
+    const HELP: &'static str = "Packs the folder as `mcpkg tool pack` does, and sends along the signatures that `mcpkg tool sign` made of \
+        exactly these bytes. A published version never changes: publishing the same files again succeeds, and different files under the same version are refused.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
     const EFFECT: Effect = Effect::Create;
@@ -108,8 +106,8 @@ impl Operation for Publish {
         let (what, files) = (format!("{name}@{version}"), opened.members.len());
         let sentence = match (self.dry_run, is_new) {
             (false, true) => format!("Published {what} in registry '{}'", self.to),
-            (true, true) => format!("{what} would be published in registry '{}'", self.to),
-            (_, false) => format!("Registry '{}' has {what} already, with the same files", self.to),
+            (true, true) => format!("Would publish {what} in registry '{}'", self.to),
+            (_, false) => format!("Registry '{}' already has {what}, with the same files", self.to),
         };
         let counted = plural::count(i64::try_from(files).unwrap_or(i64::MAX), "file");
         let data = json!({
@@ -127,7 +125,7 @@ impl Operation for Publish {
         let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.content.size()), data);
         reply.details = left_out.iter().map(|path| format!("left out: {path}")).collect();
         Ok(match attestations.is_empty() {
-            true => reply.hint(format!("nobody signed it: `mcpkg tool sign {}` does", as_path(&self.path))),
+            true => reply.hint(format!("it has no signature: sign it with `mcpkg tool sign {}`", as_path(&self.path))),
             false => reply,
         })
     }
@@ -148,9 +146,9 @@ fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool>
     match backend.version(publication.name, publication.version) {
         Ok(there) if there.sha256 == *publication.sha256 => Ok(false),
         Ok(_) => {
-            let what = format!("{}@{} is there with other files", publication.name, publication.version);
-            Err(Error::new(Code::AlreadyExists, what)
-                .hint("a version that was published never changes; raise the version"))
+            let what =
+                format!("{}@{} is already published with different files", publication.name, publication.version);
+            Err(Error::new(Code::AlreadyExists, what).hint("a published version never changes; raise the version"))
         }
         Err(error) if matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound) => Ok(true),
         Err(error) => Err(error),

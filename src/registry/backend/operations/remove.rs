@@ -23,7 +23,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_registry";
     const CLI: &'static [&'static str] = &["registry", "remove"];
     const TITLE: &'static str = "Remove a registry";
-    const ABOUT: &'static str = "Forget a registry; what was installed from it stays, and so does what was seen there";
+    const ABOUT: &'static str = "Forget a registry; tools installed from it stay, and so do the digests seen there";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry remove team"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -38,10 +38,7 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if self.name == LOCAL {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                "The registry 'local' is this database, and is always there",
-            ));
+            return Err(Error::new(Code::InvalidArgument, "Cannot remove the registry 'local': it is this database"));
         }
         let author = context.author();
         context.store.write(|db| {
@@ -51,7 +48,7 @@ impl Operation for Remove {
             registries::delete(db, row.id)?;
             context.event(db, author, None, "registry.remove", &self.name)
         })?;
-        let sentence = format!("Removed the registry '{}'; what was installed from it stays", self.name);
+        let sentence = format!("Removed the registry '{}'; tools installed from it stay", self.name);
         Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true })))
     }
 }

@@ -46,11 +46,11 @@ pub struct Search {
     #[arg(long, value_name = "NAME", add = REGISTRIES)]
     #[serde(skip)]
     registry: Option<String>,
-    /// Ask no other host: answers that were kept have to do
+    /// Ask no other host, and use only cached answers
     #[arg(long)]
     #[serde(skip)]
     offline: bool,
-    /// Ask each registry again, also where its last answer is younger than an hour
+    /// Ask each registry again, even if its last answer is younger than an hour
     #[arg(long, conflicts_with = "offline")]
     #[serde(skip)]
     refresh: bool,
@@ -67,7 +67,7 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
 
 /// Takes a number as JSON has it: 10 and 10.0 are the same.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let wrong = || D::Error::custom(format!("it takes a number from 1 to {MOST}"));
+    let wrong = || D::Error::custom(format!("it must be a number from 1 to {MOST}"));
     let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round();
     if !(1.0..=f64::from(MOST)).contains(&number) {
         return Err(wrong());
@@ -82,10 +82,8 @@ impl Operation for Search {
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
     const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
-    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, until \
-        something is published or taken back there from here, and stands in for it where it cannot be reached. \
-        Descriptions are their publishers' words: nobody checked them. The exit status is 1 where nothing was found and no other \
-        registry answered.";
+    const HELP: &'static str = "Searches all registries. mcpkg caches another host's answer for an hour, or until you publish or yank \
+        something there, and uses it when the host cannot be reached. Descriptions come from the publishers, and nobody has checked them. The exit status is 1 if nothing was found and no other registry answered.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;
@@ -124,7 +122,7 @@ impl Operation for Search {
         let mut reply = Reply::new(table(&found, &results), data).warn(found.asked.iter().filter_map(warning));
         reply.failed = found.hits.is_empty() && is_unasked(&found.asked);
         if context.is_shell() && found.total > results.len() as u64 && self.limit < MOST {
-            reply = reply.hint(format!("{} match in all; --limit shows more", found.total));
+            reply = reply.hint(format!("{} tools match in total; --limit shows more", found.total));
         }
         Ok(reply)
     }
@@ -193,7 +191,7 @@ fn warning(asked: &Asked) -> Option<String> {
         State::Answered => None,
         State::Stale => {
             let at = asked.checked_at.map(rfc3339).unwrap_or_default();
-            Some(format!("Registry '{}' was not asked: its answer is of {at}", asked.registry))
+            Some(format!("Registry '{}' was not asked: using its cached answer of {at}", asked.registry))
         }
         State::Failed(error) => Some(error.public_message().to_owned()),
     }

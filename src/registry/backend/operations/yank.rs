@@ -23,11 +23,11 @@ pub struct YankVersion {
     /// Tool and version, such as alice/utils/weather@1.2.0
     #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
     tool: String,
-    /// Registry that has it
+    /// Registry that has the version
     #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     registry: String,
-    /// Why, for those who use it
+    /// Why, shown to those who use it
     #[arg(long, value_name = "TEXT")]
     #[serde(default)]
     reason: Option<String>,
@@ -45,7 +45,7 @@ impl Operation for YankVersion {
     const TOOL: &'static str = "yank_tool";
     const CLI: &'static [&'static str] = &["tool", "yank"];
     const TITLE: &'static str = "Take a version back";
-    const ABOUT: &'static str = "Say that a published version is no longer to be used; its archive stays";
+    const ABOUT: &'static str = "Withdraw a published version from use; its archive stays";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
     const EFFECT: Effect = Effect::Write;
@@ -65,7 +65,7 @@ impl Operation for YankVersion {
         if let Some(replacement) = &self.replacement
             && wire::version(replacement).is_none_or(|replacement| replacement == version)
         {
-            let why = format!("'{}' is no other version of {name}", replacement.escape_debug());
+            let why = format!("'{}' is not another version of {name}", replacement.escape_debug());
             return Err(Error::new(Code::InvalidArgument, why).hint("such as 1.2.1"));
         }
         let reason = self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
@@ -73,7 +73,7 @@ impl Operation for YankVersion {
         Known::named(context, &self.registry)?.open(context)?.yank(&name, &version, Some(&yank))?;
         note(context, &self.registry, &name, &version, Some(&yank))?;
         let data = json!({ "tool": name, "version": version.to_string(), "registry": self.registry, "yanked": yank });
-        Ok(Reply::sentence(format!("Took back {name}@{version} in registry '{}'", self.registry), data))
+        Ok(Reply::sentence(format!("Yanked {name}@{version} in registry '{}'", self.registry), data))
     }
 }
 
@@ -83,7 +83,7 @@ pub struct Unyank {
     /// Tool and version, such as alice/utils/weather@1.2.0
     #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
     tool: String,
-    /// Registry that has it
+    /// Registry that has the version
     #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     registry: String,
@@ -92,10 +92,10 @@ pub struct Unyank {
 impl Operation for Unyank {
     const TOOL: &'static str = "unyank_tool";
     const CLI: &'static [&'static str] = &["tool", "unyank"];
-    const TITLE: &'static str = "Let a version be used again";
-    const ABOUT: &'static str = "Say that a version that was yanked is to be used again";
+    const TITLE: &'static str = "Undo the yank of a version";
+    const ABOUT: &'static str = "Make a yanked version usable again";
     const HELP: &'static str =
-        "Who saw that it was yanked goes on taking it for yanked, and uses it with --allow-yanked alone.";
+        "Databases that have seen the yank still treat the version as yanked, and install it only with --allow-yanked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool unyank alice/utils/weather@1.2.0"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -114,7 +114,7 @@ impl Operation for Unyank {
         Known::named(context, &self.registry)?.open(context)?.yank(&name, &version, None)?;
         note(context, &self.registry, &name, &version, None)?;
         let data = json!({ "tool": name, "version": version.to_string(), "registry": self.registry });
-        Ok(Reply::sentence(format!("{name}@{version} is to be used again in registry '{}'", self.registry), data))
+        Ok(Reply::sentence(format!("{name}@{version} can be used again in registry '{}'", self.registry), data))
     }
 }
 
@@ -123,7 +123,7 @@ fn exact(text: &str) -> Result<(Name, Version)> {
     match Reference::parse(text)? {
         Reference { name, version: Wanted::Exact(version), action: None } => Ok((name, version)),
         reference => {
-            let why = format!("'{}' does not name one version", text.escape_debug());
+            let why = format!("'{}' does not name exactly one version", text.escape_debug());
             Err(Error::new(Code::InvalidArgument, why).hint(format!("such as {}@1.2.0", reference.name)))
         }
     }
