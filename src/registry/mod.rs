@@ -38,9 +38,9 @@ pub const DOMAIN: Domain = Domain {
         ("tool", "Find, check, install, run and share tools"),
         ("tool key", "Make keys that sign tools"),
         ("tool trust", "Decide whose signatures count"),
-        ("tool env", "Say where the variables of tools come from"),
+        ("tool env", "Set where the variables of tools come from"),
         ("registry", "Manage registries: the folders and hosts where tools are found and published"),
-        ("toolset", "Manage named sets of installed tools; the active one narrows what agents see"),
+        ("toolset", "Manage named sets of installed tools; agents see only the active one"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -48,9 +48,9 @@ pub const DOMAIN: Domain = Domain {
         // What is installed, and where from, is everybody's.
         within_project: false,
         named_over_network: false,
-        instructions: "Where a tool is missing, enact__search finds one, enact__learn shows what it does and enact__install \
-            makes it a tool of its own, which runs in a sandbox. Nothing unsigned is shown or run: where the answer is \
-            E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",
+        instructions: "If you miss a tool, enact__search finds one, enact__learn shows what it does and enact__install adds it as a tool \
+            of its own, which runs in a sandbox. Nothing unsigned is shown or run: on E_CONSENT_REQUIRED, the user decides with `mcpkg \
+            consent approve ID`.",
         holds: |_| true,
     }],
     tools: Some(installed::projected::PROJECTIONS),

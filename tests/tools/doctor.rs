@@ -57,7 +57,7 @@ fn where_all_is_well_each_area_says_so() {
     found(&checks, "tool installs", "ok", "1 installed tool is trusted");
     found(&checks, "tool cache", "ok", "no unpacked copy");
     assert!(checks.iter().any(|found| found["area"] == "tool runners"));
-    found(&checks, "tool runners", "ok", "modules of WebAssembly");
+    found(&checks, "tool runners", "ok", "WebAssembly modules");
     // In short nothing is said but what runs them.
     assert!(in_short(&scratch).iter().all(|found| found["area"] == "tool runners"));
     assert!(in_short(&Scratch::with_project()).is_empty(), "who has no tools has nothing to mend");
@@ -127,21 +127,16 @@ fn trust_that_counts_for_nothing_here_and_keys_that_others_read_are_told() {
     elsewhere.env("XDG_STATE_HOME", scratch.path().join("other")).args(["--json", "tool", "doctor"]);
     let elsewhere = parsed(&scratch, &mut elsewhere);
     found(&elsewhere, "tool trust", "note", "without effect: 1 trusted identity");
-    found(
-        &elsewhere,
-        "tool installs",
-        "note",
-        "1 installed tool that nobody whom you trust speaks for: alice/weather@1.0.0",
-    );
+    found(&elsewhere, "tool installs", "note", "1 installed tool not signed by anybody you trust: alice/weather@1.0.0");
     let key = scratch.path().join(".local/share/mcpkg/keys/default");
     set_mode(&key, 0o644);
     let loose =
-        found(&checks(&scratch), "tool trust", "problem", "the key 'default' can be used by others (mode 0644)");
+        found(&checks(&scratch), "tool trust", "problem", "other users can access the key 'default' (mode 0644)");
     assert!(loose["action"].as_str().is_some_and(|action| action.starts_with("chmod 600 ")), "{loose}");
     found(&in_short(&scratch), "tool trust", "problem", "the key 'default'");
     set_mode(&key, 0o600);
     scratch.ok(&["tool", "audit", "alice/weather", "--result", "failed"]);
-    found(&checks(&scratch), "tool installs", "problem", "refused, since somebody you trust speaks against it");
+    found(&checks(&scratch), "tool installs", "problem", "refused, because somebody you trust vetoed it");
 }
 
 #[test]
@@ -153,7 +148,7 @@ fn a_damaged_archive_and_a_version_that_was_taken_back_are_told() {
     scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
     scratch.ok(&["tool", "install", "alice/utils/weather"]);
     scratch.ok(&["tool", "yank", "alice/utils/weather@1.0.0", "--registry", "team"]);
-    found(&checks(&scratch), "tool installs", "note", "taken back by the publisher: alice/utils/weather@1.0.0");
+    found(&checks(&scratch), "tool installs", "note", "yanked by the publisher: alice/utils/weather@1.0.0");
     let damage = format!(
         "UPDATE blob SET head = {} WHERE id = (SELECT blob_id FROM tool_package WHERE name = 'alice/weather')",
         scratch.in_sql(&[0; 300])
@@ -172,10 +167,10 @@ fn an_over_full_cache_and_one_that_others_change_are_told() {
     let cache = scratch.path().join(".cache/mcpkg/tools");
     scratch.file(&format!(".cache/mcpkg/tools/{}/file", "e".repeat(64)), vec![0; 2 << 20]);
     scratch.ok(&["tool", "config", "cache.size", "1MiB"]);
-    let full = found(&checks(&scratch), "tool cache", "note", "1 unpacked copy of tools, 2 of 1 MiB");
+    let full = found(&checks(&scratch), "tool cache", "note", "1 unpacked copy of tools: 2 of 1 MiB");
     assert_eq!(full["action"], "mcpkg tool prune");
     set_mode(&cache, 0o777);
-    found(&in_short(&scratch), "tool cache", "problem", "others can change");
+    found(&in_short(&scratch), "tool cache", "problem", "other users can change");
 }
 
 #[test]

@@ -147,10 +147,7 @@ fn what_nobody_signed_is_said_to_be_unverified_where_the_policy_lets_it_through(
     let mut client = enact(&scratch);
     let installed = data(&mut client, "enact__install", json!({ "tool": TOOL }));
     assert_eq!(installed["verification"]["status"], "unverified", "{installed}");
-    assert!(
-        installed["warnings"][0].as_str().is_some_and(|text| text.contains("nobody whom you trust")),
-        "{installed}"
-    );
+    assert!(installed["warnings"][0].as_str().is_some_and(|text| text.contains("nobody you trust")), "{installed}");
     client.notification("notifications/tools/list_changed");
     let shown = |client: &mut Client| {
         let tools = client.result("tools/list", json!({}))["tools"].take();

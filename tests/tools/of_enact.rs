@@ -117,7 +117,7 @@ fn its_active_toolset_narrows_the_server_and_a_malformed_file_keeps_none_from_st
     assert!(served(&scratch, scratch.command().arg("serve")).0.contains(&"alice__two".to_owned()));
     scratch.file(".enact/mcp.json", "{");
     let (names, log) = served(&scratch, &mut server(&scratch));
-    assert!(names.len() >= META.len() && log.contains("keeps what it took before"), "{log}");
+    assert!(names.len() >= META.len() && log.contains("keeps what it last read"), "{log}");
 }
 
 #[test]

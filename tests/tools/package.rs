@@ -101,7 +101,7 @@ fn what_is_there_is_never_overwritten() {
     status: 2
     --- stdout
     --- stderr
-    error: 'Alice/Other' is not a tool's name: 'A' cannot stand in it
+    error: 'Alice/Other' is not a tool name: 'A' cannot stand in it
     hint: a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
     "##);
 }
@@ -130,7 +130,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     --- stderr
     error: The manifest has 4 errors:
-      enact.yaml:1:7: `name`: 'Alice/bad' is not a tool's name: 'A' cannot stand in it
+      enact.yaml:1:7: `name`: 'Alice/bad' is not a tool name: 'A' cannot stand in it
       enact.yaml:3:10: `timeout`: ' parsecs' is not a unit of time; known are ns, us, ms, s, m, h
       enact.yaml:5:8: `scripts.run`: a quote has no end
       enact.yaml:7:5: `scripts.go.command`: a script has a `command`

@@ -218,8 +218,8 @@ fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
     std::os::unix::fs::symlink("../none", scratch.path().join("work/dangling")).expect("a link");
     // What lies elsewhere is not for agents to find out.
     let why = |file: &str| match file {
-        "nowhere.pdf" => "which is not there",
-        _ => "which is neither below the deploy root nor in a folder that a person allowed the tool",
+        "nowhere.pdf" => "which does not exist",
+        _ => "which is neither below the deploy root nor in a folder that a person allowed for the tool",
     };
     for file in ["../id_ed25519", "../none", "link", "dangling", "/etc/passwd", "/etc/none", "nowhere.pdf"] {
         let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": file } });

@@ -35,7 +35,10 @@ impl Operation for Config {
     const TITLE: &'static str = "Show or change a tool setting";
     const ABOUT: &'static str = "Show or change how mcpkg runs and stores tools";
     const HELP: &'static str = "execution.allow_unsandboxed lets the tools that you allowed it (`mcpkg tool allow TOOL unsandboxed`) run \
-        without a sandbox. execution.stand_in lists images, separated by commas, whose tools run with this machine's own programs. execution.timeout applies if neither the caller nor the manifest sets one. cache.size limits the disk space of all unpacked tools. cache.ttl is how long mcpkg uses a registry's answer to a search before it asks again. Settings that let tools do more need a terminal: there is no --yes for them. Whom you trust is not a setting: use `mcpkg tool trust`.";
+        without a sandbox. execution.stand_in lists images, separated by commas, whose tools run with this machine's own programs. \
+        execution.timeout applies if neither the caller nor the manifest sets one. cache.size limits the disk space of all unpacked \
+        tools. cache.ttl is how long mcpkg uses a registry's answer to a search before it asks again. Settings that let tools do more \
+        need a terminal: there is no --yes for them. Whom you trust is not a setting: use `mcpkg tool trust`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool config",
         "mcpkg tool config execution.timeout 10m",

@@ -47,13 +47,13 @@ pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     tell(
         Health::Problem,
         refused,
-        "refused, since somebody you trust speaks against it",
+        "refused, because somebody you trust vetoed it",
         "mcpkg tool verify TOOL; mcpkg tool uninstall TOOL",
     );
     let yanked = of(&|judged| judged.install.yanked_at.is_some());
-    tell(Health::Note, yanked, "taken back by the publisher", "mcpkg tool update TOOL, or uninstall it");
+    tell(Health::Note, yanked, "yanked by the publisher", "mcpkg tool update TOOL, or uninstall it");
     let unverified = of(&|judged| judged.status == Status::Unverified);
-    tell(Health::Note, unverified, "that nobody whom you trust speaks for", "mcpkg tool verify TOOL");
+    tell(Health::Note, unverified, "not signed by anybody you trust", "mcpkg tool verify TOOL");
     let outdated = of(&|judged| judged.newer && judged.install.active);
     tell(Health::Note, outdated, "with a newer version", "mcpkg tool update TOOL");
     if findings.is_empty() {

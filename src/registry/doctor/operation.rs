@@ -13,7 +13,7 @@ use crate::registry::GROUP;
 /// Check that tools can be found and run
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Doctor {
-    /// Exit with status 3 where something is to be mended
+    /// Exit with status 3 if something needs fixing
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -24,9 +24,9 @@ impl Operation for Doctor {
     const CLI: &'static [&'static str] = &["tool", "doctor"];
     const TITLE: &'static str = "Check that tools can be found and run";
     const ABOUT: &'static str =
-        "Check all that tools need: what runs them, registries, trust, stored archives, installs and the cache";
-    const HELP: &'static str = "Each registry on another host is asked, for a few seconds at most, and every stored archive is \
-        compared with its digest. `mcpkg doctor` says in short what is wrong, and asks no other host.";
+        "Check everything that tools need: runners, registries, trust, stored archives, installs and the cache";
+    const HELP: &'static str = "Asks each registry on another host, for a few seconds at most, and compares every stored archive with its \
+        digest. `mcpkg doctor` gives a summary, and asks no other host.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool doctor", "mcpkg tool doctor --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -21,7 +21,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let (mut findings, mut sound) = (Vec::new(), 0_u64);
     for (number, row) in (1..).zip(&rows) {
         if context.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed"));
+            return Err(Error::new(Code::Cancelled, "Cancelled; nothing changed"));
         }
         (context.progress)("Verifying archives", number, rows.len() as u64);
         match check(context, row) {
@@ -31,7 +31,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     }
     if sound > 0 || findings.is_empty() {
         let what = match sound {
-            0 => "no archive is stored".to_owned(),
+            0 => "no archives are stored".to_owned(),
             1 => "1 stored archive is sound".to_owned(),
             many => format!("{many} stored archives are sound"),
         };
@@ -52,12 +52,12 @@ fn check(context: &Context, row: &PackageRow) -> Result<()> {
     let archive = context.store.read(|db| packages::archive(db, row))?;
     let archive = archive.unwrap_or_else(|| Vec::new().into());
     if archive.sha256() != row.release.sha256 {
-        return Err(Error::new(Code::DigestMismatch, "the stored archive has another SHA-256 than its row says"));
+        return Err(Error::new(Code::DigestMismatch, "the stored archive does not match the SHA-256 in the database"));
     }
     let manifest = archive::open(archive)?.manifest;
     let reference = format!("{}@{}", row.release.name, row.release.version);
     match manifest.reference() == reference {
         true => Ok(()),
-        false => Err(Error::new(Code::ArchiveInvalid, format!("the archive is one of {}", manifest.reference()))),
+        false => Err(Error::new(Code::ArchiveInvalid, format!("the archive contains {}", manifest.reference()))),
     }
 }

@@ -37,9 +37,9 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
         return Ok(Finding::new(AREA, Health::Ok, format!("'{name}' is this database")));
     };
     if !approval::is_approved(context, place)? {
-        let what = format!("'{name}' ({}) was never used on this machine", place.location);
+        let what = format!("you have not approved '{name}' ({}) on this machine", place.location);
         let asks = format!("mcpkg tool search --registry {} WORDS", shell::quote(name));
-        return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks whether to use it")));
+        return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks you to approve it")));
     }
     let answered = match known.is_remote() {
         true => within(context, |context| ask(context, known)),
@@ -50,13 +50,13 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
         Err(error) if context.is_cancelled() => return Err(error),
         Err(error) if error.code() == Code::Cancelled => {
             let what = format!("'{name}' did not answer within {} seconds", DEADLINE.as_secs());
-            Finding::new(AREA, Health::Problem, what).action("tools that are installed run without it")
+            Finding::new(AREA, Health::Problem, what).action("installed tools run without it")
         }
         Err(error) => {
             let finding = Finding::new(AREA, Health::Problem, error.message());
             match error.hints() {
                 [hint, ..] => finding.action(hint),
-                [] => finding.action(format!("`mcpkg registry show {name}` says where it is")),
+                [] => finding.action(format!("`mcpkg registry show {name}` shows its address")),
             }
         }
     })

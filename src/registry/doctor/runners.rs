@@ -18,15 +18,15 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
         }
     }];
     findings.push(match health::runs_modules() {
-        true => Finding::new(AREA, Health::Ok, "modules of WebAssembly run in mcpkg itself"),
-        false => Finding::new(AREA, Health::Note, "this mcpkg was made without WebAssembly"),
+        true => Finding::new(AREA, Health::Ok, "WebAssembly modules run in mcpkg itself"),
+        false => Finding::new(AREA, Health::Note, "this mcpkg was built without WebAssembly"),
     });
     if depth == Depth::Whole {
         findings.extend(health::engines().iter().map(engine));
         let left = health::left_groups();
         if left > 0 {
             let left = plural::count(left, "control group");
-            let what = format!("{left} left of servers that were killed; the next run removes them");
+            let what = format!("{left} left behind by killed servers; the next run removes them");
             findings.push(Finding::new(AREA, Health::Note, what));
         }
     }
@@ -37,8 +37,8 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 fn engine(probed: &Probed) -> Finding {
     let engine = probed.kind.word();
     match &probed.works {
-        Ok(unlimited) => works(&format!("tools of images run in {engine}"), unlimited),
-        Err(why) => Finding::new(AREA, Health::Note, format!("tools of images cannot run in {engine}: {why}")),
+        Ok(unlimited) => works(&format!("tools that need an image run in {engine}"), unlimited),
+        Err(why) => Finding::new(AREA, Health::Note, format!("tools that need an image cannot run in {engine}: {why}")),
     }
 }
 
@@ -46,6 +46,6 @@ fn engine(probed: &Probed) -> Finding {
 fn works(what: &str, unlimited: &[&str]) -> Finding {
     match unlimited {
         [] => Finding::new(AREA, Health::Ok, what),
-        limits => Finding::new(AREA, Health::Note, format!("{what}, which cannot limit here: {}", limits.join(", "))),
+        limits => Finding::new(AREA, Health::Note, format!("{what}, but without limits on: {}", limits.join(", "))),
     }
 }

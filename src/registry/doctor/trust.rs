@@ -24,18 +24,20 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let (rules, named) = context.store.read(|db| Ok((rules(db, context)?, records::policy(db, context)?.1)))?;
     let trusted = plural::count(rules.trusted.len(), "identity");
     let minimum = plural::count(rules.minimum, "attestation");
-    let what = format!("the policy is {}, with {minimum} at least; {trusted} trusted", rules.policy.word());
+    let what = format!("the policy is {}, with at least {minimum}; {trusted} trusted", rules.policy.word());
     let state = if rules.policy == Policy::Allow { Health::Note } else { Health::Ok };
     let mut findings = vec![Finding::new(AREA, state, what)];
     if rules.policy == Policy::Allow {
-        findings[0].action = Some("`mcpkg tool trust policy prompt` has unverified tools asked about".to_owned());
+        findings[0].action =
+            Some("`mcpkg tool trust policy prompt` makes mcpkg ask before it uses unverified tools".to_owned());
     }
     if rules.policy == Policy::RequireAttestation && rules.trusted.is_empty() {
-        let what = "the policy asks for attestations, and nobody is trusted: no tool can be used";
+        let what = "the policy requires attestations, but you trust nobody: no tool can be used";
         findings.push(Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust add IDENTITY"));
     }
     if let Some(named) = named {
-        let what = format!("the database says the policy is {}, which was never decided on this machine", named.word());
+        let what =
+            format!("ignored the policy {} from the database: you never decided that on this machine", named.word());
         findings.push(Finding::new(AREA, Health::Note, what).action("mcpkg tool trust policy"));
     }
     findings.push(root(&rules.root));
@@ -45,7 +47,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     if depth == Depth::Whole
         && let Some(folder) = context.approved.folder()
     {
-        findings.extend(loose(folder, "the records of what you decided", 0o700));
+        findings.extend(loose(folder, "the records of your decisions", 0o700));
     }
     Ok(findings)
 }
@@ -53,17 +55,17 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 /// Reports the root that Sigstore bundles are checked against, and its date: an old root lacks newer keys.
 fn root(root: &Root) -> Finding {
     if !sigstore::is_checked() {
-        let what = "bundles of Sigstore's are not checked: this mcpkg was built without the feature `sigstore`";
+        let what = "Sigstore bundles are not checked: this mcpkg was built without the feature `sigstore`";
         return Finding::new(AREA, Health::Ok, what);
     }
     let what = match (root, sigstore::described(root)) {
         (Root::Replaced(root), Ok(_)) => {
-            format!("Sigstore's root is the one that you chose on {}", rfc3339(root.since))
+            format!("Sigstore's root is the one you chose on {}", rfc3339(root.since))
         }
         (_, Ok(Described { dated: Some(dated), .. })) => format!("Sigstore's root is the embedded one of {dated}"),
         (_, Ok(_)) => "Sigstore's root is the embedded one".to_owned(),
         (_, Err(error)) => {
-            let what = format!("no bundle of Sigstore's counts: {}", error.message());
+            let what = format!("no Sigstore bundle counts: {}", error.message());
             return Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust root --default");
         }
     };
@@ -102,10 +104,8 @@ fn undecided(context: &Context) -> Result<Option<Finding>> {
     if named.is_empty() {
         return Ok(None);
     }
-    let what = format!("never decided on this machine, and so without effect: {}", named.join(", "));
-    Ok(Some(
-        Finding::new(AREA, Health::Note, what).action("`mcpkg tool trust list` and `mcpkg tool env list` show them"),
-    ))
+    let what = format!("without effect, because you never decided on this machine: {}", named.join(", "));
+    Ok(Some(Finding::new(AREA, Health::Note, what).action("see `mcpkg tool trust list` and `mcpkg tool env list`")))
 }
 
 /// The plural of what [`undecided`] counts.
@@ -135,7 +135,7 @@ fn loose(path: &Path, what: &str, mode: u32) -> Option<Finding> {
     if found & 0o077 == 0 {
         return None;
     }
-    let what = format!("{what} can be used by others (mode {found:04o})");
+    let what = format!("other users can access {what} (mode {found:04o})");
     let mend = format!("chmod {mode:o} {}", shell::quote(&path.to_string_lossy()));
     Some(Finding::new(AREA, Health::Problem, what).action(mend))
 }

@@ -115,7 +115,7 @@ impl ConfigFile {
         for (section, other) in sections {
             for key in other.keys() {
                 let what = format!("'{section}{}'", key.escape_debug());
-                left.push(LeftOut::new(what, &text.name, "nothing of mcpkg's is called so"));
+                left.push(LeftOut::new(what, &text.name, "mcpkg has no such setting"));
             }
         }
         Ok(read)

@@ -139,9 +139,9 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
             let taken = known.get(short).or_else(|| plan.aliases.get(short)).filter(|taken| *taken != tool).cloned();
             let why = match (alias::check(short), is_tool, taken) {
                 (Err(error), ..) => error.message().to_owned(),
-                (_, false, _) => format!("'{}' is not a tool's name", tool.escape_debug()),
-                (.., Some(taken)) => format!("it stands for {taken} already"),
-                (Ok(()), true, None) if known.contains_key(short) => "it is so already".to_owned(),
+                (_, false, _) => format!("'{}' is not a tool name", tool.escape_debug()),
+                (.., Some(taken)) => format!("it already stands for {taken}"),
+                (Ok(()), true, None) if known.contains_key(short) => "mcpkg already has it".to_owned(),
                 (Ok(()), true, None) => {
                     plan.aliases.insert(short.clone(), tool.clone());
                     continue;
@@ -156,14 +156,14 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
 fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text, plan: &mut Plan) -> Result<()> {
     let mut left = |what: &str, why: String| plan.left.push(LeftOut::new(what, &text.name, why));
     if wanted.auth_token.is_some() {
-        let why = "it stands in the clear, and is not stored: keep it in a file of your own, and name that with `mcpkg registry \
-                   add --token file:PATH`";
+        let why = "mcpkg does not store tokens in plain text: keep it in a file of your own, and name that file with `mcpkg registry add \
+            --token file:PATH`";
         left("registry.authToken", why.to_owned());
     }
     let token = match wanted.auth_token_ref.as_deref().map(Reference::from_str) {
         Some(Ok(token)) => Some(token.to_string()),
         Some(Err(error)) => {
-            left("registry.authTokenRef", format!("it is not a reference of mcpkg's: {}", error.message()));
+            left("registry.authTokenRef", format!("mcpkg cannot read this kind of reference: {}", error.message()));
             None
         }
         None => None,
@@ -176,9 +176,9 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
     }
     let rows = context.store.read(registries::list)?;
     if let Some(known) = rows.iter().find(|row| row.place.location == location) {
-        left("registry.url", format!("it is the registry '{}' already", known.place.name));
+        left("registry.url", format!("it is already the registry '{}'", known.place.name));
     } else if rows.iter().any(|row| row.place.name == REGISTRY) {
-        left("registry.url", format!("there is another registry '{REGISTRY}'"));
+        left("registry.url", format!("a different registry is already called '{REGISTRY}'"));
     } else {
         let priority = context.store.read(registries::next_priority)?;
         plan.registry = Some(Place { name: REGISTRY.to_owned(), kind: Kind::Http, location, token, priority });
@@ -199,7 +199,7 @@ fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut P
         let now = context.store.read(|db| config::stored(db, key))?;
         let why = match (key.check(&value), now) {
             (Err(error), _) => error.message().to_owned(),
-            (Ok(value), Some(now)) if value == now => "it is so already".to_owned(),
+            (Ok(value), Some(now)) if value == now => "mcpkg already has it".to_owned(),
             (Ok(_), Some(now)) => format!("{} is {now} already", key.name()),
             (Ok(value), None) => {
                 plan.settings.push((key, value));
@@ -223,8 +223,8 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
             if !is_set {
                 let above = tool.as_str().rsplit_once('/').map_or(tool.as_str(), |(above, _)| above);
                 let why = format!(
-                    "secrets stay where they are: `mcpkg tool env set {} 'command:secret-tool lookup service enact-cli account \
-                     {above}:{}' --for {tool}`",
+                    "mcpkg copies no secrets; to use it from where it is: `mcpkg tool env set {} 'command:secret-tool lookup service \
+                    enact-cli account {above}:{}' --for {tool}`",
                     variable.name, variable.name
                 );
                 plan.left.push(LeftOut::new(format!("secret {}", variable.name), &package.from, why));
@@ -237,15 +237,18 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
             let is_known = |set: &&Variable| set.name == line.name && set.pattern == EVERY;
             let known = set.iter().chain(&plan.variables).find(is_known).map(|known| known.setting.clone());
             let why = if USUAL.iter().any(|(name, _)| *name == line.name) {
-                "it is the same for every tool".to_owned()
+                "mcpkg sets it for every tool".to_owned()
             } else if line.looks_secret() || secrets.contains(&line.name) {
-                format!("it is called as secrets are, and was not stored: `mcpkg tool env set {0} env:{0}`", line.name)
+                format!(
+                    "its name looks like a secret's, so it was not stored: `mcpkg tool env set {0} env:{0}`",
+                    line.name
+                )
             } else if line.value.contains('\0') {
-                "a variable's value holds no NUL".to_owned()
+                "a variable's value cannot contain NUL".to_owned()
             } else {
                 match known {
-                    Some(Setting::Value(value)) if value == line.value => "it is so already".to_owned(),
-                    Some(_) => "it is set to something else already".to_owned(),
+                    Some(Setting::Value(value)) if value == line.value => "mcpkg already has it".to_owned(),
+                    Some(_) => "it already has a different value".to_owned(),
                     None => {
                         let setting = Setting::Value(line.value);
                         let set_at = context.clock.now();
@@ -268,8 +271,8 @@ pub fn project(context: &Context, folder: &std::path::Path) -> Result<Project> {
     let home = Home::of_project(folder)?;
     let project = context.store.read(|db| crate::store::projects::require(db, &context.selection))?;
     if home.own == Home::of_user(None).map(|home| home.own).unwrap_or_default() {
-        let what = format!("`{}` is your home folder, and no project", folder.display());
-        return Err(Error::new(Code::InvalidArgument, what).hint("leave --for-project away"));
+        let what = format!("`{}` is your home folder, not a project", folder.display());
+        return Err(Error::new(Code::InvalidArgument, what).hint("leave out --for-project"));
     }
     Ok(Project { home, scope: Scope::Project(project.uuid) })
 }

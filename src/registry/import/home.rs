@@ -30,7 +30,7 @@ impl Home {
             None => disk::home()?.join(".enact"),
         };
         let real = std::fs::canonicalize(&own).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` is not there", own.display()))
+            ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` does not exist", own.display()))
                 .hint("name the folder where Enact keeps tools.json and config.yaml, such as ~/.enact"),
             _ => Error::file("read", &own, error),
         })?;
@@ -50,8 +50,8 @@ impl Home {
         let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
         let home = Self { own: above.join(".enact"), above };
         if !home.own.is_dir() && !home.above.join("agents").is_dir() {
-            let what = format!("`{}` has neither .enact nor agents", folder.display());
-            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project that Enact was used in"));
+            let what = format!("`{}` has neither a folder .enact nor agents", folder.display());
+            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project where you used Enact"));
         }
         Ok(home)
     }
@@ -85,7 +85,7 @@ impl Home {
         };
         if !real.starts_with(&self.above) {
             let what = format!("`{}` leads out of `{}`", path.display(), self.above.display());
-            return Err(Error::new(Code::InvalidPath, what).hint("put the file instead of the link"));
+            return Err(Error::new(Code::InvalidPath, what).hint("replace the link with the file"));
         }
         let text = file::read_text(&real, LARGEST).map_err(|error| Error::file("read", &path, error))?;
         Ok(Some(Text { name: name.to_owned(), path, text }))
@@ -107,6 +107,6 @@ impl Text {
     /// Returns the failure of a file that is malformed.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         Error::new(Code::InvalidArgument, format!("`{}` is malformed: {why}", self.path.display()))
-            .hint("mend it, or move it away; nothing was taken over")
+            .hint("fix it or move it away; nothing was imported")
     }
 }

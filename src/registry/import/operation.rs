@@ -14,17 +14,17 @@ use crate::plural;
 use crate::registry::GROUP;
 use crate::registry::trust;
 
-/// Take over the tools of Enact
+/// Import tools from Enact
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// Folder that Enact keeps its files in [default: ~/.enact]
+    /// Folder where Enact keeps its files [default: ~/.enact]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Take what a project's folder has too, for the project that applies: agents/skills.json and .enact/tools.json
+    /// Also import agents/skills.json and .enact/tools.json from this project folder, for the selected project
     #[arg(long, value_name = "DIR")]
     #[serde(default)]
     for_project: Option<PathBuf>,
-    /// Show what would be taken and what not, and change nothing
+    /// Show what would be imported and left out, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -33,13 +33,12 @@ pub struct Import {
 impl Operation for Import {
     const TOOL: &'static str = "import_tools";
     const CLI: &'static [&'static str] = &["tool", "import"];
-    const TITLE: &'static str = "Take over the tools of Enact";
-    const ABOUT: &'static str =
-        "Take over installed tools, aliases, toolsets, settings and trust of Enact, all of it or nothing";
-    const HELP: &'static str = "Its files stay as they are, and a malformed one ends the import before anything is written. Tools are \
-        packed out of their folders in ~/.agents/skills; nobody vouches for them, so that the policy of trust decides at each call. \
-        No secret is copied. Whom to trust, and what else lets through more than now, a person decides at a terminal; without one \
-        that part is left out, and the same command at a terminal takes the rest.";
+    const TITLE: &'static str = "Import tools from Enact";
+    const ABOUT: &'static str = "Import Enact's installed tools, aliases, toolsets, settings and trust, all or nothing";
+    const HELP: &'static str = "Leaves Enact's files unchanged. If one of them is malformed, the import stops before it writes anything. \
+        Tools are packed from their folders in ~/.agents/skills. They are unsigned, so your trust policy decides at each call. No secret \
+        is copied. Whatever would allow more than now, such as trusting somebody, is asked at a terminal. Without a terminal it is left \
+        out; run the same command at a terminal to import the rest.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool import --dry-run", "mcpkg tool import ~/.enact", "mcpkg tool import --for-project ."];
     const EFFECT: Effect = Effect::Create;
@@ -71,11 +70,11 @@ impl Operation for Import {
 impl Import {
     fn reply(&self, plan: &Plan) -> Reply {
         let taken = plan.taken();
-        let verb = if self.dry_run { "Would take" } else { "Took" };
-        let sentence = format!("{verb} {} over, left {} out", plural::count(taken.len(), "thing"), plan.left.len());
+        let verb = if self.dry_run { "Would import" } else { "Imported" };
+        let sentence = format!("{verb} {}, left {} out", plural::count(taken.len(), "thing"), plan.left.len());
         let mut lines = vec![sentence];
         for [what, becomes] in taken {
-            lines.push(format!("taken     {what}: {becomes}"));
+            lines.push(format!("imported  {what}: {becomes}"));
         }
         for left in &plan.left {
             lines.push(format!("left out  {} of {}: {}", left.what, left.from, left.why));
@@ -85,8 +84,9 @@ impl Import {
         let reply = Reply::new(body, plan.data(self.dry_run));
         match plan.packages.is_empty() {
             true => reply,
-            false => reply
-                .hint("nobody vouches for these tools: `mcpkg tool trust policy` says what happens when one is called"),
+            false => {
+                reply.hint("these tools are unsigned: `mcpkg tool trust policy` shows what happens when one is called")
+            }
         }
     }
 }

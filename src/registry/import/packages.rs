@@ -41,23 +41,20 @@ pub struct Named {
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
 pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Plan) -> Result<()> {
     if named.len() > MOST {
-        return Err(Error::new(
-            Code::TooLarge,
-            format!("More than {MOST} tools are named, the most that are taken over"),
-        ));
+        return Err(Error::new(Code::TooLarge, format!("Cannot import more than {MOST} tools at once")));
     }
     let mut together = 0;
     for (number, tool) in (1..).zip(named) {
         if context.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "Cancelled; nothing was taken over"));
+            return Err(Error::new(Code::Cancelled, "Cancelled; nothing was imported"));
         }
         (context.progress)("Packing tools", number, named.len() as u64);
         match one(context, tool, roots, plan)? {
             Ok(opened) => {
                 together += opened.content.size();
                 if together > TOGETHER {
-                    let what = format!("The tools are more than {} MiB together", TOGETHER >> 20);
-                    return Err(Error::new(Code::TooLarge, what).hint("take some of them out of tools.json first"));
+                    let what = format!("The tools are larger than {} MiB in total", TOGETHER >> 20);
+                    return Err(Error::new(Code::TooLarge, what).hint("remove some of them from tools.json first"));
                 }
                 let subject = Subject { name: tool.name.clone(), version: version(&opened), sha256: opened.sha256 };
                 let package = installed::Package { subject, opened };
@@ -82,16 +79,16 @@ pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Pl
 fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> Result<Result<Opened, String>> {
     let name = match Name::parse(&tool.name) {
         Ok(name) if name.is_publishable() => name,
-        Ok(_) => return Ok(Err("its name has one segment, and no registry takes it".to_owned())),
+        Ok(_) => return Ok(Err("its name has only one segment, which no registry accepts".to_owned())),
         Err(error) => return Ok(Err(error.message().to_owned())),
     };
     let there = context.store.read(|db| installs::active(db, &tool.scope, name.as_str()))?;
     if let Some(there) = there {
-        return Ok(Err(format!("{}@{} is installed already", there.name, there.version)));
+        return Ok(Err(format!("{}@{} is already installed", there.name, there.version)));
     }
     let folder = match folder(&name, &tool.version, roots) {
         Found::At(folder) => folder,
-        Found::Outside(path) => return Ok(Err(format!("`{}` leads out of the folder of skills", path.display()))),
+        Found::Outside(path) => return Ok(Err(format!("`{}` leads out of the skills folder", path.display()))),
         Found::Nowhere => {
             return Ok(Err(format!("its files are not here; `mcpkg tool install {name}@{}` fetches it", tool.version)));
         }
@@ -110,7 +107,11 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
     }
     if tool.version.trim_start_matches('v') != version {
         let what = format!("{name}@{}", tool.version.escape_debug());
-        plan.left.push(LeftOut::new(what, &tool.from, format!("its folder holds {version}, which is taken")));
+        plan.left.push(LeftOut::new(
+            what,
+            &tool.from,
+            format!("its folder holds {version}, which was imported instead"),
+        ));
     }
     Ok(Ok(opened))
 }
@@ -126,12 +127,12 @@ fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Re
         if let Some(before) = before.filter(|before| before.release.sha256 != opened.sha256) {
             let digest = hex::encode(&before.release.sha256);
             return Ok(Some(format!(
-                "another archive of this version was installed from a path before (SHA-256 {digest})"
+                "a different archive of this version was installed from a path before (SHA-256 {digest})"
             )));
         }
         let subject = Subject { name: name.to_string(), version: version.to_owned(), sha256: opened.sha256 };
         let verdict = trust::judge(db, context, &subject)?;
-        Ok((verdict.status == Status::Refused).then(|| "somebody whom you trust speaks against it".to_owned()))
+        Ok((verdict.status == Status::Refused).then(|| "somebody you trust vetoed it".to_owned()))
     })
 }
 

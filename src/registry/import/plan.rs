@@ -125,7 +125,7 @@ impl Plan {
             self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("stands for {tool}"))),
         );
         rows.extend(self.toolsets.iter().map(|(name, tools)| {
-            let active = if self.active.as_ref() == Some(name) { ", which agents see alone" } else { "" };
+            let active = if self.active.as_ref() == Some(name) { ", the only one that agents see" } else { "" };
             row(format!("toolset {name}"), format!("{}{active}", plural::count(tools.len(), "tool")))
         }));
         rows.extend(

@@ -77,7 +77,8 @@ fn home() -> Result<Option<Home>> {
 }
 
 fn told(failed: &[Error]) -> Vec<String> {
-    let sentence = |error: &Error| format!("{}; `mcpkg serve --as enact` keeps what it took before", error.message());
+    let sentence =
+        |error: &Error| format!("{}; `mcpkg serve --as enact` keeps what it last read from it", error.message());
     failed.iter().map(sentence).collect()
 }
 

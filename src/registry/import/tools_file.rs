@@ -36,7 +36,7 @@ impl ToolsFile {
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
         let read: Self = serde_json::from_str(&text.text).map_err(|error| text.malformed(error))?;
         for key in read.other.keys() {
-            left.push(LeftOut::new(format!("'{}'", key.escape_debug()), &text.name, "nothing of mcpkg's is called so"));
+            left.push(LeftOut::new(format!("'{}'", key.escape_debug()), &text.name, "mcpkg has no such setting"));
         }
         Ok(read)
     }

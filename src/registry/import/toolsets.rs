@@ -77,7 +77,7 @@ pub(super) fn take(context: &Context, (file, from): File, plan: &mut Plan) -> Re
         let added: Vec<String> = tools.iter().filter(|tool| !before.contains(tool)).cloned().collect();
         let taken_out: Vec<String> = before.iter().filter(|tool| !tools.contains(tool)).cloned().collect();
         if added.is_empty() && taken_out.is_empty() {
-            plan.left.push(LeftOut::new(format!("toolset {name}"), &from, "it is so already"));
+            plan.left.push(LeftOut::new(format!("toolset {name}"), &from, "mcpkg already has it"));
         }
         if !added.is_empty() {
             plan.added.insert(name.clone(), added);
@@ -116,13 +116,13 @@ fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan
             plan.active = Some(wanted);
             return;
         }
-        (_, Some(active)) if active.name == wanted => "it is so already".to_owned(),
-        (_, Some(active)) => format!("agents see '{}' alone; `mcpkg toolset use` changes that", active.name),
+        (_, Some(active)) if active.name == wanted => "mcpkg already has it".to_owned(),
+        (_, Some(active)) => format!("agents already see only '{}'; `mcpkg toolset use` changes that", active.name),
         (false, None) if stored.tools(&wanted).is_some() => {
-            format!("`mcpkg toolset use {wanted}` narrows what agents see to it")
+            format!("to show agents only this toolset: `mcpkg toolset use {wanted}`")
         }
         // A missing toolset never means every tool.
-        (false, None) => "the file has no such toolset, or it was not taken: agents see every tool".to_owned(),
+        (false, None) => "the file has no such toolset, or it was not imported: agents see every tool".to_owned(),
     };
     plan.left.push(LeftOut::new(format!("active toolset {}", wanted.escape_debug()), from, why));
 }

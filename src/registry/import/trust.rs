@@ -44,7 +44,7 @@ pub(super) fn take(
         }
         Some(number) => {
             let what = format!("minimum_attestations {number}");
-            let why = format!("from 1 to 100 can be asked for; it stays {}", now.minimum);
+            let why = format!("it must be from 1 to 100; it stays {}", now.minimum);
             plan.left.push(LeftOut::new(what, &text.name, why));
         }
         None => {}

@@ -40,9 +40,9 @@ pub fn read(text: &Text) -> Result<Vec<Line>> {
         let (name, value) = line.split_once('=').ok_or_else(|| wrong("is not NAME=VALUE"))?;
         let name = name.trim();
         if !secret::is_variable(name) {
-            return Err(wrong("does not begin with the name of a variable"));
+            return Err(wrong("does not begin with a variable name"));
         }
-        let value = unquoted(value.trim()).ok_or_else(|| wrong("has a quote that is not closed"))?;
+        let value = unquoted(value.trim()).ok_or_else(|| wrong("has an unclosed quote"))?;
         lines.push(Line { name: name.to_owned(), value });
     }
     Ok(lines)

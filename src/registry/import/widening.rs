@@ -9,7 +9,7 @@ use crate::store::tools::registries::Place;
 
 /// Why it is left out.
 const WHY: &str =
-    "it lets through more than now, which a person at a terminal decides: import again there, without --yes";
+    "it allows more than now, and only a person at a terminal can decide that: import again there, without --yes";
 
 /// The most lines that the question itself lists; it counts the others.
 const NAMED: usize = 3;
@@ -51,7 +51,7 @@ pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
     }
     if let Some(Follow { before: Some(before), wanted, widens: true }) = &plan.follow {
         let wanted = wanted.as_ref().map_or("every tool".to_owned(), |name| format!("toolset {name}"));
-        sets.push(format!("{wanted} for servers as enact, not toolset {before}"));
+        sets.push(format!("{wanted} instead of toolset {before} for `mcpkg serve --as enact`"));
     }
     let mut rules: Vec<String> =
         plan.trusted.iter().map(|row| format!("trusted {} as {}", row.identity, row.part.word())).collect();

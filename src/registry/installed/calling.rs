@@ -156,7 +156,7 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
         "" => String::new(),
         argument => format!("'{argument}': "),
     };
-    let why = format!("The arguments do not fit: {place}{}", first.message);
+    let why = format!("Invalid arguments: {place}{}", first.message);
     let errors: Vec<Value> =
         misfits.iter().map(|misfit| json!({ "path": misfit.path, "message": misfit.message })).collect();
     let error = Error::new(Code::ToolInput, why).with_details(json!({ "errors": errors }));
@@ -189,7 +189,7 @@ fn paths(
             Err(Error::new(Code::ToolInput, why).with_details(details))
         };
         if !context.caller.is_on_this_machine() {
-            return refused(format!("'{parameter}' names a file of this machine, which only its own users can"));
+            return refused(format!("'{parameter}' names a file on this machine, which only a local user may do"));
         }
         let real = named.canonicalize();
         // The error is the same whether the file exists or not, so that agents cannot probe other folders.
@@ -200,16 +200,15 @@ fn paths(
         };
         if !may_be_given {
             return refused(format!(
-                "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed the \
-                 tool",
+                "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed for the tool",
                 named.display()
             ));
         }
         let Ok(path) = real else {
-            return refused(format!("'{parameter}' names `{}`, which is not there", named.display()));
+            return refused(format!("'{parameter}' names `{}`, which does not exist", named.display()));
         };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return refused(format!("'{parameter}' names `{}`, which has no name of its own", named.display()));
+            return refused(format!("'{parameter}' names `{}`, which does not end in a file name", named.display()));
         };
         let at = format!("/input/{parameter}/{name}");
         values.insert(parameter.to_owned(), Value::String(at.clone()));

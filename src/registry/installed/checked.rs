@@ -40,7 +40,7 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
         let row = packages::kept(db, &subject.sha256)?;
         let bytes = row.map(|row| packages::archive(db, &row)).transpose()?.flatten();
         bytes.ok_or_else(|| {
-            let what = format!("The archive of {} is gone from the database", subject.reference());
+            let what = format!("The archive of {} is missing from the database", subject.reference());
             Error::new(Code::Damaged, what).hint(format!("`mcpkg tool install {}` fetches it again", subject.name))
         })
     })
@@ -81,8 +81,8 @@ pub fn subject(install: &Install) -> Subject {
 pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) -> Result<Subject> {
     let (name, version) = (&resolved.version.name, &resolved.version.version);
     if manifest.name != *name || manifest.version.as_ref() != Some(version) {
-        let what = format!("The archive of {name}@{version} is one of '{}'", manifest.name);
-        let hint = "nothing of it was used; tell those who keep the registry";
+        let what = format!("The archive of {name}@{version} contains '{}'", manifest.name);
+        let hint = "mcpkg discarded it; tell the registry's maintainers";
         return Err(Error::new(Code::ArchiveInvalid, what).hint(hint));
     }
     Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })

@@ -30,7 +30,7 @@ pub fn text(plan: &Value) -> String {
         lines.push(match runner["reason"].as_str() {
             Some(why) => format!("runner {name}: no ({why})"),
             None if runner["runner"] == plan["runner"] => {
-                format!("runner {name}: yes, it is the one that would run it")
+                format!("runner {name}: yes, this one would run it")
             }
             None => format!("runner {name}: yes"),
         });

@@ -30,27 +30,27 @@ pub struct Install {
     /// Specific version (optional, defaults to latest)
     #[arg(skip)]
     version: Option<String>,
-    /// The registry that it shall come from [default: the first that has it]
+    /// Registry to install it from [default: the first that has it]
     #[arg(long, value_name = "NAME", conflicts_with = "locked")]
     #[serde(skip)]
     registry: Option<String>,
-    /// Take a version that its publisher took back
+    /// Accept a version that its publisher has yanked
     #[arg(long)]
     #[serde(skip)]
     allow_yanked: bool,
-    /// Take a pre-release where it is the newest
+    /// Accept a pre-release if it is the newest version
     #[arg(long, conflicts_with = "locked")]
     #[serde(skip)]
     pre: bool,
-    /// For the project that applies, and no other
+    /// Install it only for the selected project
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
-    /// Install it though its publisher is not the one of the version before; asked at a terminal
+    /// Accept a publisher other than that of the previous version; asks at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_publisher: bool,
-    /// Install exactly what a lock names, which `mcpkg tool lock` wrote, or nothing
+    /// Install exactly what a lock from `mcpkg tool lock` names, or nothing
     #[arg(long, value_name = "FILE", conflicts_with = "tool")]
     #[serde(skip)]
     locked: Option<PathBuf>,
@@ -67,10 +67,9 @@ impl Operation for Install {
     const TITLE: &'static str = "Install a tool";
     const ABOUT: &'static str =
         "Install a tool globally. After installation, the tool becomes available as a callable MCP tool.";
-    const HELP: &'static str = "Its archive is compared with its digest and with what trusted identities signed before \
-                                anything of it is shown or run. It runs in a sandbox, and without its registry. A folder or \
-                                an archive by its path is installed as it is now, and not updated. A lock is installed \
-                                from whichever registry has the digests that it names, all of it or nothing.";
+    const HELP: &'static str = "mcpkg checks the archive against its digest and trusted signatures before it shows or runs anything of \
+        it. The tool runs in a sandbox, and does not need its registry again. A folder or an archive named by its path is installed as it \
+        is now, and is never updated. A lock is installed all or nothing, from whichever registry has the digests that it names.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool install alice/utils/weather",
         "mcpkg tool install alice/utils/weather@^1.2 --registry team",
@@ -121,7 +120,7 @@ impl Operation for Install {
         let Subject { name, version, .. } = subject;
         let sentence = match done.placed.is_new {
             true => format!("Installed {name}@{version}"),
-            false => format!("{name}@{version} is installed already"),
+            false => format!("{name}@{version} is already installed"),
         };
         let data = json!({
             "success": true,
@@ -136,11 +135,11 @@ impl Operation for Install {
         });
         let mut reply = Reply::sentence(sentence, data).warn(warnings);
         if !verdict.is_trusted() {
-            reply = reply.warn([format!("nobody whom you trust speaks for {name}@{version}")]);
+            reply = reply.warn([format!("nobody you trust has signed {name}@{version}")]);
         }
         if let (false, Some(border)) = (done.exposed, done.border) {
             reply = reply.hint(format!(
-                "agents do not see it: `mcpkg toolset add {border} {name}` adds it to the toolset that narrows them"
+                "agents do not see it yet: `mcpkg toolset add {border} {name}` adds it to the toolset that they see"
             ));
         }
         Ok(reply)
@@ -156,7 +155,9 @@ impl Install {
             && let Some(package) = Package::at_path(text)?
         {
             if self.registry.is_some() {
-                return Err(Error::new(Code::InvalidArgument, "A path is of no registry").hint("leave --registry away"));
+                return Err(
+                    Error::new(Code::InvalidArgument, "A path belongs to no registry").hint("leave --registry away")
+                );
             }
             let release = package.without_registry(context.clock.now());
             return Ok((package, release, Vec::new()));

@@ -34,7 +34,7 @@ impl Operation for Learn {
     const ABOUT: &'static str =
         "Get documentation for a tool. Returns the full enact.md content including usage instructions.";
     const HELP: &'static str =
-        "It is read out of the archive, once that was checked: never out of what a registry says of it.";
+        "The text comes from the archive, after mcpkg has checked it, and never from a registry's description.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool learn alice/utils/weather"];
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;

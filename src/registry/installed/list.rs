@@ -52,7 +52,7 @@ impl Operation for List {
         let table = Table {
             columns: &["TOOL", "VERSION", "NEWER", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
             rows: tools.iter().map(Listed::row).collect(),
-            empty: "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned(),
+            empty: "No tools are installed; `mcpkg tool search WORDS` finds some".to_owned(),
         };
         let data = json!({ "tools": tools.iter().map(Listed::data).collect::<Vec<_>>(), "activeToolset": border });
         Ok(Reply::new(Body::Table(table), data))

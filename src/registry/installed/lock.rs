@@ -26,7 +26,7 @@ pub struct Lock {
     /// File to write; `-` for standard output [default: mcpkg-tools.lock]
     #[serde(default)]
     file: Option<PathBuf>,
-    /// What is installed for the project that applies
+    /// Lock what is installed for the selected project
     #[arg(long)]
     #[serde(default)]
     for_project: bool,
@@ -36,9 +36,9 @@ impl Operation for Lock {
     const TOOL: &'static str = "lock_tools";
     const CLI: &'static [&'static str] = &["tool", "lock"];
     const TITLE: &'static str = "Lock the installed tools";
-    const ABOUT: &'static str = "Write the version and the SHA-256 of each installed tool, and who spoke for it";
-    const HELP: &'static str = "`mcpkg tool install --locked mcpkg-tools.lock` brings exactly that into another database, or \
-        nothing. The same tools give the same bytes.";
+    const ABOUT: &'static str = "Write the version, SHA-256 and signers of each installed tool";
+    const HELP: &'static str = "`mcpkg tool install --locked mcpkg-tools.lock` installs exactly these tools in another database, or \
+        nothing. The same tools always give the same bytes.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool lock", "mcpkg tool lock team-tools.lock", "mcpkg tool lock - --for-project"];
     const EFFECT: Effect = Effect::Read;
@@ -73,9 +73,9 @@ fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Re
     let subject = checked::subject(&install);
     let verdict = trust::judge_by(rules, db, context, &subject)?;
     if verdict.status == Status::Refused {
-        let why = format!("{} is refused, and is not locked", subject.reference());
+        let why = format!("Cannot lock {}: it is refused", subject.reference());
         return Err(Error::new(Code::TrustFailed, why)
-            .hint(format!("`mcpkg tool verify {}` says who speaks against it", subject.reference())));
+            .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference())));
     }
     let odd = |_| Error::internal("an install has no version");
     Ok(Locked {

@@ -172,7 +172,7 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
     match (another, failed) {
         (Some((registry, actual)), _) => {
             let what = format!(
-                "Registry '{registry}' has another archive as {} than the lock; nothing was installed",
+                "The archive of registry '{registry}' for {} is not the one in the lock; nothing was installed",
                 locked.reference()
             );
             Err(Error::new(Code::DigestMismatch, what)
@@ -181,11 +181,11 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
         }
         (None, Some(error)) => {
             let lacks =
-                format!("{} of the lock cannot be had; nothing was installed: {}", locked.reference(), error.message());
+                format!("Cannot get {} from the lock; nothing was installed: {}", locked.reference(), error.message());
             let new = Error::new(error.code(), lacks);
             Err(new.hint(format!("the lock was written from the registry '{}'", locked.registry)))
         }
-        (None, None) => Err(Error::internal("there is no registry at all")),
+        (None, None) => Err(Error::internal("there are no registries")),
     }
 }
 
@@ -194,11 +194,10 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
         true if registry == from => {
-            "the lock was written from this registry: somebody replaced the archive there, or edited the lock"
-                .to_owned()
+            "the lock was written from this registry: somebody replaced the archive there or edited the lock".to_owned()
         }
         true => {
-            format!("the lock was written from the registry '{from}', which has no such version or cannot be asked")
+            format!("the lock was written from the registry '{from}', which has no such version or cannot be reached")
         }
         false => format!("the lock was written from the registry '{from}'; `mcpkg registry add` adds it"),
     }
@@ -213,7 +212,7 @@ fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> 
     let counts = |who: &&String| !verdict.identities.iter().any(|identity| identity.as_str() == **who);
     let missing: Vec<&String> = locked.identities.iter().filter(counts).collect();
     let Some(first) = missing.first() else { return Ok(()) };
-    let what = format!("{} was locked with the word of {first}, which does not count here", subject.reference());
+    let what = format!("{} was locked with a signature of {first}, whom you do not trust here", subject.reference());
     Err(Error::new(Code::TrustRequired, format!("{what}; nothing was installed"))
         .with_details(json!({
             "tool": subject.name,
@@ -222,7 +221,7 @@ fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> 
             "missing": missing,
             "attestations": verdict.attestations.iter().map(trust::Counted::data).collect::<Vec<_>>(),
         }))
-        .hint(format!("`mcpkg tool trust add {first}` at a terminal has it count, where it signed this archive")))
+        .hint(format!("`mcpkg tool trust add {first}` at a terminal trusts that identity; its signature on this archive then counts")))
 }
 
 impl Ready {
@@ -255,8 +254,10 @@ fn reply(path: &Path, scope: &Scope, ready: &[Ready], placed: &[Placed], others:
     let new = placed.iter().filter(|placed| placed.is_new).count();
     let message = match (new, placed.len() - new) {
         (new, 0) => format!("Installed {} as locked in {shown}", plural::count(new, "tool")),
-        (0, _) => format!("All tools that {shown} names are installed as locked already"),
-        (new, there) => format!("Installed {} as locked in {shown}; {there} were there", plural::count(new, "tool")),
+        (0, _) => format!("All tools in {shown} are already installed as locked"),
+        (new, there) => {
+            format!("Installed {} as locked in {shown}; {there} were already installed", plural::count(new, "tool"))
+        }
     };
     let data = json!({
         "success": true,
@@ -268,10 +269,10 @@ fn reply(path: &Path, scope: &Scope, ready: &[Ready], placed: &[Placed], others:
     });
     let mut reply = Reply::sentence(message, data);
     for ready in ready.iter().filter(|ready| !ready.verdict.is_trusted()) {
-        reply = reply.warn([format!("nobody whom you trust speaks for {}", ready.subject.reference())]);
+        reply = reply.warn([format!("nobody you trust has signed {}", ready.subject.reference())]);
     }
     if !others.is_empty() {
-        reply = reply.warn([format!("installed, and not in the lock: {}", others.join(", "))]);
+        reply = reply.warn([format!("installed, but not in the lock: {}", others.join(", "))]);
     }
     reply
 }

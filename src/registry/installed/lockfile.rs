@@ -86,9 +86,10 @@ impl Lockfile {
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
-            .map_err(|error| Error::file("read", path, error).hint("`mcpkg tool lock` writes a lock"))?;
+            .map_err(|error| Error::file("read", path, error).hint("write one with `mcpkg tool lock`"))?;
         Self::parse(&text).map_err(|error| {
-            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("`mcpkg tool lock` writes it")
+            Error::new(error.code(), format!("`{}` {error}", path.display()))
+                .hint("write it again with `mcpkg tool lock`")
         })
     }
 
@@ -98,13 +99,13 @@ impl Lockfile {
             version: u32,
         }
         let head: Head =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of tools: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock file for tools: {error}")))?;
         if head.version != VERSION {
             let why = format!("has version {}; this mcpkg reads version {VERSION}", head.version);
             return Err(Error::new(Code::LockfileVersion, why));
         }
         let lock: Self =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock of tools: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a lock file for tools: {error}")))?;
         lock.check()?;
         Ok(lock)
     }
@@ -116,16 +117,16 @@ impl Lockfile {
         let (mut seen, mut active) = (BTreeSet::new(), BTreeSet::new());
         for tool in &self.tools {
             let Locked { name, version, .. } = tool;
-            tool.check().map_err(|why| invalid(format!("names {name}@{version} wrongly: {why}")))?;
+            tool.check().map_err(|why| invalid(format!("has an invalid entry for {name}@{version}: {why}")))?;
             if !seen.insert((name, version)) {
                 return Err(invalid(format!("names {name}@{version} twice")));
             }
             if tool.active && !active.insert(name) {
-                return Err(invalid(format!("says of two versions of {name} that agents see them")));
+                return Err(invalid(format!("marks two versions of {name} as the one that agents see")));
             }
         }
         match seen.iter().find(|(name, _)| !active.contains(name)) {
-            Some((name, _)) => Err(invalid(format!("says of no version of {name} that agents see it"))),
+            Some((name, _)) => Err(invalid(format!("marks no version of {name} as the one that agents see"))),
             None => Ok(()),
         }
     }
@@ -134,7 +135,7 @@ impl Lockfile {
 impl Locked {
     fn check(&self) -> Result<(), String> {
         if !self.name.is_publishable() {
-            return Err("its name has one segment".to_owned());
+            return Err("its name has only one segment".to_owned());
         }
         if self.digest().is_none() {
             return Err("its digest is not a SHA-256 in hex".to_owned());

@@ -60,15 +60,16 @@ const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     let mut reference = Reference::parse(tool).map_err(|error| match is_path(tool) {
         true => error.hint(format!(
-            "a folder is run by its path, `mcpkg tool run {tool}`; `mcpkg tool publish` makes it a tool"
+            "to run a folder, name its path: `mcpkg tool run {tool}`; to make it a tool, publish it: `mcpkg tool publish`"
         )),
         false => error,
     })?;
     let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(reference) };
     let wanted = Wanted::parse(version)?;
     if reference.version != Wanted::Latest && reference.version != wanted {
-        let what = format!("'{}' and version '{}' name two versions", tool.escape_debug(), version.escape_debug());
-        return Err(Error::new(Code::InvalidArgument, what).hint("give one of them"));
+        let what =
+            format!("'{}' and version '{}' are two different versions", tool.escape_debug(), version.escape_debug());
+        return Err(Error::new(Code::InvalidArgument, what).hint("give only one of them"));
     }
     reference.version = wanted;
     Ok(reference)
@@ -94,7 +95,7 @@ fn scope(context: &Context, for_project: bool) -> Result<Scope> {
     let lacking = |what: &str, hint: &str| {
         Error::new(
             Code::InvalidArgument,
-            format!("This server installs tools for {what}, and the call came without one"),
+            format!("This server installs tools for {what}, but the call came without one"),
         )
         .hint(hint)
     };

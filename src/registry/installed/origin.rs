@@ -69,8 +69,8 @@ fn removed(install: &Install, error: Error) -> Error {
         return error;
     }
     let Install { name, registry, .. } = install;
-    let what = format!("'{name}' was installed from the registry '{registry}', which was removed");
+    let what = format!("'{name}' comes from the registry '{registry}', which was removed");
     Error::new(Code::NotFound, what)
         .hint(format!("`mcpkg registry add {registry} PATH|URL` adds it again"))
-        .hint(format!("`mcpkg tool install {name} --registry NAME` takes it from another one from now on"))
+        .hint(format!("`mcpkg tool install {name} --registry NAME` switches it to another registry"))
 }

@@ -17,14 +17,14 @@ use crate::store::tools::installs::{Install, Scope};
 /// List outdated tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Outdated {
-    /// Name of the tool [default: all that are installed]
+    /// Name of the tool [default: all installed tools]
     #[arg(value_name = "TOOL", add = TOOLS)]
     tool: Option<String>,
-    /// Exit with status 3 where a tool has a newer version, or one that was yanked
+    /// Exit with status 3 if a tool has a newer version or was yanked
     #[arg(long)]
     #[serde(default)]
     check: bool,
-    /// Take pre-releases for newer versions
+    /// Count pre-releases as newer versions
     #[arg(long)]
     #[serde(default)]
     pre: bool,
@@ -34,10 +34,9 @@ impl Operation for Outdated {
     const TOOL: &'static str = "list_outdated_tools";
     const CLI: &'static [&'static str] = &["tool", "outdated"];
     const TITLE: &'static str = "List outdated tools";
-    const ABOUT: &'static str = "Ask for a newer version of each installed tool, where it came from";
-    const HELP: &'static str = "The version that agents see is compared. What was said of it since is noted too: that it was \
-        yanked, or that an audit failed, which counts from the next call on. A registry that cannot be asked \
-        costs a line, with what is known of it, and the exit status is 1.";
+    const ABOUT: &'static str = "Check each installed tool for a newer version in its registry";
+    const HELP: &'static str = "Compares the version that agents see. It also records yanks and failed audits, which apply from the next \
+        call on. If a registry cannot be reached, a warning says so, and the exit status is 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool outdated", "mcpkg tool outdated --check", "mcpkg tool outdated alice/utils/weather"];
     // It records what registries have.
@@ -58,14 +57,14 @@ impl Operation for Outdated {
             lines.push(Line::of(context, &mut origins, install, self.pre)?);
         }
         let columns = &["TOOL", "VERSION", "NEWER", "STATE", "REGISTRY", "SCOPE", "WHY"];
-        let empty = "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned();
+        let empty = "No tools are installed; `mcpkg tool search WORDS` finds some".to_owned();
         let table = Table { columns, rows: lines.iter().map(Line::row).collect(), empty };
         let data = json!({ "tools": lines.iter().map(Line::data).collect::<Vec<_>>() });
         let failed = lines.iter().any(|line| line.error.is_some());
         let differs = lines.iter().any(Line::is_behind);
         let reply = Reply::new(Body::Table(table), data);
         let reply = match lines.iter().any(|line| line.standing.newer.is_some()) {
-            true => reply.hint("`mcpkg tool update TOOL` takes the newer one, `--all` all of them"),
+            true => reply.hint("to update: `mcpkg tool update TOOL`, or `mcpkg tool update --all`"),
             false => reply,
         };
         let errors = lines.iter().filter_map(|line| line.error.as_ref());

@@ -104,28 +104,30 @@ pub fn kept<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
 
 fn changed(verb: Verb, subject: &Subject, before: &str, now: &[&str]) -> Error {
     let takes = match verb {
-        Verb::Install | Verb::Update => "--accept-publisher at a terminal takes it all the same".to_owned(),
-        _ => format!(
-            "`mcpkg tool install {} --accept-publisher` at a terminal takes it all the same",
-            subject.reference()
-        ),
+        Verb::Install | Verb::Update => "to accept the change, pass --accept-publisher at a terminal".to_owned(),
+        _ => {
+            format!("`mcpkg tool install {} --accept-publisher` at a terminal accepts the change", subject.reference())
+        }
     };
     let what = format!(
-        "{} was published by {before} before, whose word for {} does not count",
+        "{} was published by {before} until now, but no signature of theirs on {} counts",
         subject.name,
         subject.reference()
     );
     Error::new(Code::PublisherChanged, what)
         .with_details(json!({ "tool": subject.name, "version": subject.version, "before": before, "now": now }))
-        .hint(format!("ask the publisher; {takes}"))
+        .hint(format!("ask the publisher first; {takes}"))
 }
 
 fn ask(context: &Context, subject: &Subject, before: &str, now: &[&str]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal accepts another publisher; there is no --yes for it";
+        let why = "Only a person at a terminal can accept another publisher; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
-    let now = if now.is_empty() { "nobody whom you trust".to_owned() } else { now.join(", ") };
+    let now = if now.is_empty() { "nobody you trust".to_owned() } else { now.join(", ") };
     let lines = [format!("published before by  {before}"), format!("{} by  {now}", subject.reference())];
-    (context.ask)(Body::lines(lines), &format!("Let {now} take over {} from {before}?", subject.name))
+    (context.ask)(
+        Body::lines(lines),
+        &format!("Accept {now} as the publisher of {} instead of {before}?", subject.name),
+    )
 }

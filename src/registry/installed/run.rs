@@ -35,15 +35,15 @@ pub struct Run {
     /// Arguments to pass to the tool
     #[arg(short = 'a', long, value_name = "JSON", conflicts_with = "file")]
     args: Option<Arguments>,
-    /// A file with the arguments, as JSON
+    /// File with the arguments as JSON
     #[arg(short, long, value_name = "FILE")]
     #[serde(skip)]
     file: Option<PathBuf>,
-    /// One argument; it is read as JSON where the tool takes no text there
+    /// One argument; read as JSON unless the tool takes text there
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     input: Vec<String>,
-    /// Where the files go that it leaves; none that is there is overwritten
+    /// Folder for the files that the tool writes; existing files are not overwritten
     #[arg(short, long, value_name = "DIR")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -51,11 +51,11 @@ pub struct Run {
     #[arg(short, long, value_name = "TIME")]
     #[serde(skip)]
     time: Option<Span>,
-    /// What runs it, of those that it suits [default: the first that works]
+    /// Runner to use, if it suits the tool [default: the first that works]
     #[arg(long, value_enum)]
     #[serde(skip)]
     runner: Option<RunnerKind>,
-    /// Show what would be run, with which variables, files and limits, and run nothing
+    /// Show what would run, with which variables, files and limits, without running it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -87,13 +87,13 @@ impl FromStr for Span {
             "s" => 1,
             "m" => 60,
             "h" => 3600,
-            _ => return Err("say a whole number and a unit: 30s, 10m or 1h".to_owned()),
+            _ => return Err("write a whole number and a unit: 30s, 10m or 1h".to_owned()),
         };
         let seconds = text[..digits].parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
         match seconds {
-            Some(seconds) if seconds > LONGEST.as_secs() => Err("no run takes longer than 1h".to_owned()),
+            Some(seconds) if seconds > LONGEST.as_secs() => Err("a run can take at most 1h".to_owned()),
             Some(seconds) if seconds > 0 => Ok(Self(seconds)),
-            _ => Err("it is not a span of time".to_owned()),
+            _ => Err("it is not a duration".to_owned()),
         }
     }
 }
@@ -104,9 +104,8 @@ impl Operation for Run {
     const TITLE: &'static str = "Run a tool";
     const ABOUT: &'static str =
         "Run any tool by name, even if not installed. For installed tools, prefer calling them directly.";
-    const HELP: &'static str = "It runs in a sandbox: without the network, without your files and variables, within limits of \
-                                time and memory. What is not installed is fetched and checked, and stays uninstalled. A \
-                                folder is named by its path.";
+    const HELP: &'static str = "It runs in a sandbox, without the network, your files or your variables, and within limits of time and \
+        memory. A tool that is not installed is fetched, checked and run without installing it. To run a folder, name its path.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool run alice/utils/weather -i city=Bern",
         "mcpkg tool run alice/utils/weather@^1.2:forecast -a '{\"city\": \"Bern\", \"days\": 3}'",
@@ -243,7 +242,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let resolved = resolve(context, reference, Choice::default()).map_err(|error| {
         let name = reference.name.as_str();
         match error.code() == Code::ToolNotFound && context.is_shell() && Path::new(name).is_dir() {
-            true => error.hint(format!("the folder is named by its path: `mcpkg tool run ./{name}`")),
+            true => error.hint(format!("to run the folder, name its path: `mcpkg tool run ./{name}`")),
             false => error,
         }
     })?;
@@ -291,8 +290,8 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
 fn require_folder(folder: &Path) -> Result<()> {
     match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
         Some(there) if !there.is_dir() => {
-            let why = format!("`{}` is a file, and the tool's files go into a folder", there.display());
-            Err(Error::new(Code::InvalidArgument, why).hint("nothing was run; name another place with `-o DIR`"))
+            let why = format!("Cannot write the tool's files into `{}`: it is a file, not a folder", there.display());
+            Err(Error::new(Code::InvalidArgument, why).hint("nothing was run; name a folder with `-o DIR`"))
         }
         _ => Ok(()),
     }
@@ -349,13 +348,13 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
     if let Some(written) = written {
         reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
     } else if !files.is_empty() {
-        reply = reply.hint("it left files; `-o DIR` keeps them");
+        reply = reply.hint("it wrote files; keep them with `-o DIR`");
     }
     if outcome.runner == RunnerKind::None {
-        reply = reply.warn(["it ran without a sandbox, since a person allowed that".to_owned()]);
+        reply = reply.warn(["it ran without a sandbox, because a person allowed that".to_owned()]);
     }
     if !outcome.left_out.is_empty() {
-        reply = reply.warn([format!("not taken from /output: {}", outcome.left_out.join(", "))]);
+        reply = reply.warn([format!("left out of /output: {}", outcome.left_out.join(", "))]);
     }
     reply
 }

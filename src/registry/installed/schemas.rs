@@ -180,7 +180,7 @@ pub struct Uninstalled {
 pub struct Listed {
     /// What is installed
     pub tools: Option<Vec<ListedTool>>,
-    /// The toolset that narrows what is seen
+    /// The toolset that limits which tools are visible
     #[serde(rename = "activeToolset")]
     pub active_toolset: Option<Value>,
     /// Why it failed

@@ -19,7 +19,7 @@ pub struct Uninstall {
     /// Tool name to uninstall
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     tool: String,
-    /// What is installed for the project that applies
+    /// Uninstall it only for the selected project
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
@@ -31,7 +31,7 @@ impl Operation for Uninstall {
     const TITLE: &'static str = "Uninstall a tool";
     const ABOUT: &'static str = "Uninstall a globally installed tool.";
     const HELP: &'static str =
-        "All its versions go, unless one is named. The name that agents called it by stays its own.";
+        "Removes all its versions, unless you name one. No other tool gets the name that agents called it by.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool uninstall alice/utils/weather", "mcpkg tool uninstall alice/utils/weather@1.0.0"];
     const EFFECT: Effect = Effect::Write;
@@ -103,13 +103,14 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
     let Some(found) = visible::active(db, &context.audience(), name)? else {
         // The hint names no similar tool: you did not mean to remove that one.
         return Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed"))
-            .hint("`mcpkg tool list` names those that are")
+            .hint("`mcpkg tool list` lists the installed tools")
             .with_details(json!({ "next_step": "enact__list" })));
     };
     // Installs of other scopes are not removed.
     let whose = Scope::word(&found.scope);
-    let what = format!("Tool '{name}' has no such version installed here; {} is installed ({whose})", found.version);
-    Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` names versions and whose they are"))
+    let what = format!("This version of tool '{name}' is not installed here; {} is installed ({whose})", found.version);
+    Err(Error::new(Code::VersionNotFound, what)
+        .hint("`mcpkg tool list` shows each version and whom it is installed for"))
 }
 
 /// Makes the last installed version visible to agents, if none is.

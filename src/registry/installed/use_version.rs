@@ -15,10 +15,10 @@ use crate::store::tools::installs;
 /// Choose the version of a tool that agents see
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Use {
-    /// A tool with a version that is installed, such as alice/utils/weather@1.2.0
+    /// Tool with an installed version, such as alice/utils/weather@1.2.0
     #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
     tool: String,
-    /// Of what is installed for the project that applies
+    /// Choose for the selected project
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
@@ -45,7 +45,7 @@ impl Operation for Use {
         let reference = named(&alias::expanded(context, &self.tool)?, None)?;
         let Wanted::Exact(version) = &reference.version else {
             return Err(Error::new(Code::InvalidArgument, format!("'{}' names no version", self.tool))
-                .hint(format!("write {}@1.2.0; `mcpkg tool list` names those that are installed", reference.name)));
+                .hint(format!("write {}@1.2.0; `mcpkg tool list` lists the installed versions", reference.name)));
         };
         let (scope, name, version) =
             (super::scope(context, self.for_project)?, reference.name.as_str(), version.to_string());
@@ -53,11 +53,11 @@ impl Operation for Use {
         context.store.write(|db| {
             if !installs::activate(db, &scope, name, &version)? {
                 return Err(Error::new(Code::VersionNotFound, format!("{name}@{version} is not installed"))
-                    .hint(format!("`mcpkg tool install {name}@{version}` installs it beside the others")));
+                    .hint(format!("`mcpkg tool install {name}@{version}` installs it next to the others")));
             }
             context.event(db, author, None, "tool.use", &self.tool)
         })?;
-        let message = format!("Agents see {name}@{version}");
+        let message = format!("Agents now see {name}@{version}");
         Ok(Reply::sentence(message, json!({ "tool": name, "version": version })))
     }
 }

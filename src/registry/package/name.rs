@@ -29,7 +29,7 @@ impl Name {
         match wrong(text) {
             None => Ok(Self(text.to_owned())),
             Some(why) => {
-                Err(Error::new(Code::InvalidArgument, format!("'{}' is not a tool's name: {why}", text.escape_debug()))
+                Err(Error::new(Code::InvalidArgument, format!("'{}' is not a tool name: {why}", text.escape_debug()))
                     .hint("a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather"))
             }
         }

@@ -104,7 +104,8 @@ impl<'c> Http<'c> {
     fn without_attestations(&self, version: &VersionInfo, error: Error) -> Error {
         let what = format!("{}@{} is published, but without all of its signatures", version.name, version.version);
         let details = error.details().cloned().unwrap_or_default();
-        let again = "run the same command again with a key that may post signatures; on an mcpkg server, `mcpkg access create --attest` makes one";
+        let again = "run the same command again with a key that may post signatures; on an mcpkg server, `mcpkg access create --attest` \
+            makes one";
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 

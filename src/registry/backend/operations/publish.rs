@@ -65,7 +65,8 @@ impl Operation for Publish {
     const TITLE: &'static str = "Publish a tool";
     const ABOUT: &'static str = "Publish a package in a registry, with its signatures";
     const HELP: &'static str = "Packs the folder as `mcpkg tool pack` does, and sends along the signatures that `mcpkg tool sign` made of \
-        exactly these bytes. A published version never changes: publishing the same files again succeeds, and different files under the same version are refused.";
+        exactly these bytes. A published version never changes: publishing the same files again succeeds, and different files under the \
+        same version are refused.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
     const EFFECT: Effect = Effect::Create;

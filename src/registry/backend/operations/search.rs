@@ -83,7 +83,8 @@ impl Operation for Search {
     const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
     const HELP: &'static str = "Searches all registries. mcpkg caches another host's answer for an hour, or until you publish or yank \
-        something there, and uses it when the host cannot be reached. Descriptions come from the publishers, and nobody has checked them. The exit status is 1 if nothing was found and no other registry answered.";
+        something there, and uses it when the host cannot be reached. Descriptions come from the publishers, and nobody has checked them. \
+        The exit status is 1 if nothing was found and no other registry answered.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;

@@ -10,7 +10,7 @@ use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
 use crate::store::tools::toolsets;
 
-/// Narrow what agents see to a toolset
+/// Limit agents to a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Use {
     /// The name of the toolset
@@ -25,10 +25,10 @@ pub struct Use {
 impl Operation for Use {
     const TOOL: &'static str = "use_toolset";
     const CLI: &'static [&'static str] = &["toolset", "use"];
-    const TITLE: &'static str = "Narrow what agents see to a toolset";
-    const ABOUT: &'static str = "Show agents the tools of one toolset alone, in running servers too";
+    const TITLE: &'static str = "Limit agents to a toolset";
+    const ABOUT: &'static str = "Show agents only the tools of one toolset, in running servers too";
     const HELP: &'static str =
-        "What is not in it can be neither seen nor called. `mcpkg serve --toolset NAME` narrows one server.";
+        "Agents can neither see nor call other tools. `mcpkg serve --toolset NAME` does this for one server only.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset use web-dev", "mcpkg toolset use --all"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = CHANGES;
@@ -43,8 +43,8 @@ impl Operation for Use {
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(name) = &self.name else {
             if !self.all {
-                return Err(Error::new(Code::InvalidArgument, "No toolset is named")
-                    .hint("name one, or show every installed tool with --all"));
+                return Err(Error::new(Code::InvalidArgument, "No toolset was named")
+                    .hint("pass its name, or --all to show every installed tool"));
             }
             write(context, "toolset.use", "", |db| {
                 toolsets::activate(db, None)?;
@@ -57,7 +57,7 @@ impl Operation for Use {
             toolsets::activate(db, Some(set.id))?;
             Ok(set)
         })?;
-        let sentence = format!("Agents see the tools of toolset '{name}' ({}) and no other", set.tools);
+        let sentence = format!("Agents see only the tools of toolset '{name}' ({})", set.tools);
         Ok(Reply::sentence(sentence, json!({ "activeToolset": name })))
     }
 }

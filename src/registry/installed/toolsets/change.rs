@@ -11,7 +11,7 @@ use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
 use crate::store::tools::toolsets;
 
-/// Give a toolset another name
+/// Rename a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rename {
     /// The name of the toolset
@@ -24,8 +24,8 @@ pub struct Rename {
 impl Operation for Rename {
     const TOOL: &'static str = "rename_toolset";
     const CLI: &'static [&'static str] = &["toolset", "rename"];
-    const TITLE: &'static str = "Give a toolset another name";
-    const ABOUT: &'static str = "Give a toolset another name; where it is active it stays so";
+    const TITLE: &'static str = "Rename a toolset";
+    const ABOUT: &'static str = "Rename a toolset; an active toolset stays active";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset rename web-dev frontend"];
     const ALIASES: &'static [&'static str] = &["mv"];
     const EFFECT: Effect = Effect::Write;
@@ -61,7 +61,7 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["toolset", "delete"];
     const TITLE: &'static str = "Delete a toolset";
     const ABOUT: &'static str = "Delete a toolset; its tools stay installed";
-    const HELP: &'static str = "The active one is not deleted: agents would see every tool at once.";
+    const HELP: &'static str = "You cannot delete the active toolset, since agents would then see every tool.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset delete web-dev"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = CHANGES;
@@ -85,8 +85,11 @@ impl Operation for Delete {
         write(context, "toolset.delete", &self.name, |db| {
             let set = toolsets::get(db, &self.name)?;
             if set.active {
-                return Err(Error::new(Code::InvalidArgument, format!("Toolset '{}' is the active one", self.name))
-                    .hint("`mcpkg toolset use NAME` takes another one, `mcpkg toolset use --all` none"));
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    format!("Cannot delete toolset '{}': it is the active one", self.name),
+                )
+                .hint("activate another one with `mcpkg toolset use NAME`, or none with `mcpkg toolset use --all`"));
             }
             toolsets::delete(db, set.id)
         })?;

@@ -16,11 +16,11 @@ use crate::store::tools::toolsets;
 pub struct Create {
     /// The name of the toolset
     name: String,
-    /// Tools to put into it [default: those that are installed]
+    /// Tools to put into it [default: all installed tools]
     #[arg(value_name = "TOOL", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
-    /// Put no tool into it
+    /// Make an empty toolset
     #[arg(long, conflicts_with = "tools")]
     #[serde(default)]
     empty: bool,
@@ -30,8 +30,8 @@ impl Operation for Create {
     const TOOL: &'static str = "create_toolset";
     const CLI: &'static [&'static str] = &["toolset", "create"];
     const TITLE: &'static str = "Make a toolset";
-    const ABOUT: &'static str = "Make a toolset of the tools that are installed, or of some of them";
-    const HELP: &'static str = "It narrows nothing before `mcpkg toolset use NAME`.";
+    const ABOUT: &'static str = "Make a toolset from all installed tools, or from some";
+    const HELP: &'static str = "It has no effect until you activate it with `mcpkg toolset use NAME`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg toolset create web-dev",
         "mcpkg toolset create data alice/data/csv",
@@ -62,7 +62,8 @@ impl Operation for Create {
             Ok((added.len(), data(db, &toolsets::get(db, &self.name)?)?))
         })?;
         let sentence = format!("Made toolset '{}' of {}", self.name, plural::count(number, "tool"));
-        Ok(Reply::sentence(sentence, data).hint(format!("`mcpkg toolset use {}` shows agents these alone", self.name)))
+        Ok(Reply::sentence(sentence, data)
+            .hint(format!("to show agents only these tools: `mcpkg toolset use {}`", self.name)))
     }
 }
 
@@ -76,6 +77,6 @@ pub fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     let shown = name.escape_debug();
-    Err(Error::new(Code::InvalidArgument, format!("'{shown}' is not a name of a toolset"))
-        .hint("a name has up to 64 of these: letters a to z, digits, `.`, `_`, `-`"))
+    Err(Error::new(Code::InvalidArgument, format!("'{shown}' is not a valid toolset name"))
+        .hint("a name has up to 64 characters: a-z, 0-9, `.`, `_` and `-`"))
 }

@@ -34,7 +34,8 @@ impl Operation for Export {
     const TOOL: &'static str = "export_toolsets";
     const CLI: &'static [&'static str] = &["toolset", "export"];
     const TITLE: &'static str = "Write the toolsets as JSON";
-    const ABOUT: &'static str = "Write installed tools and toolsets to standard output, as an mcp.json has them";
+    const ABOUT: &'static str =
+        "Write installed tools and toolsets to standard output, in the format of Enact's mcp.json";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset export"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -58,10 +59,10 @@ impl Operation for Export {
     }
 }
 
-/// Make toolsets from JSON
+/// Import toolsets from JSON
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// A file in the form of an mcp.json
+    /// File in the format of Enact's mcp.json
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -69,10 +70,10 @@ pub struct Import {
 impl Operation for Import {
     const TOOL: &'static str = "import_toolsets";
     const CLI: &'static [&'static str] = &["toolset", "import"];
-    const TITLE: &'static str = "Make toolsets from JSON";
-    const ABOUT: &'static str = "Make the toolsets of an mcp.json, all of them or none";
+    const TITLE: &'static str = "Import toolsets from JSON";
+    const ABOUT: &'static str = "Import the toolsets of an mcp.json file, all or none";
     const HELP: &'static str =
-        "Tools that are not installed are told and left out. The active toolset stays what it is.";
+        "Tools that are not installed are left out with a warning. The active toolset does not change.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset import mcp.json"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = CHANGES;
@@ -87,8 +88,8 @@ impl Operation for Import {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = file::read_text(&self.file, file::TEXT).map_err(|error| Error::file("read", &self.file, error))?;
         let sets: Sets = serde_json::from_str(&text).map_err(|error| {
-            let what = format!("`{}` is not a list of toolsets: {error}", self.file.display());
-            Error::new(Code::InvalidArgument, what).hint(r#"it begins with {"toolsets": {"NAME": ["TOOL"]}}"#)
+            let what = format!("`{}` is not a valid toolset file: {error}", self.file.display());
+            Error::new(Code::InvalidArgument, what).hint(r#"the format is {"toolsets": {"NAME": ["TOOL"]}}"#)
         })?;
         let mut missing = Vec::new();
         write(context, "toolset.import", &self.subject(), |db| {
@@ -99,7 +100,7 @@ impl Operation for Import {
                 for tool in tools {
                     match known.contains(tool) {
                         true => drop(toolsets::add(db, id, tool)?),
-                        false => missing.push(format!("toolset '{name}' names '{tool}', which is not installed")),
+                        false => missing.push(format!("toolset '{name}': left out '{tool}', which is not installed")),
                     }
                 }
             }
@@ -110,7 +111,7 @@ impl Operation for Import {
         let mut reply =
             Reply::sentence(sentence, json!({ "toolsets": names, "missing": missing })).warn(missing.clone());
         if let Some(active) = sets.active_toolset {
-            reply = reply.hint(format!("`mcpkg toolset use {active}` shows agents what it has, as the file says"));
+            reply = reply.hint(format!("the file's active toolset is not active yet: `mcpkg toolset use {active}`"));
         }
         Ok(reply)
     }

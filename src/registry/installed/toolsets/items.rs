@@ -45,14 +45,14 @@ impl Operation for Add {
             Ok((added, data(db, &toolsets::get(db, &self.name)?)?))
         })?;
         let sentence = match added.as_slice() {
-            [] => format!("Toolset '{}' has them already", self.name),
+            [] => format!("Toolset '{}' already has them", self.name),
             added => format!("Added {} to toolset '{}'", added.join(", "), self.name),
         };
         Ok(Reply::sentence(sentence, data))
     }
 }
 
-/// Take tools out of a toolset
+/// Remove tools from a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// The name of the toolset
@@ -66,8 +66,8 @@ pub struct Remove {
 impl Operation for Remove {
     const TOOL: &'static str = "remove_from_toolset";
     const CLI: &'static [&'static str] = &["toolset", "remove"];
-    const TITLE: &'static str = "Take tools out of a toolset";
-    const ABOUT: &'static str = "Take tools out of a toolset; they stay installed";
+    const TITLE: &'static str = "Remove tools from a toolset";
+    const ABOUT: &'static str = "Remove tools from a toolset; they stay installed";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset remove web-dev alice/utils/weather"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -88,12 +88,12 @@ impl Operation for Remove {
                 if !toolsets::take_out(db, set.id, tool)? {
                     let known = toolsets::tools(db, set.id)?;
                     let error = Error::new(Code::NotFound, format!("Toolset '{}' has no tool '{tool}'", self.name));
-                    let otherwise = format!("`mcpkg toolset show {}` names those it has", self.name);
+                    let otherwise = format!("`mcpkg toolset show {}` lists its tools", self.name);
                     return Err(error.suggest(tool, known.iter().map(String::as_str), otherwise));
                 }
             }
             data(db, &toolsets::get(db, &self.name)?)
         })?;
-        Ok(Reply::sentence(format!("Took {} out of toolset '{}'", self.tools.join(", "), self.name), data))
+        Ok(Reply::sentence(format!("Removed {} from toolset '{}'", self.tools.join(", "), self.name), data))
     }
 }

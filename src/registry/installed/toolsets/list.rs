@@ -20,7 +20,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_toolsets";
     const CLI: &'static [&'static str] = &["toolset", "list"];
     const TITLE: &'static str = "List toolsets";
-    const ABOUT: &'static str = "List the toolsets, and which of them narrows what agents see";
+    const ABOUT: &'static str = "List the toolsets, and show which one is active";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

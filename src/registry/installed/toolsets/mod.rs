@@ -66,7 +66,7 @@ fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<
         let tool = &alias::expanded_in(db, context, tool)?;
         if !known.contains(tool) {
             let error = Error::new(Code::ToolNotFound, format!("Tool '{tool}' is not installed"));
-            let otherwise = "`mcpkg tool list` names those that are".to_owned();
+            let otherwise = "`mcpkg tool list` lists the installed tools".to_owned();
             return Err(error.suggest(tool, known.iter().map(String::as_str), otherwise));
         }
         if toolsets::add(db, id, tool)? {

@@ -60,7 +60,7 @@ impl Sides {
 
     fn lines(&self, what: &str, lines: &mut Vec<String>) {
         lines.extend(self.added.iter().map(|name| format!("new {what} {name}")));
-        lines.extend(self.removed.iter().map(|name| format!("{what} {name} is gone")));
+        lines.extend(self.removed.iter().map(|name| format!("{what} {name} was removed")));
     }
 }
 
@@ -88,7 +88,7 @@ impl Differences {
         self.actions.lines("action", &mut lines);
         self.mcp_tools.lines("MCP tool", &mut lines);
         lines.extend(self.schemas.iter().map(SchemaChange::line));
-        lines.extend(self.required_variables.iter().map(|name| format!("it asks for the variable {name} now")));
+        lines.extend(self.required_variables.iter().map(|name| format!("it now asks for the variable {name}")));
         lines.extend(self.lost_grants.iter().map(|grant| format!("it is no longer allowed {grant}")));
         lines
     }

@@ -29,27 +29,27 @@ use crate::store::tools::installs::{self, Install, Scope};
 /// Update tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
-    /// Installed tools, each with a version or a range where not the newest is meant
+    /// Installed tools, each optionally with a version or a range [default: the newest]
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
-    /// Update all that are installed
+    /// Update all installed tools
     #[arg(long, conflicts_with = "tools")]
     #[serde(default)]
     all: bool,
-    /// Show what would change, and install nothing
+    /// Show what would change, without installing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Take a pre-release where it is the newest
+    /// Accept a pre-release if it is the newest version
     #[arg(long)]
     #[serde(default)]
     pre: bool,
-    /// Of what is installed for the project that applies
+    /// Update tools installed for the selected project
     #[arg(long)]
     #[serde(default)]
     for_project: bool,
-    /// Take a version that another identity published; asked at a terminal
+    /// Accept a version that another identity published; asks at a terminal
     #[arg(long)]
     #[serde(default)]
     accept_publisher: bool,
@@ -59,12 +59,11 @@ impl Operation for Update {
     const TOOL: &'static str = "update_tool";
     const CLI: &'static [&'static str] = &["tool", "update"];
     const TITLE: &'static str = "Update tools";
-    const ABOUT: &'static str = "Bring installed tools up to the newest version, from the registry that each came from";
-    const HELP: &'static str = "A new version is checked and trusted as `mcpkg tool install` does. It takes the place of the one \
-        that agents see: that one goes, unless a newer one stood beside it, which means that `mcpkg tool use` chose it. \
-        --all leaves such a tool at the version that was chosen. Versions that other \
-        scopes have installed stay, and toolsets go on naming the tool. A tool is updated as a whole or not at all; of \
-        several, one that cannot be updated costs a line and exit status 1.";
+    const ABOUT: &'static str = "Update installed tools to the newest version, each from its own registry";
+    const HELP: &'static str = "A new version goes through the same checks as in `mcpkg tool install`, and replaces the version that \
+        agents see. If you chose an older version with `mcpkg tool use`, that version stays installed, and --all does not update the \
+        tool. Versions installed for other scopes stay, and toolsets keep the tool. A tool is updated completely or not at all. If one of \
+        several cannot be updated, an error says so, the others are updated, and the exit status is 1.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool update alice/utils/weather",
         "mcpkg tool update --all --dry-run",
@@ -104,7 +103,7 @@ impl Update {
     /// Returns the installs to update, each with the wanted version.
     fn meant(&self, context: &Context, scope: &Scope) -> Result<Vec<(Install, Wanted)>> {
         if self.tools.is_empty() && !self.all {
-            return Err(Error::new(Code::InvalidArgument, "No tool is named").hint("name one, or say --all"));
+            return Err(Error::new(Code::InvalidArgument, "No tool was named").hint("pass a tool's name, or --all"));
         }
         context.store.read(|db| {
             if self.all {
@@ -191,10 +190,10 @@ impl Update {
 fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     let found = visible::require(db, &context.audience(), name)?;
     let whose = Scope::word(&found.scope);
-    let error = Error::new(Code::ToolNotFound, format!("Tool '{name}' is installed {whose}, and not in this scope"));
+    let error = Error::new(Code::ToolNotFound, format!("Tool '{name}' is installed {whose}, not in this scope"));
     Ok(match whose {
-        "project" => error.hint("--for-project updates what is installed for the project that applies"),
-        _ => error.hint("without --for-project what is installed for all is updated"),
+        "project" => error.hint("--for-project updates tools installed for the selected project"),
+        _ => error.hint("leave out --for-project to update tools installed for all projects"),
     })
 }
 
@@ -272,7 +271,7 @@ fn write(
         let now = installs::active(db, scope, &before.name)?;
         let key = |install: &Install| (install.id, install.sha256, install.publisher.clone());
         if now.as_ref().map(key) != Some(key(before)) {
-            let why = format!("'{}' was changed while it was updated; nothing was installed", before.name);
+            let why = format!("Another process changed '{}' during the update; nothing was installed", before.name);
             return Err(Error::new(Code::PlanChanged, why).hint("try again"));
         }
         let placed = place(db, scope, &arrival, author)?;

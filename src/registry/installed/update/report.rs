@@ -62,7 +62,7 @@ pub struct Change {
 /// Returns the reply about all installs.
 pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let columns = &["TOOL", "STATE", "VERSIONS", "WHY"];
-    let empty = "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned();
+    let empty = "No tools are installed; `mcpkg tool search WORDS` finds some".to_owned();
     let table = Table { columns, rows: reports.iter().map(Report::row).collect(), empty };
     let lines: String = reports.iter().flat_map(Report::lines).map(|line| line + "\n").collect();
     let mut bodies = vec![Body::Table(table)];
@@ -84,7 +84,7 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
         });
     }
     if let Some(Report { install, .. }) = reports.iter().find(|report| matches!(report.result, Ok(Done::Held { .. }))) {
-        reply = reply.hint(format!("`mcpkg tool update {}` moves on from the version that was chosen", install.name));
+        reply = reply.hint(format!("`mcpkg tool update {}` updates it despite the chosen version", install.name));
     }
     reply
 }
@@ -109,12 +109,12 @@ impl Report {
 
     fn why(&self) -> String {
         match &self.result {
-            Ok(Done::Held { newer }) => format!("`mcpkg tool use` chose it, though {newer} is installed"),
+            Ok(Done::Held { newer }) => format!("you chose it with `mcpkg tool use`, though {newer} is installed"),
             Ok(Done::WouldUpdate(change)) if change.another_publisher => "another publisher".to_owned(),
             Ok(Done::WouldUpdate(change)) if change.differences.is_none() => {
-                format!("{}; nothing of it is shown", change.verification["status"].as_str().unwrap_or_default())
+                format!("{}; its changes are not shown", change.verification["status"].as_str().unwrap_or_default())
             }
-            Ok(Done::Current { yank: Some(_) }) => "it was yanked, and no newer one is there".to_owned(),
+            Ok(Done::Current { yank: Some(_) }) => "it was yanked, and there is no newer version".to_owned(),
             Ok(_) => String::new(),
             Err(error) => error.public_message().to_owned(),
         }
@@ -143,11 +143,11 @@ impl Report {
         let mut warnings = change.warnings.clone();
         if change.another_publisher {
             let before = change.published_before.as_deref().unwrap_or_default();
-            let now = change.publisher.as_deref().unwrap_or("nobody whom you trust");
-            warnings.push(format!("{name} was published by {before} before, and is by {now} now"));
+            let now = change.publisher.as_deref().unwrap_or("nobody you trust");
+            warnings.push(format!("the publisher of {name} changed from {before} to {now}"));
         }
         if !change.is_trusted {
-            warnings.push(format!("nobody whom you trust speaks for {name}@{}", change.to));
+            warnings.push(format!("nobody you trust has signed {name}@{}", change.to));
         }
         warnings
     }

@@ -112,7 +112,7 @@ fn name(fields: &Fields<'_>, problems: &mut Problems) -> Option<Name> {
     };
     let text = fields.text("name", problems)?;
     if let Some(why) = name::wrong(text) {
-        let why = format!("'{}' is not a tool's name: {why}", text.escape_debug());
+        let why = format!("'{}' is not a tool name: {why}", text.escape_debug());
         problems.error("/name", pair.node.at, Kind::Value, why);
     }
     Name::parse(text).ok()
