@@ -40,7 +40,7 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     --- stdout
     Made the tool alice/utils/hello in `hello` with 3 files
     --- stderr
-    hint: check it with `mcpkg tool validate hello`
+    hint: after your changes, check it with `mcpkg tool validate hello`
     "##);
     assert_snapshot!(scratch.run(&["tool", "validate", "hello"]), @r##"
     status: 0
@@ -69,16 +69,16 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     status: 1
     --- stdout
     --- stderr
-    error: `alice-utils-hello-0.1.0.tar.gz` exists and is another file
-    hint: remove it, or name another with `-o`
+    error: `alice-utils-hello-0.1.0.tar.gz` already exists, with different contents
+    hint: remove it, or name another file with `-o`
     "##);
     assert_eq!(std::fs::read(&file).expect("an archive"), first, "it is never overwritten");
     assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "hello/x.tar.gz"]), @r##"
     status: 2
     --- stdout
     --- stderr
-    error: `hello/x.tar.gz` lies in the package, and would be packed with it next time
-    hint: write it elsewhere, or into a folder that is left out
+    error: `hello/x.tar.gz` is inside of the package, so the next archive would include it
+    hint: write it elsewhere, or into a folder that packing leaves out
     "##);
 }
 
@@ -101,8 +101,8 @@ fn what_is_there_is_never_overwritten() {
     status: 2
     --- stdout
     --- stderr
-    error: 'Alice/Other' is not a tool name: 'A' cannot stand in it
-    hint: a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
+    error: 'Alice/Other' is not a tool name: it cannot contain 'A'
+    hint: a name consists of 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
     "##);
 }
 
@@ -130,11 +130,11 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     --- stderr
     error: The manifest has 4 errors:
-      enact.yaml:1:7: `name`: 'Alice/bad' is not a tool name: 'A' cannot stand in it
-      enact.yaml:3:10: `timeout`: ' parsecs' is not a unit of time; known are ns, us, ms, s, m, h
-      enact.yaml:5:8: `scripts.run`: a quote has no end
-      enact.yaml:7:5: `scripts.go.command`: a script has a `command`
-    hint: enact.yaml:7:5: `scripts.go.comand`: nobody reads this field; did you mean `command`?
+      enact.yaml:1:7: `name`: 'Alice/bad' is not a tool name: it cannot contain 'A'
+      enact.yaml:3:10: `timeout`: ' parsecs' is not a unit of time; use ns, us, ms, s, m or h
+      enact.yaml:5:8: `scripts.run`: a quote is not closed
+      enact.yaml:7:5: `scripts.go.command`: a script needs a `command`
+    hint: enact.yaml:7:5: `scripts.go.comand`: unknown field; did you mean `command`?
     "##);
     let data = scratch.run(&["--json", "tool", "validate", "bad"]);
     let printed: serde_json::Value = serde_json::from_str(&data.stdout).expect("JSON");
@@ -144,7 +144,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
         errors[1],
         serde_json::json!({
             "path": "/timeout",
-            "message": "' parsecs' is not a unit of time; known are ns, us, ms, s, m, h",
+            "message": "' parsecs' is not a unit of time; use ns, us, ms, s, m or h",
             "code": "value",
             "file": "enact.yaml",
             "line": 3,
@@ -158,24 +158,26 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     lax is valid: 1 action in `enact.yaml`
     --- stderr
-    warning: enact.yaml:3:1: `descripton`: nobody reads this field; did you mean `description`?
-    warning: enact.yaml:1:1: `version`: there is no `version`: to pack and publish one is needed
-    warning: enact.yaml:4:15: `scripts.a`: `|` is an argument here, since no shell runs this; `command` has one
-    warning: 3 times: enact.yaml:1:1: `outputSchema`: there is no `outputSchema`; the same for `timeout`, `license`; `-v` lists them
+    warning: enact.yaml:3:1: `descripton`: unknown field; did you mean `description`?
+    warning: enact.yaml:1:1: `version`: `version` is missing: you need one to pack and publish
+    warning: enact.yaml:4:15: `scripts.a`: `|` is passed as an argument here, since no shell runs this; use `command` for shell syntax
+    warning: enact.yaml:1:1: `outputSchema`: `outputSchema` is missing
+    warning: enact.yaml:1:1: `timeout`: `timeout` is missing
+    warning: enact.yaml:1:1: `license`: `license` is missing
     "##);
     assert_snapshot!(scratch.run(&["tool", "pack", "lax"]), @r##"
     status: 1
     --- stdout
     --- stderr
-    error: 'lax' has one segment: it can be used by its path, and not packed
-    hint: put who publishes it before it, such as alice/weather
+    error: 'lax' has only one segment: it can be run by its path, but not packed
+    hint: put the publisher in front, such as alice/weather
     "##);
     assert_snapshot!(scratch.run(&["tool", "validate", "nowhere"]), @r##"
     status: 1
     --- stdout
     --- stderr
     error: Cannot read `nowhere`: No such file or directory (os error 2)
-    hint: name the folder of a package; `mcpkg tool list` shows what is installed, which needs no path
+    hint: name the folder of a package; installed tools, listed by `mcpkg tool list`, need no path
     "##);
     assert!(!scratch.db().exists(), "none of it makes a database");
 }
@@ -190,7 +192,7 @@ fn x64_a_link_is_not_packed() {
     status: 1
     --- stdout
     --- stderr
-    error: The archive is refused: `passwd` is a link
-    hint: put a file in its place, or name it in .gitignore
+    error: Invalid archive: `passwd` is a link
+    hint: replace it with a file, or list it in .gitignore
     "##);
 }

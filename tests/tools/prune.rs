@@ -37,7 +37,7 @@ fn what_is_installed_for_nobody_goes_and_its_digest_and_signatures_stay() {
     scratch.ok(&["tool", "uninstall", TOOL]);
     // A session of a server may have it, for a day.
     let recent = scratch.run(&["tool", "prune", "--dry-run"]);
-    assert!(recent.stderr.contains("somebody looked for 1 archive in the last 24 hours"), "{recent}");
+    assert!(recent.stderr.contains("1 archive used in the last 24 hours"), "{recent}");
     let would = dry(&scratch);
     assert_eq!((&would["archives"]["count"], &would["dry_run"]), (&json!(1), &json!(true)));
     let before = scratch.store().read(|db| packages::get(db, "team", TOOL, "1.0.0")).expect("read").expect("a row");

@@ -23,7 +23,7 @@ pub fn missing(folder: &Path, error: io::Error) -> Error {
     error.suggest(
         &name,
         names.iter().map(String::as_str),
-        "name the folder of a package; `mcpkg tool list` shows what is installed, which needs no path",
+        "name the folder of a package; installed tools, listed by `mcpkg tool list`, need no path",
     )
 }
 

@@ -30,7 +30,7 @@ impl Name {
             None => Ok(Self(text.to_owned())),
             Some(why) => {
                 Err(Error::new(Code::InvalidArgument, format!("'{}' is not a tool name: {why}", text.escape_debug()))
-                    .hint("a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather"))
+                    .hint("a name consists of 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather"))
             }
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn wrong(text: &str) -> Option<String> {
             return Some("a segment is empty".to_owned());
         }
         if let Some(odd) = rest.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '_' | '-')) {
-            return Some(format!("'{}' cannot stand in it", odd.escape_debug()));
+            return Some(format!("it cannot contain '{}'", odd.escape_debug()));
         }
     }
     RESERVED

@@ -40,7 +40,7 @@ impl Reference {
             (None, None) => (None, None),
         };
         if let Some(action) = action.filter(|action| !is_action(action)) {
-            let what = format!("'{}' is not an action's name in '{}'", action.escape_debug(), text.escape_debug());
+            let what = format!("Invalid action name '{}' in '{}'", action.escape_debug(), text.escape_debug());
             return Err(Error::new(Code::InvalidArgument, what).hint("write NAME@VERSION:ACTION"));
         }
         let version = version.map_or(Ok(Wanted::Latest), Wanted::parse)?;

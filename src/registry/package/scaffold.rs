@@ -15,9 +15,9 @@ pub(super) enum Scaffold {
     #[default]
     #[value(help = "A shell script with an input and an output schema")]
     Script,
-    #[value(help = "A WebAssembly module, with the text that it is made of, and the same schemas")]
+    #[value(help = "A WebAssembly module with its source text, and the same schemas")]
     Wasm,
-    #[value(help = "Documentation alone: nothing is run")]
+    #[value(help = "Documentation only, with nothing to run")]
     Document,
 }
 

@@ -59,7 +59,7 @@ fn compile(schema: &Value) -> Result<Validator, Misfit> {
     options.build(schema).map_err(|error| {
         let path = error.instance_path().as_str();
         match schema.pointer(path) {
-            Some(named) if is_type_keyword(path) => Misfit::new(path, format!("{named} is not a type; {TYPES}")),
+            Some(named) if is_type_keyword(path) => Misfit::new(path, format!("{named} is not a type: {TYPES}")),
             _ => Misfit::new(path, error.to_string()),
         }
     })

@@ -38,7 +38,7 @@ impl Wanted {
                 return Ok(Self::Range(range));
             }
         }
-        Err(Error::new(Code::InvalidArgument, format!("'{}' is not a version and no range", text.escape_debug()))
+        Err(Error::new(Code::InvalidArgument, format!("'{}' is neither a version nor a range", text.escape_debug()))
             .hint("write a version such as 1.2.0, a range such as ^1.2, or latest"))
     }
 

@@ -32,11 +32,11 @@ const BATCH: u32 = 10_000;
 /// Free what nothing refers to
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Free archives too that somebody looked for in the last 24 hours; a session of a running server may have one installed
+    /// Also free archives used in the last 24 hours; a running server's session may have one installed
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// Show what would be freed and change nothing
+    /// Show what would be freed, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -45,11 +45,11 @@ pub struct Prune {
 impl Operation for Prune {
     const TOOL: &'static str = "prune_tools";
     const CLI: &'static [&'static str] = &["tool", "prune"];
-    const TITLE: &'static str = "Free what no tool needs";
-    const ABOUT: &'static str = "Free archives, unpacked copies and answers of registries that nothing refers to";
-    const HELP: &'static str = "Archives go that are installed for nobody and were not published here; what their registry was seen \
-        to have stays known, so that another digest is still refused and a yank stays one. What was signed of any archive stays, \
-        a failed audit above all. Runs go by their limits (`mcpkg limit list`).";
+    const TITLE: &'static str = "Free what no tool needs any more";
+    const ABOUT: &'static str = "Free unused archives, unpacked copies and cached registry answers";
+    const HELP: &'static str = "Removes archives that are installed for nobody and were not published here. mcpkg remembers their digests \
+        and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Runs are removed by their \
+        limits (`mcpkg limit list`).";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool prune --dry-run", "mcpkg tool prune --yes", "mcpkg tool prune --all --yes"];
     const EFFECT: Effect = Effect::Write;
@@ -72,7 +72,7 @@ impl Operation for Prune {
                 0 => reply,
                 count => {
                     let archives = plural::count(count, "archive");
-                    reply.hint(format!("somebody looked for {archives} in the last 24 hours; --all frees them too"))
+                    reply.hint(format!("{archives} used in the last 24 hours stay; --all frees them too"))
                 }
             });
         }
@@ -84,7 +84,7 @@ impl Operation for Prune {
         let reply = Reply::sentence(format!("Freed {}", freed.words()), freed.data(false));
         Ok(match freed.archives.bytes + freed.builds.bytes {
             0 => reply,
-            _ => reply.hint("`mcpkg compact` gives the space in the database back to the disk"),
+            _ => reply.hint("`mcpkg compact` returns the freed space to the disk"),
         })
     }
 }
@@ -164,7 +164,7 @@ impl Unused {
 fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     let now = context.clock.now();
     let go_on = || match context.is_cancelled() {
-        true => Err(Error::new(Code::Cancelled, "Cancelled; what was freed is gone")),
+        true => Err(Error::new(Code::Cancelled, "Cancelled; what was already freed is gone")),
         false => Ok(()),
     };
     // What builds left goes by the archives that stay, so it is looked for first.

@@ -33,18 +33,20 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
     Err(match ended {
         Some(Ended::Exited(0)) => return Ok(()),
         Some(Ended::Exited(code)) => {
-            failed(format!("{name} ended with status {code}"), json!({ "exit_code": code, "stderr": tail }))
+            failed(format!("{name} exited with status {code}"), json!({ "exit_code": code, "stderr": tail }))
         }
         Some(Ended::Killed(signal)) => match LIMITS.iter().find(|(number, _)| number == signal) {
             Some((_, limit)) => reached(tool, limit, tail),
-            None => failed(format!("{name} was ended by signal {signal}"), json!({ "signal": signal, "stderr": tail })),
+            None => {
+                failed(format!("{name} was killed by signal {signal}"), json!({ "signal": signal, "stderr": tail }))
+            }
         },
         Some(Ended::Trapped(why)) => {
-            failed(format!("{name} was ended: {why}"), json!({ "exit_code": null, "trap": why, "stderr": tail }))
+            failed(format!("{name} was stopped: {why}"), json!({ "exit_code": null, "trap": why, "stderr": tail }))
         }
         Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
             .with_details(json!({ "exit_code": null, "stderr": tail }))
-            .hint("a sandbox has the programs of /usr, and the tool's own"),
+            .hint("a sandbox has only the programs of /usr and of the tool itself"),
         None => failed(format!("{name} was killed"), json!({ "exit_code": null, "stderr": tail })),
     })
 }
@@ -58,11 +60,11 @@ pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
 /// Returns the failure of a tool that ran for longer than its manifest, or its caller, said.
 pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
     let seconds = limits.time.as_secs_f64();
-    Error::new(Code::ToolTimeout, format!("{} had not ended after {seconds} s, and was ended", tool.name))
+    Error::new(Code::ToolTimeout, format!("{} ran for more than {seconds} s and was stopped", tool.name))
         .with_details(json!({ "limit": "time", "seconds": seconds }))
         .hint(match is_callers {
-            true => "`-t` said how long it may take: a longer one, of 1h at most, or none",
-            false => "its manifest says how long it may take: `timeout`, an hour at most",
+            true => "give it a longer limit with `-t`, 1h at most, or leave `-t` out",
+            false => "its manifest's `timeout` sets the limit, an hour at most",
         })
 }
 
@@ -70,7 +72,7 @@ pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
 pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     match why {
         NotRun::TimedOut => timed_out(tool, limits, false),
-        NotRun::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled, and ended", tool.name)),
+        NotRun::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled", tool.name)),
         NotRun::Lost(error) => {
             Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", tool.name)).with_source(error)
         }
@@ -93,12 +95,12 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
     });
     let Some(shape) = schema else { return Ok(parsed.and_then(Result::ok)) };
     let wrong = |why: String, errors: Value| {
-        let message = format!("{} printed what does not fit its output schema: {why}", tool.name);
+        let message = format!("The output of {} does not match its output schema: {why}", tool.name);
         Error::new(Code::ToolOutput, message).with_details(json!({ "errors": errors }))
     };
     let value = match parsed {
-        None => return Err(wrong("it is longer than what is kept".to_owned(), json!([]))),
-        Some(Err(error)) => return Err(wrong(format!("it is not one JSON value ({error})"), json!([]))),
+        None => return Err(wrong("it is longer than mcpkg keeps".to_owned(), json!([]))),
+        Some(Err(error)) => return Err(wrong(format!("it is not a single JSON value ({error})"), json!([]))),
         Some(Ok(value)) => value,
     };
     let misfits = schema::check_input(shape, &value);
@@ -120,7 +122,7 @@ pub fn without_secrets(
     let mut left_out: Vec<String> = left_out.iter().map(|path| secrets.hidden_in(path).into_owned()).collect();
     for OutputFile { path, bytes } in files {
         if secrets.are_in(path.as_bytes()) {
-            left_out.push(format!("{} (a secret is in its name)", secrets.hidden_in(&path)));
+            left_out.push(format!("{} (its name contains a secret)", secrets.hidden_in(&path)));
             continue;
         }
         match String::from_utf8(bytes) {
@@ -131,7 +133,7 @@ pub fn without_secrets(
                 };
                 taken.push(OutputFile { path, bytes: hidden.unwrap_or(text).into_bytes() });
             }
-            Err(error) if secrets.are_in(error.as_bytes()) => left_out.push(format!("{path} (a secret is in it)")),
+            Err(error) if secrets.are_in(error.as_bytes()) => left_out.push(format!("{path} (it contains a secret)")),
             Err(error) => taken.push(OutputFile { path, bytes: error.into_bytes() }),
         }
     }

@@ -62,12 +62,12 @@ pub fn probe() -> Result<(), String> {
     });
     match ran {
         Ok(ran) if ran.ended == Some(Ended::Exited(0)) => Ok(()),
-        Ok(ran) => Err(started::first_line(&ran.stderr).unwrap_or_else(|| "`true` did not run in it".to_owned())),
+        Ok(ran) => Err(started::first_line(&ran.stderr).unwrap_or_else(|| "it could not run `true`".to_owned())),
         Err(NotRun::Unavailable(why)) => Err(why),
-        Err(NotRun::TimedOut) => Err(format!("it had not run `true` after {} seconds", PROBE.as_secs())),
-        Err(NotRun::Lost(error)) => Err(format!("bwrap cannot be waited for: {error}")),
-        Err(NotRun::Failed(error)) => Err(format!("what it needs cannot be written: {}", error.message())),
-        Err(NotRun::Cancelled) => Err("the look at it was cancelled".to_owned()),
+        Err(NotRun::TimedOut) => Err(format!("it did not finish running `true` within {} seconds", PROBE.as_secs())),
+        Err(NotRun::Lost(error)) => Err(format!("cannot wait for bwrap: {error}")),
+        Err(NotRun::Failed(error)) => Err(format!("the files that it needs cannot be written: {}", error.message())),
+        Err(NotRun::Cancelled) => Err("the check was cancelled".to_owned()),
     }
 }
 

@@ -160,12 +160,12 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;
     let reasons = [
-        (*builds, "a tool is built in a sandbox only".to_owned()),
+        (*builds, "builds run only in a sandbox".to_owned()),
         (is_module(call), "a WebAssembly module runs in mcpkg itself".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
-        (!granted.unsandboxed, format!("nobody allowed it: `mcpkg tool allow {tool} unsandboxed`")),
+        (!granted.unsandboxed, format!("you have not allowed it: `mcpkg tool allow {tool} unsandboxed`")),
         (!is_trusted(&call.verdict), format!("{tool} is {}", call.verdict)),
-        (!call.is_local, "nothing that is asked for over a network runs without a sandbox".to_owned()),
+        (!call.is_local, "calls over the network never run without a sandbox".to_owned()),
     ];
     match reasons.into_iter().find(|(holds, _)| *holds) {
         Some((_, why)) => Err(why),
@@ -197,10 +197,10 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
         refused.iter().map(|(kind, why)| json!({ "runner": kind.word(), "reason": why.text() })).collect();
     let tool = &call.tool.name;
     if let (Some(pull), Base::Image(image)) = (pull, &call.from) {
-        let what = format!("{tool} runs in the image {image}, which is not on this machine");
+        let what = format!("{tool} needs the image {image}, which is not on this machine");
         return Error::new(Code::ImageMissing, what)
             .with_details(json!({ "image": image, "pull": pull, "runners": runners }))
-            .hint(format!("the user runs `{pull}`; mcpkg fetches no image by itself"));
+            .hint(format!("the user has to run `{pull}`; mcpkg does not fetch images itself"));
     }
     let reasons: Vec<String> = refused.iter().map(|(kind, why)| format!("{}: {}", kind.word(), why.text())).collect();
     let what = format!("{tool} cannot be run on this machine ({})", reasons.join("; "));
@@ -213,7 +213,7 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
         (None, Some(_)) => "install podman (Debian: `apt install podman`)",
         (None, None) => return error,
     };
-    error.hint(format!("{mend}; `mcpkg doctor` looks again"))
+    error.hint(format!("{mend}; then check with `mcpkg doctor`"))
 }
 
 impl Why {
@@ -221,7 +221,7 @@ impl Why {
     pub fn text(&self) -> String {
         match self {
             Self::Reason(why) | Self::Unsuitable(why) => why.clone(),
-            Self::ImageMissing(pull) => format!("the image is not there: `{pull}` brings it"),
+            Self::ImageMissing(pull) => format!("the image is missing: fetch it with `{pull}`"),
         }
     }
 }

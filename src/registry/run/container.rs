@@ -160,7 +160,9 @@ impl Runner for Container {
                 ErrorKind::NotFound => engine::not_installed(self.engine.kind),
                 _ => format!("`{word}` cannot be started: {error}"),
             },
-            not_made: &|line: &str| format!("{word} made no container: {}", line.trim_start_matches("Error: ")),
+            not_made: &|line: &str| {
+                format!("{word} could not make a container: {}", line.trim_start_matches("Error: "))
+            },
         };
         // Where memory runs out podman's monitor leaves a file in the folder that it was started in.
         let program = engine::program(self.engine.kind).folder(job.scratch).args(arguments);
@@ -190,7 +192,7 @@ fn bind(from: &Path, at: &Path, access: &str) -> Result<String, String> {
 }
 
 fn libraries() -> Result<Libraries, String> {
-    starter::of_own_program().map_err(|error| format!("mcpkg's own libraries are not known: {error}"))
+    starter::of_own_program().map_err(|error| format!("cannot find mcpkg's own libraries: {error}"))
 }
 
 /// Lets every user into a folder, whose own folder lets in none but this one.

@@ -90,7 +90,7 @@ fn podman(said: &str) -> Engine {
 /// Why the engine does not say, or the image cannot be used.
 pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     if !is_name(name) {
-        return Err(format!("'{}' is not an image's name", name.escape_debug()));
+        return Err(format!("'{}' is not an image name", name.escape_debug()));
     }
     let format = "{{.Id}} {{json .Config.Volumes}}";
     let output = run(engine.kind, &["image", "inspect", "--format", format, name])?;
@@ -104,7 +104,7 @@ pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     let (id, volumes) = said.trim().split_once(' ').unwrap_or((said.trim(), "null"));
     if engine.kind == RunnerKind::Docker && !matches!(volumes, "null" | "{}") {
         return Err(format!(
-            "the image {name} declares volumes, which docker makes on this machine's disk without a limit"
+            "the image {name} declares volumes, which docker stores on this machine's disk without a limit"
         ));
     }
     Ok(Some(Image { id: id.to_owned() }))
@@ -163,8 +163,8 @@ fn run(kind: RunnerKind, arguments: &[&str]) -> Result<Output, String> {
     let word = kind.word();
     program(kind).args(arguments).run(&[], &Limits::new(ANSWER, &token)).map_err(|failure| match failure {
         Failure::NotStarted(error) => format!("`{word}` cannot be started: {error}"),
-        Failure::TimedOut => format!("`{word} {}` had not answered after {} seconds", arguments[0], ANSWER.as_secs()),
-        Failure::Lost(error) => format!("`{word}` cannot be waited for: {error}"),
+        Failure::TimedOut => format!("`{word} {}` did not answer within {} seconds", arguments[0], ANSWER.as_secs()),
+        Failure::Lost(error) => format!("cannot wait for `{word}`: {error}"),
         Failure::Cancelled => format!("`{word}` was cancelled"),
     })
 }

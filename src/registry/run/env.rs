@@ -80,7 +80,9 @@ pub fn values(
         let names = missing.join(", ");
         return Err(Error::new(Code::ToolEnv, format!("{tool} needs variables that are not set: {names}"))
             .with_details(serde_json::json!({ "names": missing }))
-            .hint(format!("`mcpkg tool env set {first} env:{first} --for {tool}` says where its value is")));
+            .hint(format!(
+                "tell mcpkg where to read the value: `mcpkg tool env set {first} env:{first} --for {tool}`"
+            )));
     }
     Ok(values)
 }
@@ -94,19 +96,19 @@ fn unusable(tool: &str, name: &str, error: Error) -> Error {
     if error.code() != Code::SecretMissing {
         return error;
     }
-    let why = format!("{tool} needs the variable {name}, whose value cannot be read: {}", error.message());
+    let why = format!("{tool} needs the variable {name}, but mcpkg cannot read its value: {}", error.message());
     Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).with_source(error)
 }
 
 /// Returns the error for a secret that cannot be redacted, since it is part of unrelated texts.
 fn too_short(tool: &str, name: &str) -> Error {
     let why = format!(
-        "{tool} needs the variable {name}, whose value is a secret of less than {SHORTEST_HIDDEN} bytes: what the tool prints of it \
-         could not be hidden"
+        "{tool} needs the variable {name}, but its secret value has less than {SHORTEST_HIDDEN} bytes, too few to hide it in the tool's \
+        output"
     );
     Error::new(Code::ToolEnv, why)
         .with_details(serde_json::json!({ "names": [name] }))
-        .hint(format!("`mcpkg tool env set {name} --value TEXT --for {tool}` sets a value that is not a secret"))
+        .hint(format!("if the value is not a secret: `mcpkg tool env set {name} --value TEXT --for {tool}`"))
 }
 
 #[cfg(test)]

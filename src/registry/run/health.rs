@@ -41,12 +41,12 @@ pub fn mend(why: &str) -> &'static str {
     if says(&["not installed", "older than"]) {
         "install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`)"
     } else if says(&["cannot be written"]) {
-        "make that folder writable, or set XDG_CACHE_HOME to one that is"
+        "make that folder writable, or set XDG_CACHE_HOME to a writable folder"
     } else if says(&["namespace", "uid map", "Operation not permitted", "Permission denied"]) {
-        "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces; on Ubuntu an AppArmor \
-         profile for bwrap"
+        "allow user namespaces: set the sysctls kernel.unprivileged_userns_clone=1 and user.max_user_namespaces; on Ubuntu, add an \
+        AppArmor profile for bwrap"
     } else if says(&["Linux only"]) {
-        "run mcpkg on Linux; elsewhere tools can be found and installed, not run"
+        "run mcpkg on Linux; elsewhere you can find and install tools, but not run them"
     } else {
         "run `bwrap --unshare-all --ro-bind / / true` and see what it says"
     }
@@ -67,7 +67,7 @@ mod tests {
             ("bubblewrap is not installed: there is no `bwrap` on PATH", "install"),
             ("bwrap: Unknown option --disable-userns: bubblewrap is older than 0.8", "install"),
             (
-                "what it needs cannot be written: The file `/c/mcpkg` cannot be made: Permission denied",
+                "the files that it needs cannot be written: The file `/c/mcpkg` cannot be made: Permission denied",
                 "XDG_CACHE_HOME",
             ),
             ("bwrap: No permissions to create a new namespace", "user namespaces"),

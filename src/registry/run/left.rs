@@ -58,7 +58,7 @@ pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
 fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     let refused = |path: &str, why: &str| {
         let shown: String = path.chars().take(80).collect();
-        Err(Error::new(Code::ToolOutput, format!("The build left `{}`, which {why}", shown.escape_debug())))
+        Err(Error::new(Code::ToolOutput, format!("The build wrote `{}`, which {why}", shown.escape_debug())))
     };
     let mut entries = BTreeMap::new();
     for entry in left {
@@ -67,7 +67,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
             Left::Link { path, to } => (path.clone(), 0, to.as_str()),
         };
         if !stays_inside(&path) || path.len() > LONGEST || to.len() > LONGEST || to.contains('\0') {
-            return refused(&path, "has a name that cannot be kept");
+            return refused(&path, "has a name that mcpkg cannot store");
         }
         if length > MAX_MEMBER {
             return refused(&path, &format!("has more than {} MiB", MAX_MEMBER >> 20));
@@ -79,7 +79,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     for path in entries.keys() {
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
         if above.into_iter().any(|above| entries.contains_key(above)) {
-            return refused(path, "stands below a link or a file");
+            return refused(path, "is below a link or a file");
         }
     }
     Ok(entries)
@@ -96,7 +96,8 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
 
 /// Reads what a build left.
 fn read(archive: &[u8]) -> Result<BTreeMap<String, Left>> {
-    let damaged = |_| Error::new(Code::Damaged, "What a build left cannot be read").hint("install the tool again");
+    let damaged =
+        |_| Error::new(Code::Damaged, "Cannot read the stored files of a build").hint("install the tool again");
     let mut entries = Vec::new();
     let most = MAX_UNPACKED + MAX_MEMBERS as u64 * 4 * 1024;
     let mut tar = tar::Archive::new(GzDecoder::new(archive).take(most));

@@ -46,9 +46,9 @@ impl Permits {
         let waking = Arc::clone(self);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.free == 0 && state.waiting >= MOST_WAITING {
-            return Err(Error::new(Code::ToolLimit, format!("{MOST_WAITING} runs of tools wait already"))
+            return Err(Error::new(Code::ToolLimit, format!("{MOST_WAITING} runs of tools are already waiting"))
                 .with_details(serde_json::json!({ "limit": "waiting" }))
-                .hint("call it again when others have ended"));
+                .hint("call it again when others have finished"));
         }
         drop(state);
         // Who cancels may be this thread, so the lock is not held while the token is looked at.
@@ -63,7 +63,7 @@ impl Permits {
         }
         state.waiting -= 1;
         if cancelled.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "The call was cancelled before the tool was started"));
+            return Err(Error::new(Code::Cancelled, "Cancelled before the tool started"));
         }
         state.free -= 1;
         Ok(Permit(Arc::clone(self)))

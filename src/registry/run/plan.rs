@@ -69,9 +69,11 @@ impl Plan {
     pub fn check_folders(&self, tool: &Tool) -> Result<()> {
         for folder in &self.granted.folders {
             if !Path::new(folder).is_dir() {
-                let why = format!("{} is allowed to use `{folder}`, which is no longer a folder", tool.name);
-                return Err(Error::new(Code::NotFound, why)
-                    .hint(format!("`mcpkg tool allow {} files {folder} --revoke` takes it back", tool.name)));
+                let why = format!("{} is allowed to use the folder `{folder}`, which no longer exists", tool.name);
+                return Err(Error::new(Code::NotFound, why).hint(format!(
+                    "create the folder again, or revoke it with `mcpkg tool allow {} files {folder} --revoke`",
+                    tool.name
+                )));
             }
         }
         Ok(())

@@ -109,10 +109,10 @@ pub(super) fn workspace_size(job: &Job<'_>) -> u64 {
 /// # Errors
 /// Why it cannot be mounted.
 pub(super) fn starter_mount() -> Result<Mount, String> {
-    let program = starter::program().map_err(|error| format!("mcpkg's own program is not known: {error}"))?;
+    let program = starter::program().map_err(|error| format!("cannot find mcpkg's own program: {error}"))?;
     match program.is_file() {
         true => Ok(Mount::read(program, STARTER)),
-        false => Err("mcpkg's own program was replaced while it runs; start it again".to_owned()),
+        false => Err("the mcpkg program was replaced while it was running; restart mcpkg".to_owned()),
     }
 }
 

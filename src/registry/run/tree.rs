@@ -40,7 +40,7 @@ pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<NewContent> {
         None => Ok(None),
     })?;
     kept.filter(|archive| archive.sha256() == *sha256).ok_or_else(|| {
-        let why = format!("The archive {} is gone from the database", hex::encode(sha256));
+        let why = format!("The archive {} is missing from the database", hex::encode(sha256));
         Error::new(Code::Damaged, why).hint("install the tool again")
     })
 }

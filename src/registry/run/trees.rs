@@ -40,8 +40,8 @@ struct Note {
 /// `E_ROOT_REQUIRED` where the user's cache is not known.
 pub fn cache() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
-        Error::new(Code::RootRequired, "The user's cache folder is not known, since HOME is not set")
-            .hint("set HOME, or XDG_CACHE_HOME")
+        Error::new(Code::RootRequired, "Cannot find your cache folder: HOME is not set")
+            .hint("set HOME or XDG_CACHE_HOME")
     })?;
     Ok(strategy.cache_dir().join("mcpkg"))
 }

@@ -57,7 +57,7 @@ impl Runner for Unsandboxed {
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
         if job.takes == Takes::Workspace {
-            return Err(NotRun::Unavailable("a tool is built in a sandbox only".to_owned()));
+            return Err(NotRun::Unavailable("builds run only in a sandbox".to_owned()));
         }
         let Places { workspace, output, home } = Places::of(job.scratch);
         for folder in [&workspace, &output, &home] {

@@ -167,13 +167,13 @@ pub fn post(
     let bundle = match body.get_mut("bundle").map(Value::take) {
         Some(bundle @ Value::Object(_)) => bundle.to_string(),
         Some(Value::String(bundle)) => bundle,
-        _ => return Err(Failure::bad_request("The body has no `bundle`, which is an object")),
+        _ => return Err(Failure::bad_request("The body needs an object `bundle`")),
     };
     if bundle.len() as u64 > ATTESTATION {
         return Err(Failure::too_large(format!("The attestation has more than {ATTESTATION} bytes")));
     }
     if let Err(why) = &read(&bundle, &Root::of_user(&context.approved)?).1.statement {
-        return Err(Failure::invalid(format!("The attestation cannot be read: {why}")));
+        return Err(Failure::invalid(format!("Cannot read the attestation: {why}")));
     }
     let (author, key) = (context.author(), context.caller.key());
     let (added, claim) = context
@@ -196,7 +196,7 @@ pub fn post(
         })
         .inspect_err(|error| context.refused_there("tool.attest", &format!("{name}@{version}"), error))?;
     let Some(claim) = claim else {
-        let why = format!("{name}@{version} has as many attestations as are taken, of this key or of all");
+        let why = format!("Too many attestations for {name}@{version}, from this key or in total");
         return Err(Failure::new(StatusCode::CONFLICT, "CONFLICT", why));
     };
     Ok(Answer::json(if added { StatusCode::CREATED } else { StatusCode::OK }, &claim.summary()))
@@ -219,7 +219,7 @@ pub fn revoke(
         true => json_body(body)?["auditor"].as_str().unwrap_or_default().to_owned(),
     };
     if auditor.is_empty() {
-        return Err(Failure::bad_request("Whose attestation? `auditor` names who signed it"));
+        return Err(Failure::bad_request("Name the attestation's signer with `auditor`"));
     }
     let (row, claims) = of_version(context, name, version)?;
     let claims: Vec<Claim> = claims.into_iter().filter(|claim| claim.is_of(&auditor)).collect();
@@ -227,10 +227,10 @@ pub fn revoke(
         return Err(nobody(name, version, &auditor));
     }
     if claims.iter().any(|claim| claim.row.poster.as_deref() != context.caller.key()) {
-        return Err(Failure::forbidden("Somebody else posted this attestation, and takes it back alone"));
+        return Err(Failure::forbidden("Somebody else posted this attestation, and only they can revoke it"));
     }
     if claims.iter().any(Claim::is_veto) {
-        return Err(Failure::forbidden("A failed audit stays, so that whoever was warned remains so"));
+        return Err(Failure::forbidden("A failed audit cannot be revoked, so that the warning stays visible"));
     }
     let author = context.author();
     context.store.write(|db| {
@@ -250,5 +250,5 @@ fn of_version(context: &Context, name: &Name, version: &Version) -> Result<(Pack
 }
 
 fn nobody(name: &Name, version: &Version, auditor: &str) -> Failure {
-    Failure::not_found(format!("No attestation of {name}@{version} is by '{}'", auditor.escape_debug()))
+    Failure::not_found(format!("{name}@{version} has no attestation by '{}'", auditor.escape_debug()))
 }

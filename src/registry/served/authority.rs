@@ -14,7 +14,7 @@ use crate::registry::package::Name;
 pub fn reads(context: &Context) -> Result<(), Failure> {
     match context.caller.rights().deploy {
         true => Ok(()),
-        false => Err(Failure::forbidden("This access key is for one project, and reaches no registry")),
+        false => Err(Failure::forbidden("This access key is for one project and cannot use the registry")),
     }
 }
 
@@ -44,11 +44,12 @@ fn publishes(context: &Context, name: &Name) -> Result<(), Failure> {
     }
     let namespaces = context.caller.publishing();
     if namespaces.is_empty() {
-        let why =
-            format!("The access key '{key}' publishes nothing; `mcpkg access create NAME --publish NAMESPACE` does");
+        let why = format!(
+            "The access key '{key}' cannot publish; `mcpkg access create NAME --publish NAMESPACE` makes one that can"
+        );
         return Err(Failure::forbidden(why));
     }
-    let why = format!("The access key '{key}' does not publish '{name}'");
+    let why = format!("The access key '{key}' cannot publish '{name}'");
     let details = serde_json::json!({ "tool": name, "namespaces": namespaces });
     Err(Failure::new(StatusCode::FORBIDDEN, "NAMESPACE_MISMATCH", why).with_details(details))
 }
@@ -59,7 +60,7 @@ fn attests(context: &Context) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let why = format!(
-                "The access key '{key}' posts no attestations; `mcpkg access create NAME --attest` makes one that does"
+                "The access key '{key}' cannot post attestations; `mcpkg access create NAME --attest` makes one that can"
             );
             Err(Failure::forbidden(why))
         }
@@ -69,6 +70,8 @@ fn attests(context: &Context) -> Result<(), Failure> {
 /// Returns the name of the caller's key.
 fn key(context: &Context) -> Result<&str, Failure> {
     context.caller.key().ok_or_else(|| {
-        Failure::unauthorized("Writing needs an access key; `mcpkg access create NAME --publish NAMESPACE` makes one")
+        Failure::unauthorized(
+            "You need an access key to write; `mcpkg access create NAME --publish NAMESPACE` makes one",
+        )
     })
 }

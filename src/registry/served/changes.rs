@@ -31,7 +31,7 @@ pub fn yank(
         None | Some(Value::Null) => None,
         Some(value) => {
             let other = value.as_str().and_then(wire::version).filter(|other| other != version);
-            let why = || Failure::invalid("`replacement_version` is no other version of the tool");
+            let why = || Failure::invalid("`replacement_version` is not another version of the tool");
             Some(other.ok_or_else(why)?.to_string())
         }
     };
@@ -75,7 +75,7 @@ fn change(
 pub fn visibility(context: &Context, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
     let body = json_body(body)?;
     let visibility = body["visibility"].as_str().and_then(Visibility::from_word);
-    let why = || Failure::invalid("`visibility` is public, unlisted or private");
+    let why = || Failure::invalid("`visibility` must be public, unlisted or private");
     let visibility = visibility.ok_or_else(why)?;
     let versions = Local::new(context)
         .show_to(name, visibility)

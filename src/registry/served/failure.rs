@@ -52,7 +52,7 @@ impl Failure {
 
     /// 405; says what the address takes.
     pub fn method(allowed: &'static str) -> Self {
-        let why = format!("This address takes {allowed}; what was published is neither overwritten nor deleted");
+        let why = format!("This address accepts only {allowed}; published versions cannot be overwritten or deleted");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", why)
             .with(ALLOW, HeaderValue::from_static(allowed))
     }

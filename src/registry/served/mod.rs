@@ -30,7 +30,7 @@ use crate::op::{Answer, Content, Context, Head, Served};
 /// What a server answers below `/registry`.
 pub static SERVED: Served = Served {
     flag: "registry",
-    help: "Offer this database as a registry of tools at /registry, where keys made with `access create --publish` publish",
+    help: "Serve this database as a tool registry at /registry; to publish, use a key made with `mcpkg access create --publish`",
     prefix: PREFIX,
     admit,
     answer,

@@ -10,7 +10,7 @@ use super::failure::Failure;
 /// 400 if it is not text.
 pub fn decoded(part: &str) -> Result<String, Failure> {
     let text = percent_decode_str(part).decode_utf8().ok().filter(|text| !text.contains('\0'));
-    text.map(String::from).ok_or_else(|| Failure::bad_request("The address is not text in UTF-8"))
+    text.map(String::from).ok_or_else(|| Failure::bad_request("The address is not valid UTF-8"))
 }
 
 /// The parameters of an address, in their order.
@@ -45,7 +45,10 @@ impl Parameters {
             return Ok(otherwise);
         }
         text.parse().ok().filter(|number| *number <= most).ok_or_else(|| {
-            Failure::bad_request(format!("'{}' is not a {name}: it takes a number up to {most}", text.escape_debug()))
+            Failure::bad_request(format!(
+                "'{}' is not a valid {name}: it must be a number up to {most}",
+                text.escape_debug()
+            ))
         })
     }
 

@@ -28,12 +28,12 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
         return Err(Error::internal("an archive has no version").into());
     };
     if opened.manifest.name != *name {
-        let why = format!("The archive is of '{}', not of '{name}'", opened.manifest.name);
+        let why = format!("The archive contains '{}', not '{name}'", opened.manifest.name);
         return Err(Failure::invalid(why));
     }
     let agrees = |key: &str, own: &str| said.get(key).is_none_or(|value| value == own);
     if !agrees("name", name.as_str()) || !agrees("version", &version.to_string()) {
-        let why = format!("The manifest that was sent is not the one in the archive, which is of {name}@{version}");
+        let why = format!("The manifest does not match the one in the archive, which is for {name}@{version}");
         return Err(Failure::invalid(why));
     }
     let local = Local::new(context);

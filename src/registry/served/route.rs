@@ -95,7 +95,7 @@ fn allowed(head: &Head, method: &'static str, route: Route) -> Result<Route, Fai
 fn name(segments: &[&str]) -> Result<Name, Failure> {
     // An escaped slash does not separate segments.
     if segments.iter().any(|segment| segment.contains('/')) {
-        return Err(Failure::bad_request("The slashes of a tool's name stand unescaped in the address"));
+        return Err(Failure::bad_request("Do not escape the slashes of a tool's name in the address"));
     }
     Ok(Name::parse(&segments.join("/"))?)
 }

@@ -79,7 +79,7 @@ pub fn json_body(body: &mut (dyn Read + Send)) -> Result<Value, Failure> {
         return Ok(Value::Object(serde_json::Map::new()));
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
-    if value.is_object() { Ok(value) } else { Err(Failure::bad_request("The body is not an object in JSON")) }
+    if value.is_object() { Ok(value) } else { Err(Failure::bad_request("The body is not a JSON object")) }
 }
 
 fn whole(body: &mut (dyn Read + Send)) -> Result<Vec<u8>, Failure> {
@@ -89,7 +89,7 @@ fn whole(body: &mut (dyn Read + Send)) -> Result<Vec<u8>, Failure> {
 }
 
 fn cut_off(error: &dyn std::fmt::Display) -> Failure {
-    Failure::bad_request(format!("The body of this request cannot be read: {error}"))
+    Failure::bad_request(format!("Cannot read the body of this request: {error}"))
 }
 
 fn not_json(error: &serde_json::Error) -> Failure {
@@ -113,8 +113,10 @@ fn in_json(body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
     let bundle = STANDARD.decode(bundle.as_bytes());
     let bundle = bundle.map_err(|error| Failure::bad_request(format!("`bundle` is not valid base64: {error}")))?;
     if bundle.len() as u64 > IN_JSON {
-        let why =
-            format!("In JSON an archive has at most {} MiB; send a larger one as multipart/form-data", IN_JSON >> 20);
+        let why = format!(
+            "An archive in JSON can have at most {} MiB; send a larger one as multipart/form-data",
+            IN_JSON >> 20
+        );
         return Err(Failure::too_large(why));
     }
     let visibility = visibility.as_deref().map(shown_to).transpose()?;
@@ -122,7 +124,7 @@ fn in_json(body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
 }
 
 fn shown_to(word: &str) -> Result<Visibility, Failure> {
-    let why = || Failure::invalid("`visibility` is public, unlisted or private");
+    let why = || Failure::invalid("`visibility` must be public, unlisted or private");
     Visibility::from_word(word.trim()).ok_or_else(why)
 }
 
@@ -131,7 +133,7 @@ fn manifest_of(value: Value) -> Result<Value, Failure> {
     match value {
         Value::Null | Value::Object(_) => Ok(value),
         Value::String(text) => serde_json::from_str(&text).map_err(|error| not_json(&error)),
-        _ => Err(Failure::bad_request("`manifest` is not an object in JSON")),
+        _ => Err(Failure::bad_request("`manifest` is not a JSON object")),
     }
 }
 
@@ -178,7 +180,7 @@ fn refused(error: multer::Error) -> Failure {
             let part = field_name.unwrap_or_default();
             Failure::too_large(format!("The part '{}' has more than {limit} bytes", part.escape_debug()))
         }
-        error => Failure::bad_request(format!("The form cannot be read: {error}")),
+        error => Failure::bad_request(format!("Cannot read the form: {error}")),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
     };
     let wrong = |rule, message: &str| Err(refused(rule, path, message));
     if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {
-        return wrong(Rule::Absolute, "is a path from the root");
+        return wrong(Rule::Absolute, "is an absolute path");
     }
     if path.contains('\\') {
         return wrong(Rule::Backslash, "holds a backslash");
@@ -43,10 +43,10 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Dots, "has a part that is empty, `.` or `..`");
     }
     if path.split('/').any(|part| part.ends_with('.') || part.ends_with(char::is_whitespace)) {
-        return wrong(Rule::Ending, "has a part that ends in a dot or a blank");
+        return wrong(Rule::Ending, "has a part that ends in a dot or a space");
     }
     if !stays_inside(path) {
-        return wrong(Rule::Git, "lies in git's own folder");
+        return wrong(Rule::Git, "is inside of a `.git` folder");
     }
     let depth = path.split('/').count();
     if depth > MAX_DEPTH {
@@ -98,7 +98,7 @@ impl Names {
         };
         let (other, was) = known.get();
         if other != name {
-            let message = format!("and `{}` are one on some disks", other.escape_debug());
+            let message = format!("and `{}` are the same file on some disks", other.escape_debug());
             return Err(refused(Rule::Case, member, message));
         }
         match (*was, kind) {

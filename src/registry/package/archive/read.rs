@@ -78,8 +78,8 @@ pub(super) fn each(
     let mut after = stream.inner.into_inner();
     match after.fill_buf().map_err(|error| malformed(&error))? {
         [] => Ok(()),
-        [0x1f, 0x8b, ..] => Err(refused(Rule::SecondMember, "", "a second gzip member follows")),
-        _ => Err(refused(Rule::AfterEnd, "", "bytes follow after its end")),
+        [0x1f, 0x8b, ..] => Err(refused(Rule::SecondMember, "", "it has a second gzip member")),
+        _ => Err(refused(Rule::AfterEnd, "", "there are bytes after its end")),
     }
 }
 
@@ -139,7 +139,7 @@ fn check_padding(stream: &mut impl Read) -> Result<(), Result<Error, io::Error>>
         match stream.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(length) if buffer[..length].iter().all(|byte| *byte == 0) => {}
-            Ok(_) => return Err(Ok(refused(Rule::AfterEnd, "", "bytes follow after its end"))),
+            Ok(_) => return Err(Ok(refused(Rule::AfterEnd, "", "there are bytes after its end"))),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(Err(error)),
         }

@@ -62,8 +62,8 @@ pub(super) fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Er
     let message = message.into();
     let shown: String = entry.chars().take(80).collect();
     let what = match shown.is_empty() {
-        true => format!("The archive is refused: {message}"),
-        false => format!("The archive is refused: `{}` {message}", shown.escape_debug()),
+        true => format!("Invalid archive: {message}"),
+        false => format!("Invalid archive: `{}` {message}", shown.escape_debug()),
     };
     let entry = (!entry.is_empty()).then_some(entry);
     Error::new(Code::ArchiveInvalid, what).with_details(json!({ "entry": entry, "rule": rule }))

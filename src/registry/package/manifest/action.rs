@@ -65,7 +65,7 @@ fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Val
     let whole = fields.path(key);
     let mut wrong = |why: String| problems.error(&whole, node.at, Kind::Schema, why);
     let Some(map) = read.as_object_mut() else {
-        wrong("it has to be a JSON Schema: a mapping".to_owned());
+        wrong("it must be a JSON Schema: a mapping".to_owned());
         return None;
     };
     if key == "inputSchema" {
@@ -73,7 +73,7 @@ fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Val
             None => drop(map.shift_insert(0, "type".to_owned(), json!("object"))),
             Some(Value::String(object)) if object == "object" => {}
             Some(_) => {
-                wrong("its `type` has to be `object`, since arguments have names".to_owned());
+                wrong("its `type` must be `object`, since arguments have names".to_owned());
                 return None;
             }
         }
@@ -97,7 +97,7 @@ pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Probl
                     advise(&actions[0], &path, pair.node.at, problems);
                     if let Some(name) = in_braces(text) {
                         let message = format!(
-                            "`{{{{{name}}}}}` stands as it is in the shell's text; write `${{{name}}}`, or put the command among `scripts`"
+                            "the shell gets `{{{{{name}}}}}` unchanged; write `${{{name}}}`, or move the command to `scripts`"
                         );
                         problems.warn(&path, pair.node.at, Kind::Advice, message);
                     }
@@ -119,10 +119,10 @@ fn scripts(node: &Node, fields: &Fields<'_>, common: &Common, actions: &mut Vec<
     for pair in scripts.pairs {
         let path = scripts.path(&pair.key);
         if !is_action(&pair.key) {
-            let why = "an action's name has 1 to 64 of A-Z, a-z, 0-9, _ and -";
+            let why = "an action's name consists of 1 to 64 of A-Z, a-z, 0-9, _ and -";
             problems.error(&path, pair.at, Kind::Value, why);
         } else if actions.iter().any(|action| action.name == pair.key) {
-            problems.error(&path, pair.at, Kind::Value, "`command` is the action `main` already");
+            problems.error(&path, pair.at, Kind::Value, "`command` already defines the action `main`");
         } else {
             actions.extend(script(&pair.key, &pair.node, path, common, problems));
         }
@@ -140,7 +140,7 @@ fn advise_unused(fields: &Fields<'_>, actions: &[Action], problems: &mut Problem
     unused.sort_unstable();
     unused.dedup();
     for name in unused {
-        let message = format!("no command has the argument '{name}': what is given for it goes nowhere");
+        let message = format!("no command uses the argument '{name}', so its value is ignored");
         problems.warn(&fields.path("inputSchema"), fields.at, Kind::Advice, message);
     }
 }
@@ -166,7 +166,7 @@ fn script(name: &str, node: &Node, path: String, common: &Common, problems: &mut
         env: common.env.clone(),
     };
     let Some(pair) = fields.get("command") else {
-        problems.error(&fields.path("command"), fields.at, Kind::Missing, "a script has a `command`");
+        problems.error(&fields.path("command"), fields.at, Kind::Missing, "a script needs a `command`");
         return None;
     };
     let path = fields.path("command");
@@ -181,7 +181,7 @@ fn argv(node: &Node, path: &str, problems: &mut Problems) -> Option<CommandLine>
     let read = match &node.value {
         Tree::Scalar(Value::String(text)) => Argv::split(text),
         Tree::List(_) => Argv::list(node.to_json().as_array().map_or(&[], Vec::as_slice)),
-        _ => Err("it has to be a command line: a text or a list".to_owned()),
+        _ => Err("it must be a command line: a string or a list".to_owned()),
     };
     read.map(CommandLine::Argv).map_err(|why| problems.error(path, node.at, Kind::Command, why)).ok()
 }
@@ -213,7 +213,7 @@ fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
     let schema = action.input_schema.as_ref();
     if let Some(listed) = schema.and_then(schema::listed) {
         for name in action.command.parameters().into_iter().filter(|name| !listed.contains(name)) {
-            let message = format!("the parameter '{name}' is not among the properties of `inputSchema`");
+            let message = format!("`inputSchema` has no property for the parameter '{name}'");
             let message = match nearest(name, listed.iter().copied()) {
                 Some(near) => format!("{message}; did you mean '{near}'?"),
                 None => message,
@@ -224,24 +224,25 @@ fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
     match &action.command {
         CommandLine::Argv(argv) => {
             for option in argv.lone_options(|name| schema::may_be_missing(schema, name)) {
-                let message =
-                    format!("`{option}` stays behind where its value is missing; put both in a list of their own");
+                let message = format!("`{option}` is passed even if its value is missing; put both in a nested list");
                 problems.warn(path, at, Kind::Advice, message);
             }
             let declared = schema.and_then(schema::properties).unwrap_or_default();
             for name in action.command.literal_names().into_iter().filter(|name| declared.contains(name)) {
                 let message =
-                    format!("`${{{name}}}` stands as it is here, since no shell runs this; write `{{{{{name}}}}}`");
+                    format!("`${{{name}}}` is passed unchanged here, since no shell runs this; write `{{{{{name}}}}}`");
                 problems.warn(path, at, Kind::Advice, message);
             }
             if let Some(word) = argv.shell_word() {
-                let message = format!("`{word}` is an argument here, since no shell runs this; `command` has one");
+                let message = format!(
+                    "`{word}` is passed as an argument here, since no shell runs this; use `command` for shell syntax"
+                );
                 problems.warn(path, at, Kind::Advice, message);
             }
         }
         CommandLine::Shell(shell) => {
             for name in shell.unbraced() {
-                let message = format!("`${name}` is a variable of the shell; the parameter is `${{{name}}}`");
+                let message = format!("`${name}` is a shell variable; for the parameter write `${{{name}}}`");
                 problems.warn(path, at, Kind::Advice, message);
             }
         }

@@ -21,7 +21,7 @@ impl<'a> Fields<'a> {
         match &node.value {
             Tree::Mapping(pairs) => Some(Self { pairs, at: node.at, path }),
             _ => {
-                problems.error(&path, node.at, Kind::Type, "it has to be a mapping of keys and values");
+                problems.error(&path, node.at, Kind::Type, "it must be a mapping");
                 None
             }
         }
@@ -43,8 +43,8 @@ impl<'a> Fields<'a> {
         let text = pair.node.text();
         if text.is_none() {
             let hint = match &pair.node.value {
-                Tree::Scalar(value) => format!("it has to be a text; put {value} in quotes"),
-                _ => "it has to be a text".to_owned(),
+                Tree::Scalar(value) => format!("it must be a string; put {value} in quotes"),
+                _ => "it must be a string".to_owned(),
             };
             problems.error(&self.path(key), pair.node.at, Kind::Type, hint);
         }
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         match pair.node.value {
             Tree::Scalar(Value::Bool(truth)) => Some(truth),
             _ => {
-                problems.error(&self.path(key), pair.node.at, Kind::Type, "it has to be true or false");
+                problems.error(&self.path(key), pair.node.at, Kind::Type, "it must be true or false");
                 None
             }
         }
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
             Tree::Scalar(Value::String(text)) => Some(text.clone()),
             Tree::Scalar(value) => Some(value.to_string()),
             _ => {
-                problems.error(&self.path(key), pair.node.at, Kind::Type, "it has to be a text");
+                problems.error(&self.path(key), pair.node.at, Kind::Type, "it must be a string");
                 None
             }
         }
@@ -87,7 +87,9 @@ impl<'a> Fields<'a> {
         for node in nodes {
             match node.text() {
                 Some(text) => texts.push(text.to_owned()),
-                None => problems.error(&self.path(key), node.at, Kind::Type, "it has to be a text or a list of texts"),
+                None => {
+                    problems.error(&self.path(key), node.at, Kind::Type, "it must be a string or a list of strings")
+                }
             }
         }
         texts
@@ -100,8 +102,8 @@ impl<'a> Fields<'a> {
                 continue;
             }
             let message = match nearest(&pair.key, known.iter().copied()) {
-                Some(near) => format!("nobody reads this field; did you mean `{near}`?"),
-                None => "nobody reads this field".to_owned(),
+                Some(near) => format!("unknown field; did you mean `{near}`?"),
+                None => "unknown field".to_owned(),
             };
             problems.warn(&self.path(&pair.key), pair.at, Kind::Unknown, message);
         }

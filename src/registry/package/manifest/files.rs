@@ -111,7 +111,7 @@ fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems)
         Ok(Node { value: Tree::Mapping(fields), .. }) => sources.fields = fields,
         Ok(node) if node.is_null() && !is_yaml => {}
         Ok(node) if node.is_null() => problems.error("", at, Kind::Malformed, "it is empty"),
-        Ok(node) => problems.error("", node.at, Kind::Malformed, "it is not a mapping of keys and values"),
+        Ok(node) => problems.error("", node.at, Kind::Malformed, "it is not a mapping"),
         Err((why, at)) => problems.error("", at, Kind::Malformed, why),
     }
     sources
@@ -129,5 +129,5 @@ fn front(text: &str) -> Result<Option<(&str, &str)>, &'static str> {
         }
         at += line.len();
     }
-    Err("its front matter has no end: a line of `---`")
+    Err("its front matter is not closed by a line `---`")
 }

@@ -61,7 +61,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
         let message = "There is no manifest";
         return Err(Error::new(Code::ManifestInvalid, message)
             .with_details(serde_json::json!({ "errors": [{ "path": "", "message": message, "code": "missing" }] }))
-            .hint(format!("a manifest is one of {}; `mcpkg tool init` makes one", FILES.join(", "))));
+            .hint(format!("add one of {}; `mcpkg tool init` makes one", FILES.join(", "))));
     };
     let (file, raw) = (sources.file, sources.raw.clone());
     // Errors in fields are reported if there are any fields.
@@ -81,7 +81,7 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
     match std::fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
-            let message = format!("`{}` is a file; a package is a folder", folder.display());
+            let message = format!("`{}` is a file, but a package is a folder", folder.display());
             return Err(Error::new(Code::InvalidArgument, message));
         }
         Err(error) => return Err(super::missing::missing(folder, error)),
@@ -106,7 +106,7 @@ impl Manifest {
         const FILE: &str = "manifest.json";
         let mut problems = Problems::default();
         let Tree::Mapping(fields) = Node::json(FILE, json).value else {
-            return Err(Error::new(Code::ManifestInvalid, "The manifest is not a mapping of keys and values"));
+            return Err(Error::new(Code::ManifestInvalid, "The manifest is not a mapping"));
         };
         let at = Place { file: FILE, line: 0, column: 0 };
         let sources = files::Sources { file: FILE, raw: String::new(), fields, at, doc: None };
@@ -145,7 +145,7 @@ impl Manifest {
             (None, _) => named(MAIN).map(Some).ok_or_else(|| {
                 let message = format!("{} has several actions; name one", self.name);
                 Error::new(Code::InvalidArgument, message).hint(format!(
-                    "put one of {} behind it, as in `:{}`",
+                    "append one of {}, as in `:{}`",
                     names.join(", "),
                     names[0]
                 ))
@@ -181,8 +181,8 @@ impl Manifest {
                 .hint(hint))
         };
         if !self.name.is_publishable() {
-            let message = format!("'{}' has one segment: it can be used by its path, and not {verb}", self.name);
-            return wrong("/name", message, "put who publishes it before it, such as alice/weather");
+            let message = format!("'{}' has only one segment: it can be run by its path, but not {verb}", self.name);
+            return wrong("/name", message, "put the publisher in front, such as alice/weather");
         }
         match &self.version {
             Some(version) => Ok(version),

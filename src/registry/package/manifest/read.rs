@@ -74,12 +74,12 @@ pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Mani
             ("timeout", actions.iter().all(|action| action.timeout.is_none())),
         ] {
             if why {
-                problems.warn(&fields.path(key), at, Kind::Advice, format!("there is no `{key}`"));
+                problems.warn(&fields.path(key), at, Kind::Advice, format!("`{key}` is missing"));
             }
         }
     }
     if license.is_none() && fields.get("license").is_none() {
-        problems.warn("/license", at, Kind::Advice, "there is no `license`");
+        problems.warn("/license", at, Kind::Advice, "`license` is missing");
     }
     if !problems.errors.is_empty() {
         return None;
@@ -107,7 +107,7 @@ pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Mani
 
 fn name(fields: &Fields<'_>, problems: &mut Problems) -> Option<Name> {
     let Some(pair) = fields.get("name") else {
-        problems.error("/name", fields.at, Kind::Missing, "there is no `name`, such as alice/utils/weather");
+        problems.error("/name", fields.at, Kind::Missing, "`name` is missing, such as alice/utils/weather");
         return None;
     };
     let text = fields.text("name", problems)?;
@@ -120,7 +120,7 @@ fn name(fields: &Fields<'_>, problems: &mut Problems) -> Option<Name> {
 
 fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let Some(pair) = fields.get("description") else {
-        problems.error("/description", fields.at, Kind::Missing, "there is no `description`");
+        problems.error("/description", fields.at, Kind::Missing, "`description` is missing");
         return None;
     };
     let text = fields.text("description", problems)?.trim();
@@ -129,7 +129,7 @@ fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
         0 => "it is empty".to_owned(),
         _ if length > MAX_DESCRIPTION => format!("it has {length} characters, more than {MAX_DESCRIPTION}"),
         // A text of several lines is one line of words to a list.
-        _ if text.chars().any(|c| c.is_control() && c != '\n') => "it holds a control character".to_owned(),
+        _ if text.chars().any(|c| c.is_control() && c != '\n') => "it contains a control character".to_owned(),
         _ => return Some(text.to_owned()),
     };
     problems.error("/description", pair.node.at, Kind::Value, why);
@@ -138,7 +138,7 @@ fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
 
 fn version(fields: &Fields<'_>, problems: &mut Problems) -> Option<Version> {
     let Some(pair) = fields.get("version") else {
-        problems.warn("/version", fields.at, Kind::Advice, "there is no `version`: to pack and publish one is needed");
+        problems.warn("/version", fields.at, Kind::Advice, "`version` is missing: you need one to pack and publish");
         return None;
     };
     let text = fields.text("version", problems)?;
@@ -162,11 +162,17 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
             && !pair.key.starts_with(|c: char| c.is_ascii_digit())
             && !pair.key.is_empty();
         if !is_name {
-            problems.error(&path, pair.at, Kind::Value, "a variable's name has A-Z, a-z, 0-9 and _");
+            problems.error(
+                &path,
+                pair.at,
+                Kind::Value,
+                "a variable's name consists of A-Z, a-z, 0-9 and _, and does not begin with a \
+                digit",
+            );
             continue;
         }
         if TAKEN.contains(&pair.key.as_str()) {
-            problems.error(&path, pair.at, Kind::Value, "every run has this variable already");
+            problems.error(&path, pair.at, Kind::Value, "mcpkg already sets this variable in every run");
             continue;
         }
         let mut variable =
@@ -180,7 +186,7 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
             variable.default = inner.scalar("default", problems);
         }
         if variable.default.is_some() && variable.secret {
-            problems.warn(&path, pair.at, Kind::Advice, "a secret with a default is known to everybody");
+            problems.warn(&path, pair.at, Kind::Advice, "everybody can read the default of a secret");
         } else if variable.default.is_some() && variable.required {
             problems.warn(&path, pair.at, Kind::Advice, "a required variable with a default is never missing");
         }
@@ -200,7 +206,7 @@ fn hooks(fields: &Fields<'_>, problems: &mut Problems) -> (Vec<String>, Vec<Stri
             "/build",
             hooks.at,
             Kind::Value,
-            "`hooks.build` and `build` say the same; leave one of them out",
+            "`hooks.build` and `build` mean the same; leave out one of them",
         );
     }
     build.extend(own);
@@ -219,7 +225,7 @@ fn resources(fields: &Fields<'_>, problems: &mut Problems) -> Resources {
     let (memory, disk) = (size("memory"), size("disk"));
     let gpu = inner.scalar("gpu", problems);
     if let Some(pair) = inner.get("gpu") {
-        problems.warn("/resources/gpu", pair.at, Kind::Advice, "no runner gives a tool a graphics processor");
+        problems.warn("/resources/gpu", pair.at, Kind::Advice, "no runner supports GPUs");
     }
     Resources { memory, disk, gpu }
 }
@@ -229,7 +235,7 @@ fn tags(fields: &Fields<'_>, problems: &mut Problems) -> Vec<String> {
     let is_tag = |tag: &String| (1..=64).contains(&tag.chars().count()) && !tag.chars().any(char::is_control);
     if tags.len() > MAX_TAGS || !tags.iter().all(is_tag) {
         let at = fields.get("tags").map_or(fields.at, |pair| pair.node.at);
-        let why = format!("there are {MAX_TAGS} tags at most, each of 1 to 64 characters");
+        let why = format!("a tool has at most {MAX_TAGS} tags, each of 1 to 64 characters");
         problems.error("/tags", at, Kind::Value, why);
     }
     tags

@@ -149,7 +149,7 @@ fn a_command_is_the_action_main() {
     assert_eq!(only.action(None).unwrap().unwrap().name, "run");
     assert_eq!(only.projected()[0].0, None);
     let several = good(&[("enact.yaml", &format!("{BARE}scripts: {{ a: ls, b: ls }}\n"))]);
-    assert_eq!(several.action(None).unwrap_err().hints(), ["put one of a, b behind it, as in `:a`"]);
+    assert_eq!(several.action(None).unwrap_err().hints(), ["append one of a, b, as in `:a`"]);
 }
 
 #[test]
@@ -231,11 +231,12 @@ fn what_breaks_a_rule_is_an_error() {
 #[test]
 fn what_could_be_better_is_a_warning() {
     let found = warnings(&format!(
-        "{BARE}descripton: y\nx-own: 1\nzzz: 1\nenv:\n  A: {{ secret: true, default: a }}\n  B: {{ required: true, default: b }}\nresources: {{ gpu: 1 }}\ninputSchema: {{ properties: {{ u: {{}} }} }}\nscripts: {{ a: 'w -u {{{{u}}}} | wc' }}\n"
+        "{BARE}descripton: y\nx-own: 1\nzzz: 1\nenv:\n  A: {{ secret: true, default: a }}\n  B: {{ required: true, default: b \
+            }}\nresources: {{ gpu: 1 }}\ninputSchema: {{ properties: {{ u: {{}} }} }}\nscripts: {{ a: 'w -u {{{{u}}}} | wc' }}\n"
     ));
     for says in [
-        "enact.yaml:3:1: `descripton`: nobody reads this field; did you mean `description`?",
-        "enact.yaml:5:1: `zzz`: nobody reads this field",
+        "enact.yaml:3:1: `descripton`: unknown field; did you mean `description`?",
+        "enact.yaml:5:1: `zzz`: unknown field",
         "no `version`",
         "no `license`",
         "no `outputSchema`",
@@ -260,8 +261,8 @@ fn a_parameter_that_goes_nowhere_is_told() {
     );
     let found = warnings(&yaml);
     let told = |says: &str| found.iter().any(|line| line.contains(says));
-    assert!(told("`${city}` stands as it is here, since no shell runs this; write `{{city}}`"), "{found:#?}");
-    assert!(told("no command has the argument 'days'") && !told("no command has the argument 'city'"), "{found:#?}");
+    assert!(told("`${city}` is passed unchanged here, since no shell runs this; write `{{city}}`"), "{found:#?}");
+    assert!(told("no command uses the argument 'days'") && !told("no command uses the argument 'city'"), "{found:#?}");
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
     let yaml =
         format!("{BARE}descripton: y\ninputSchema:\n  properties:\n    a:\n      type: strin\nscripts: {{ a: w }}\n");
     let found = errors(&yaml);
-    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is not a type; a type is array, boolean";
+    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is not a type: a type is array, boolean";
     assert!(found[0].starts_with(told), "{found:?}");
     let refused = of(&[("enact.yaml", &yaml)]).manifest().expect_err("a type");
     assert!(refused.hints()[0].contains("did you mean `description`?"), "{:?}", refused.hints());
@@ -294,7 +295,8 @@ proptest! {
     }
 
     #[test]
-    fn no_yaml_makes_the_reader_panic(text in "((name|scripts|env|timeout|command|inputSchema|hooks): ?[\\[{&*!a-z0-9$ '\"]{0,8}\n? {0,3}-?){0,8}") {
+    fn no_yaml_makes_the_reader_panic(text in "((name|scripts|env|timeout|command|inputSchema|hooks): ?[\\[{&*!a-z0-9$ '\"]{0,8}\n? \
+        {0,3}-?){0,8}") {
         let _ = of(&[("enact.yaml", &text)]);
     }
 }

@@ -49,18 +49,18 @@ pub fn time(text: &str) -> Result<Duration, String> {
         let Some((_, worth)) = TIMES.iter().find(|(name, _)| *name == unit) else {
             return Err(match unit {
                 "" => "it has no unit; write 30s, 5m or 1h".to_owned(),
-                unit => format!("'{}' is not a unit of time; known are ns, us, ms, s, m, h", unit.escape_debug()),
+                unit => format!("'{}' is not a unit of time; use ns, us, ms, s, m or h", unit.escape_debug()),
             });
         };
         nanos += number * worth;
         rest = after;
     }
     if nanos < 1.0 {
-        return Err("it is no time at all".to_owned());
+        return Err("it is too short".to_owned());
     }
     // A hundred years; what a run may take at most is less by far.
     if nanos > 3600e9 * 24.0 * 36_525.0 {
-        return Err("it is longer than a hundred years".to_owned());
+        return Err("it is longer than 100 years".to_owned());
     }
     Ok(Duration::from_secs_f64(nanos / 1e9))
 }
@@ -72,12 +72,12 @@ pub fn time(text: &str) -> Result<Duration, String> {
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = number(text.trim())?;
     let Some((_, worth)) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())) else {
-        return Err(format!("'{}' is not a unit of size; known are K, M, G, Ki, Mi, Gi", unit.escape_debug()));
+        return Err(format!("'{}' is not a unit of size; use K, M, G, Ki, Mi or Gi", unit.escape_debug()));
     };
     #[expect(clippy::cast_precision_loss, reason = "a unit is a small whole number")]
     let bytes = number * *worth as f64;
     if !(1.0..=1e15).contains(&bytes) {
-        return Err("it is not a size that a machine has".to_owned());
+        return Err("it must be between 1 byte and 1e15 bytes".to_owned());
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 1 and 1e15")]
     Ok(bytes as u64)

@@ -18,10 +18,10 @@ use crate::registry::package::scaffold::Scaffold;
 pub struct Init {
     /// Name of the tool, such as alice/utils/weather
     name: String,
-    /// Folder to make it in; the last part of the name where none is given
+    /// Folder to make it in [default: the last part of the name]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// What it is
+    /// Kind of tool to make
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     kind: Scaffold,
@@ -31,8 +31,8 @@ impl Operation for Init {
     const TOOL: &'static str = "init_tool";
     const CLI: &'static [&'static str] = &["tool", "init"];
     const TITLE: &'static str = "Make a tool";
-    const ABOUT: &'static str = "Make a tool to begin with: a package that passes `tool validate`";
-    const HELP: &'static str = "Nothing that is there is overwritten: a folder that holds a manifest is refused.";
+    const ABOUT: &'static str = "Make a new tool: a package that passes `tool validate`";
+    const HELP: &'static str = "Overwrites nothing: a folder that already has a manifest is refused.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool init alice/weather",
         "mcpkg tool init alice/hash --kind wasm",
@@ -55,10 +55,10 @@ impl Operation for Init {
         let shown = folder.display().to_string();
         let sentence = format!("Made the tool {name} in `{shown}` with {}", plural::count(files.len(), "file"));
         let reply = Reply::sentence(sentence, json!({ "name": name, "folder": shown, "files": files }))
-            .hint(format!("check it with `mcpkg tool validate {}`", crate::shell::quote(&shown)));
+            .hint(format!("after your changes, check it with `mcpkg tool validate {}`", crate::shell::quote(&shown)));
         Ok(match name.is_publishable() {
             true => reply,
-            false => reply.hint("put who publishes it before its name to pack it, such as alice/weather"),
+            false => reply.hint("to pack it, put the publisher in front of its name, such as alice/weather"),
         })
     }
 }

@@ -20,11 +20,11 @@ use crate::registry::package::manifest::Manifest;
 /// Pack a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Pack {
-    /// Folder of the package; the current one where none is given
+    /// Folder of the package [default: the current folder]
     #[arg(value_name = "DIR", default_value = ".")]
     #[serde(default = "here")]
     folder: PathBuf,
-    /// File to write; NAME-VERSION.tar.gz beside the folder where none is given
+    /// File to write [default: NAME-VERSION.tar.gz next to the folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -33,11 +33,10 @@ impl Operation for Pack {
     const TOOL: &'static str = "pack_tool";
     const CLI: &'static [&'static str] = &["tool", "pack"];
     const TITLE: &'static str = "Pack a tool";
-    const ABOUT: &'static str = "Pack a tool into the archive that is signed and published";
-    const HELP: &'static str = "The same files give the same bytes on every machine. Left out are hidden files, \
-        keys and certificates, logs, the folders that tools make (node_modules, dist, target and such), and what \
-        .gitignore names; `!dist/` in a .gitignore takes a folder in. A file that is there is never overwritten with \
-        another archive.";
+    const ABOUT: &'static str = "Pack a tool into an archive, to sign and publish it";
+    const HELP: &'static str = "The same files give the same bytes on every machine. It leaves out hidden files, keys and certificates, \
+        logs, generated folders (node_modules, dist, target and such), and everything listed in .gitignore. To include such a folder, \
+        write `!dist/` in .gitignore. A different archive never overwrites an existing file.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool pack", "mcpkg tool pack ./weather -o weather.tar.gz"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -102,8 +101,8 @@ fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()
     if left_out.iter().any(|path| below.starts_with(path)) {
         return Ok(());
     }
-    let message = format!("`{}` lies in the package, and would be packed with it next time", output.display());
-    Err(Error::new(Code::InvalidArgument, message).hint("write it elsewhere, or into a folder that is left out"))
+    let message = format!("`{}` is inside of the package, so the next archive would include it", output.display());
+    Err(Error::new(Code::InvalidArgument, message).hint("write it elsewhere, or into a folder that packing leaves out"))
 }
 
 /// Writes the archive; one that is there with the same bytes is it.
@@ -115,8 +114,8 @@ fn write(output: &Path, bytes: &[u8]) -> Result<()> {
     temporary.push(format!(".{}", std::process::id()));
     let temporary = PathBuf::from(temporary);
     if disk::metadata(output)?.is_some() {
-        let message = format!("`{}` exists and is another file", output.display());
-        return Err(Error::new(Code::AlreadyExists, message).hint("remove it, or name another with `-o`"));
+        let message = format!("`{}` already exists, with different contents", output.display());
+        return Err(Error::new(Code::AlreadyExists, message).hint("remove it, or name another file with `-o`"));
     }
     disk::write_beside(output, &temporary, bytes, disk::FILE)?;
     disk::put_in_place(output, &temporary, true)?;

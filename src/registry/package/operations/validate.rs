@@ -15,7 +15,7 @@ use crate::registry::package::manifest::{self, Problem};
 /// Check a tool's manifest
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
-    /// Folder of the package; the current one where none is given
+    /// Folder of the package [default: the current folder]
     #[arg(value_name = "DIR", default_value = ".")]
     #[serde(default = "here")]
     folder: PathBuf,
@@ -30,9 +30,9 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["tool", "validate"];
     const TITLE: &'static str = "Check a tool";
     const ABOUT: &'static str = "Check a tool's manifest, and report every error with its line and column";
-    const HELP: &'static str = "The manifest is the first that exists of SKILL.md, skill.package.yaml, \
-        skill.package.yml, skill.yml, enact.md, enact.yaml and enact.yml; one in YAML beside SKILL.md leads, and \
-        SKILL.md is its documentation then. Exits with 1 where there is an error; what could be better is a warning.";
+    const HELP: &'static str = "The manifest is the first that exists of SKILL.md, skill.package.yaml, skill.package.yml, skill.yml, \
+        enact.md, enact.yaml and enact.yml. If there is a YAML manifest next to SKILL.md, it wins, and SKILL.md is its documentation. The \
+        exit status is 1 if there is an error; possible improvements are warnings.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool validate", "mcpkg tool validate ./weather --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -19,7 +19,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
         let name = draft.trim_end_matches('#');
         let known = name.contains("//json-schema.org/") && DRAFTS.iter().any(|draft| name.ends_with(draft));
         if !known {
-            return Err(format!("`$schema` `{}` is not known; 2020-12 is meant without it", draft.escape_debug()));
+            return Err(format!("unknown `$schema` `{}`; leave it out for 2020-12", draft.escape_debug()));
         }
     }
     Costs { root: schema, known: HashMap::new(), on_the_way: Vec::new() }.every(schema)
@@ -59,7 +59,7 @@ impl<'a> Costs<'a> {
             return Err("a `$ref` leads back to itself".to_owned());
         }
         if self.on_the_way.len() > 4 * MAX_REFERENCES {
-            return Err("its references are too deep".to_owned());
+            return Err("its references are nested too deeply".to_owned());
         }
         if !std::ptr::eq(schema, self.root) && schema.get("$id").is_some_and(Value::is_string) {
             return Err("an `$id` inside of a schema is not supported".to_owned());
@@ -71,7 +71,7 @@ impl<'a> Costs<'a> {
         }
         self.on_the_way.pop();
         if cost > MAX_CHECKS {
-            return Err("its references multiply: too many schemas would be checked".to_owned());
+            return Err("its references multiply to too many schemas".to_owned());
         }
         self.known.insert(place, cost);
         Ok(cost)
@@ -81,7 +81,7 @@ impl<'a> Costs<'a> {
         let references = ["$ref", "$dynamicRef", "$recursiveRef"];
         let references = references.iter().filter_map(|key| schema.get(key)?.as_str());
         let target = |reference: &str| {
-            let elsewhere = || format!("`$ref` `{}` points to nothing in it", reference.escape_debug());
+            let elsewhere = || format!("`$ref` `{}` points to nothing in this schema", reference.escape_debug());
             pointed(self.root, reference).ok_or_else(elsewhere)
         };
         references.map(target).collect()

@@ -68,7 +68,7 @@ impl Argv {
         match elements.first() {
             None => Err("it names no program".to_owned()),
             Some(Element::One(program)) if !program.is_empty() => Ok(Self { elements }),
-            Some(_) => Err("its first element is the program, and may neither be empty nor a group".to_owned()),
+            Some(_) => Err("its first element is the program, which can be neither empty nor a list".to_owned()),
         }
     }
 
@@ -88,7 +88,7 @@ impl Argv {
             let Some(texts) = texts(group, given)? else {
                 if at == 0 {
                     let name = group.iter().flatten().find_map(Piece::parameter).unwrap_or_default();
-                    return Err(refused(name, format!("'{name}' is the program, and missing")));
+                    return Err(refused(name, format!("'{name}' is missing, but it names the program")));
                 }
                 continue;
             };
@@ -171,9 +171,10 @@ fn join(pieces: &[Piece], texts: Vec<Option<Text>>, options_end: bool, given: &m
             (Piece::File(name), Some(text)) => argument.push_str(&(given.file)(name, &text.text)?),
             (Piece::Value(name), Some(Text { text, may_be_option })) => {
                 if argument.is_empty() && text.starts_with('-') && !options_end && !may_be_option {
-                    let why = format!("'{name}' begins with '-', and would be read as an option");
-                    return Err(refused(name, why)
-                        .hint("a tool takes such a value after `--`, or where its schema says `x-dash: true`"));
+                    let why = format!("'{name}' begins with '-', so the program would read it as an option");
+                    return Err(refused(name, why).hint(
+                        "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
+                    ));
                 }
                 argument.push_str(&text);
                 check_length(name, &argument)?;

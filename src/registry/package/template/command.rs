@@ -103,7 +103,7 @@ impl Words {
             return None;
         }
         let found = match (self.at_program, unquoted.as_str()) {
-            (_, "[[") => Some("`[[` may read a value as an expression; `test` does not"),
+            (_, "[[") => Some("`[[` may read a value as an expression; use `test`"),
             (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
             (true, "shift") => Some("`shift` would move the values"),
             (true, "let" | "declare" | "typeset") => Some("it may read a value as an expression"),
@@ -135,7 +135,7 @@ impl Words {
             Some(shell) if is_option => Some(shell),
             Some(InnerShell::Text) if has_place => {
                 return Some(
-                    "a shell would read a value as a command; give it behind the text, as in `sh -c 'echo \"$1\"' sh ${x}`",
+                    "a shell would read a value as a command; pass it after the script, as in `sh -c 'echo \"$1\"' sh ${x}`",
                 );
             }
             Some(_) => Some(InnerShell::Said),
@@ -149,7 +149,7 @@ impl Words {
         self.program.clear();
         match self.shell.take() {
             Some(InnerShell::Unsaid { is_program: true }) => Some(
-                "a shell would read a value from its standard input as a command; move it into a file of the package",
+                "a shell would read a value from its standard input as a command; move the script into a file of the package",
             ),
             _ => None,
         }

@@ -85,7 +85,7 @@ pub(super) fn scan(text: &str, declared: &Declared<'_>) -> Scanned {
         scanner.note(found);
     }
     if scanner.frames.len() > 1 {
-        scanner.obstacle("a quote or a bracket has no end");
+        scanner.obstacle("a quote or a bracket is not closed");
     }
     scanner.scanned
 }
@@ -217,9 +217,7 @@ impl Scanner<'_> {
             let length = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inside.len());
             if self.declared.by_schema && self.is_declared(&inside[..length]) {
                 let name = &inside[..length];
-                self.refuse(format!(
-                    "of the parameter '{name}' only `${{{name}}}` and `${{{name}:raw}}` can be written"
-                ));
+                self.refuse(format!("write the parameter '{name}' as `${{{name}}}` or `${{{name}:raw}}`"));
             }
             self.open(Frame::Expansion, 2);
         } else if self.rest.starts_with("$((") {
@@ -228,7 +226,7 @@ impl Scanner<'_> {
             self.open(Frame::Commands(Words::new()), 2);
         } else {
             if self.rest.starts_with("$'") && matches!(self.frames.last(), Some(Frame::Commands(_))) {
-                self.obstacle("shells disagree about `$'`; write it otherwise");
+                self.obstacle("shells disagree about `$'`; use another kind of quote");
             }
             let after = &self.rest[1..];
             let length = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
@@ -260,7 +258,7 @@ impl Scanner<'_> {
     }
 
     fn refuse_place(&mut self, name: &str, why: &str, length: usize) {
-        self.refuse(format!("`${{{name}}}` cannot stand {why}"));
+        self.refuse(format!("`${{{name}}}` is not allowed {why}"));
         self.take(length);
     }
 
@@ -296,7 +294,7 @@ impl Scanner<'_> {
                 let names = line.split("${").skip(1).filter_map(|after| after.split_once('}'));
                 let declared = names.map(|(name, _)| name.strip_suffix(":raw").unwrap_or(name));
                 if let Some(name) = declared.filter(|name| is_parameter(name)).find(|name| self.is_declared(name)) {
-                    self.refuse(format!("`${{{name}}}` cannot stand in a here-document; pipe it from `printf`"));
+                    self.refuse(format!("`${{{name}}}` is not allowed in a here-document; pipe it from `printf`"));
                 }
                 self.take(line.len());
                 if is_end {

@@ -96,9 +96,10 @@ impl Shell {
             let begins_option = value.text.starts_with('-') && *begins_word
                 || *raw && value.text.split_ascii_whitespace().any(|word| word.starts_with('-'));
             if begins_option && !value.may_be_option {
-                let why = format!("'{name}' begins with '-', and would be read as an option");
-                return Err(refused(name, why)
-                    .hint("a tool takes such a value after `--`, or where its schema says `x-dash: true`"));
+                let why = format!("'{name}' begins with '-', so the program would read it as an option");
+                return Err(refused(name, why).hint(
+                    "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
+                ));
             }
             check_length(name, &value.text)?;
             argv.push(value.text);

@@ -46,7 +46,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
         }
     }
     if quote.is_some() {
-        return Err("a quote has no end".to_owned());
+        return Err("a quote is not closed".to_owned());
     }
     arguments.extend(current);
     Ok(arguments)

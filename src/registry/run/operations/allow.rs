@@ -37,11 +37,11 @@ const TAKEN: [&str; 14] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum What {
-    #[value(help = "To reach other hosts, and what listens on this one")]
+    #[value(help = "To reach other hosts, and services on this one")]
     Network,
     #[value(help = "To read and write a folder")]
     Files,
-    #[value(help = "To run without a sandbox, where the setting execution.allow_unsandboxed is on")]
+    #[value(help = "To run without a sandbox, if the setting execution.allow_unsandboxed is on")]
     Unsandboxed,
 }
 
@@ -50,13 +50,13 @@ enum What {
 pub struct Allow {
     /// Tool name, or the path of its folder; left out, all that tools are allowed is listed
     tool: Option<String>,
-    /// What it may do; left out, what it is allowed is shown
+    /// What it may do [default: show what it is allowed]
     #[arg(value_enum)]
     what: Option<What>,
     /// The folder, for `files`
     #[arg(requires = "what")]
     folder: Option<String>,
-    /// Take it back
+    /// Revoke it
     #[arg(long, requires = "what")]
     #[serde(default)]
     revoke: bool,
@@ -67,8 +67,8 @@ impl Operation for Allow {
     const CLI: &'static [&'static str] = &["tool", "allow"];
     const TITLE: &'static str = "Allow a tool more than its sandbox";
     const ABOUT: &'static str = "Allow a tool the network, a folder, or to run without a sandbox";
-    const HELP: &'static str = "It asks at a terminal: there is no --yes for it. It holds for this tool of this publisher, on \
-        this machine; for a tool that nobody signed, for this very archive or folder.";
+    const HELP: &'static str = "Asks at a terminal; there is no --yes. It applies to this tool by this publisher, on this machine. For an \
+        unsigned tool it applies to exactly this archive or folder.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool allow alice/utils/weather network",
         "mcpkg tool allow alice/utils/weather",
@@ -96,9 +96,9 @@ impl Operation for Allow {
             (What::Network, None) => Allowed::Network,
             (What::Unsandboxed, None) => Allowed::Unsandboxed,
             (What::Network | What::Unsandboxed, Some(_)) => {
-                return Err(Error::new(Code::InvalidArgument, "Only `files` takes a folder"));
+                return Err(Error::new(Code::InvalidArgument, "Name a folder only with `files`"));
             }
-            (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` takes the folder")),
+            (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` needs a folder")),
             // One that is gone can be taken back by the path that was shown.
             (What::Files, Some(folder)) if self.revoke => {
                 Allowed::Files(real(folder).unwrap_or_else(|_| folder.clone()))
@@ -113,14 +113,14 @@ impl Operation for Allow {
 
 fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal allows a tool more than its sandbox; there is no --yes for it";
+        let why = "Only a person at a terminal can allow a tool more than its sandbox; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let does = match &grant.allowed {
-        Allowed::Network => "reach every host that this machine reaches, and what listens on this machine".to_owned(),
+        Allowed::Network => "reach every host that this machine can reach, and every service on this machine".to_owned(),
         Allowed::Files(folder) => format!("read, change and delete everything below {folder}"),
         Allowed::Unsandboxed => {
-            "run without a sandbox, and do all that you can do on this machine: read your keys, change your files"
+            "run without a sandbox, and do everything that you can do on this machine: read your keys, change your files"
                 .to_owned()
         }
     };
@@ -134,7 +134,7 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
     })?;
     let sentence = format!("{} may {does}", grant.tool);
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [data(grant, true)] })).hint(format!(
-        "`mcpkg tool allow {} {} --revoke` takes it back",
+        "revoke it with `mcpkg tool allow {} {} --revoke`",
         grant.tool,
         words(&grant.allowed)
     )))
@@ -162,7 +162,7 @@ fn all(context: &Context) -> Result<Reply> {
     let (mut rows, mut listed) = (Vec::new(), Vec::new());
     for grant in context.store.read(stored::all)? {
         let counts = grants::counts(&context.approved, &grant)?;
-        let here = if counts { "yes" } else { "no: nobody allowed it on this machine" };
+        let here = if counts { "yes" } else { "no: you have not allowed it on this machine" };
         rows.push(vec![grant.tool.clone(), words(&grant.allowed), here.to_owned(), holder(&grant.publisher)]);
         let mut data = data(&grant, counts);
         data["tool"] = grant.tool.into();
@@ -178,7 +178,7 @@ fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
     let (mut lines, mut listed) = (Vec::new(), Vec::new());
     for grant in &found {
         let counts = grants::counts(&context.approved, grant)?;
-        let note = if counts { "" } else { " (not on this machine: nobody allowed it here)" };
+        let note = if counts { "" } else { " (without effect: you have not allowed it on this machine)" };
         lines.push(format!("{} is allowed: {}{note}\n", tool.name, words(&grant.allowed)));
         listed.push(data(grant, counts));
     }
@@ -201,15 +201,15 @@ fn checked(context: &Context, folder: &str) -> Result<String> {
     }
     let taken = TAKEN.iter().map(Path::new).find(|taken| path.starts_with(taken) || taken.starts_with(path));
     if let Some(taken) = taken {
-        let why = format!("`{real}` cannot be allowed: a sandbox has its own `{}`", taken.display());
+        let why = format!("Cannot allow `{real}`: a sandbox has its own `{}`", taken.display());
         return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder of your own, such as ~/data"));
     }
     let own = [context.database().parent().map(Path::to_owned), context.approved.folder().map(Path::to_owned)];
     for own in own.into_iter().flatten() {
         let own = std::fs::canonicalize(&own).unwrap_or(own);
         if own.starts_with(path) || path.starts_with(&own) {
-            let why = format!("`{real}` cannot be allowed: mcpkg keeps what it trusts in `{}`", own.display());
-            return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder beside it"));
+            let why = format!("Cannot allow `{real}`: mcpkg keeps trusted files in `{}`", own.display());
+            return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder next to it"));
         }
     }
     Ok(real)
@@ -221,7 +221,7 @@ fn real(folder: &str) -> Result<String> {
         None => folder.into(),
     };
     let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
-    let no_text = |_| Error::new(Code::InvalidArgument, "A folder whose path is not valid UTF-8 cannot be allowed");
+    let no_text = |_| Error::new(Code::InvalidArgument, "Cannot allow a folder whose path is not valid UTF-8");
     real.into_os_string().into_string().map_err(no_text)
 }
 

@@ -30,7 +30,7 @@ pub struct Set {
     /// Where its value is kept: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
     #[arg(required_unless_present = "value")]
     reference: Option<String>,
-    /// A value that is not a secret, which is stored as it is
+    /// A value that is not a secret; stored in plain text
     #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
     value: Option<String>,
     /// The tools that get it, such as 'alice/*'
@@ -47,9 +47,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "set"];
     const TITLE: &'static str = "Set a variable of tools";
-    const ABOUT: &'static str = "Say where the value of a variable is kept that tools need";
-    const HELP: &'static str = "A tool gets a variable only if its manifest declares it. The value is read when the tool is \
-        started, and is stored nowhere; what the tool prints of it is not shown. A secret has four bytes or more.";
+    const ABOUT: &'static str = "Set where mcpkg reads a variable that tools need";
+    const HELP: &'static str = "A tool gets a variable only if its manifest declares it. mcpkg reads the value when it starts the tool, \
+        stores it nowhere, and hides it in the tool's output. A secret needs at least four bytes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool env set WEATHER_KEY env:WEATHER_KEY --for 'alice/*'",
         "mcpkg tool env set GITHUB_TOKEN 'command:gh auth token' --for bob/github/issues",
@@ -72,11 +72,11 @@ impl Operation for Set {
         let setting = match (&self.reference, self.value) {
             (Some(reference), _) => Setting::Reference(reference.parse::<Reference>()?.to_string()),
             (None, Some(value)) if value.contains('\0') => {
-                return Err(Error::new(Code::InvalidArgument, "A variable's value holds no NUL"));
+                return Err(Error::new(Code::InvalidArgument, "A variable's value cannot contain NUL"));
             }
             (None, Some(value)) => Setting::Value(value),
             (None, None) => {
-                return Err(Error::new(Code::InvalidArgument, "A variable has a reference, or a --value")
+                return Err(Error::new(Code::InvalidArgument, "A variable needs a reference, or a --value")
                     .hint("such as env:API_TOKEN, file:~/.config/token or command:pass show token"));
             }
         };
@@ -97,7 +97,7 @@ impl Operation for Set {
             Setting::Reference(reference) => {
                 format!("Tools of '{}' get {} from `{reference}`", variable.pattern, variable.name)
             }
-            Setting::Value(_) => format!("Tools of '{}' get {} as it was given", variable.pattern, variable.name),
+            Setting::Value(_) => format!("Tools of '{}' get {} with this value", variable.pattern, variable.name),
         };
         Ok(Reply::sentence(sentence, data(&variable, true)))
     }
@@ -111,7 +111,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "list"];
     const TITLE: &'static str = "List variables of tools";
-    const ABOUT: &'static str = "List the variables that tools get, and where the values of secrets are kept";
+    const ABOUT: &'static str = "List the variables that tools get, and where mcpkg reads secrets";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -138,23 +138,23 @@ impl Operation for List {
         let table = Table {
             columns: &["NAME", "FOR", "FROM", "READ"],
             rows,
-            empty: "No variables of tools are set".to_owned(),
+            empty: "No variables are set for tools".to_owned(),
         };
         let reply = Reply::new(Body::Table(table), json!({ "variables": listed }));
         Ok(match unread {
             0 => reply,
-            _ => reply.hint("secrets are read only where this user set them on this machine: set those again"),
+            _ => reply.hint("mcpkg reads only secrets that you set on this machine: set the others again"),
         })
     }
 }
 
-/// Take a variable away from tools
+/// Unset a variable of tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unset {
     /// The variable's name
     #[arg(add = SET)]
     name: String,
-    /// The tools for which it was set
+    /// The tools that it was set for
     #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = everything())]
     #[serde(default = "everything", rename = "for")]
     pattern: String,
@@ -163,8 +163,8 @@ pub struct Unset {
 impl Operation for Unset {
     const TOOL: &'static str = "unset_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "unset"];
-    const TITLE: &'static str = "Take a variable away from tools";
-    const ABOUT: &'static str = "Take a variable away from the tools that get it";
+    const TITLE: &'static str = "Unset a variable of tools";
+    const ABOUT: &'static str = "Stop passing a variable to tools";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool env unset WEATHER_KEY --for 'alice/*'"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -182,14 +182,16 @@ impl Operation for Unset {
         let variable = context.store.write(|db| {
             let Some(variable) = find(db, &self.name, &self.pattern)? else {
                 let why = format!("The variable {} is not set for '{}'", self.name.escape_debug(), self.pattern);
-                return Err(Error::new(Code::NotFound, why).hint("`mcpkg tool env list` shows what is set for whom"));
+                return Err(
+                    Error::new(Code::NotFound, why).hint("`mcpkg tool env list` shows all variables and their tools")
+                );
             };
             env::unset(db, &self.name, &self.pattern)?;
             context.event(db, author, None, "tool.env.unset", &self.name)?;
             Ok(variable)
         })?;
         grants::withdraw_secret(&context.approved, &variable)?;
-        let sentence = format!("Tools of '{}' get no {} any more", variable.pattern, variable.name);
+        let sentence = format!("Tools of '{}' no longer get {}", variable.pattern, variable.name);
         Ok(Reply::sentence(sentence, data(&variable, false)))
     }
 }
@@ -200,11 +202,14 @@ fn find(db: &crate::store::Db<'_>, name: &str, pattern: &str) -> Result<Option<V
 
 fn check(name: &str) -> Result<()> {
     if !secret::is_variable(name) {
-        return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a variable's name", name.escape_debug()))
-            .hint("a name has letters, digits and underscores, and does not begin with a digit"));
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("'{}' is not a valid variable name", name.escape_debug()),
+        )
+        .hint("a name consists of letters, digits and underscores, and does not begin with a digit"));
     }
     if USUAL.iter().any(|(usual, _)| *usual == name) {
-        return Err(Error::new(Code::InvalidArgument, format!("{name} is the same for every tool")));
+        return Err(Error::new(Code::InvalidArgument, format!("mcpkg sets {name} itself, the same for every tool")));
     }
     Ok(())
 }

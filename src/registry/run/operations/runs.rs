@@ -29,13 +29,13 @@ const RUNS: Names = Names::Stored(|typed| {
 /// Show runs of tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Runs {
-    /// Id of a run; a part at its end that only one of the newest thousand has is enough
+    /// Id of a run, or the end of one if it is unique among the newest thousand
     #[arg(add = RUNS)]
     id: Option<String>,
     /// Only runs of this tool
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     tool: Option<String>,
-    /// Most runs, the newest ones
+    /// Number of runs to show, newest first
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -49,9 +49,10 @@ impl Operation for Runs {
     const TOOL: &'static str = "list_tool_runs";
     const CLI: &'static [&'static str] = &["tool", "runs"];
     const TITLE: &'static str = "Show runs of tools";
-    const ABOUT: &'static str = "Show the runs of tools, the refused ones too: who ran what, when, and what came of it";
-    const HELP: &'static str = "No contents are kept: of the arguments a hash, of what was printed how much it was. A run whose process was killed is \
-        interrupted.";
+    const ABOUT: &'static str =
+        "Show the runs of tools, including refused ones: who ran what, when, and with what result";
+    const HELP: &'static str = "Stores no contents, only a hash of the arguments and the size of the output. A run is `interrupted` if \
+        its process was killed.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool runs", "mcpkg tool runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(None);
@@ -84,7 +85,7 @@ impl Operation for Runs {
         let table = Table {
             columns: &["ID", "AT", "BY", "TOOL", "OUTCOME", "TOOK"],
             rows: found.iter().map(row).collect(),
-            empty: "No tool was run yet".to_owned(),
+            empty: "No tool has been run yet".to_owned(),
         };
         let listed: Vec<Value> = found.iter().map(|run| data(context, run)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "runs": listed })))
@@ -95,7 +96,7 @@ fn named(context: &Context, id: &str) -> Result<Run> {
     let id = id.trim().to_ascii_lowercase();
     let missing = || {
         Error::new(Code::NotFound, format!("No run has the id '{}'", id.escape_debug()))
-            .hint("`mcpkg tool runs` lists the newest ones")
+            .hint("`mcpkg tool runs` lists the newest runs")
     };
     context.store.read(|db| {
         if let Ok(uuid) = Uuid::parse_str(&id) {

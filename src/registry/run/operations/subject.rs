@@ -85,7 +85,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     let reference = Reference { name, version: Wanted::Latest, action: None };
     let resolved = resolve(context, &reference, Choice::default()).map_err(|error| match error.code() {
         Code::ToolNotFound => {
-            error.hint("`mcpkg tool list` shows what is installed; a folder is named by its path, such as ./my-tool")
+            error.hint("`mcpkg tool list` shows the installed tools; for a folder name its path, such as ./my-tool")
         }
         _ => error,
     })?;

@@ -17,7 +17,7 @@ const STACK: usize = 8 << 20;
 pub fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("wasm".to_owned()).stack_size(STACK).spawn_scoped(scope, work);
-        let thread = thread.map_err(|error| Error::internal("no thread can be started").with_source(error))?;
+        let thread = thread.map_err(|error| Error::internal("cannot start a thread").with_source(error))?;
         thread.join().map_err(|_| Error::internal("the WebAssembly interpreter panicked"))
     })
 }

@@ -33,13 +33,13 @@ impl Program {
     pub fn compile(path: &str, files: Arc<Given>) -> Result<Self, String> {
         let name = in_package(path).filter(|name| files.contains_key(name));
         let Some(bytes) = name.and_then(|name| files.get(&name).map(Arc::clone)) else {
-            return Err(format!("there is no `{path}` in its package"));
+            return Err(format!("its package has no file `{path}`"));
         };
         let wrong = |why: &str| Err(format!("`{path}` {why}"));
         match *bytes {
             [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
             [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => {
-                return wrong("is a component; compile it to a module of WASI preview 1 (`wasm32-wasip1`)");
+                return wrong("is a component; compile it to a WASI preview 1 module (`wasm32-wasip1`)");
             }
             _ => return wrong("is not a WebAssembly module"),
         }
@@ -50,7 +50,7 @@ impl Program {
         let module = Module::new(&Engine::new(&config()), moved.as_deref().unwrap_or(&bytes));
         match module {
             Ok(module) => Ok(Self { module, files }),
-            Err(error) => wrong(&format!("is not a module that can be run: {}", error.to_string().trim())),
+            Err(error) => wrong(&format!("is not a module that mcpkg can run: {}", error.to_string().trim())),
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(of(b"#!/bin/sh\n"), "`a.wasm` is not a WebAssembly module");
         assert_eq!(of(b""), "`a.wasm` is not a WebAssembly module");
         assert!(of(b"\0asm\x0d\0\x01\0").contains("is a component"));
-        assert!(of(b"\0asm\x01\0\0\0\xff").contains("is not a module that can be run"));
+        assert!(of(b"\0asm\x01\0\0\0\xff").contains("is not a module that mcpkg can run"));
         let wrong = wat::parse_str("(module (func (result i32) (i64.const 1)))").expect("text");
         assert!(of(&wrong).contains("type mismatch"), "{}", of(&wrong));
         assert_eq!(
