@@ -112,7 +112,7 @@ fn an_auditor_whom_the_file_no_longer_names_still_speaks_against_a_tool() {
     config(&scratch, "  auditors: []\n");
     assert_eq!(refused(), "E_TRUST_FAILED", "an agent that writes the file does not silence an auditor");
     assert_eq!(trusted(&scratch), []);
-    assert!(scratch.run(&["tool", "trust", "list"]).stderr.contains("only against a tool"));
+    assert!(scratch.run(&["tool", "trust", "list"]).stderr.contains("can still veto tools"));
     scratch.ok(&["tool", "trust", "remove", &signer]);
     assert_ne!(refused(), "E_TRUST_FAILED");
     client.finish();

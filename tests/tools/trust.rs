@@ -95,7 +95,7 @@ fn a_signature_counts_from_when_its_key_is_trusted_until_it_is_not() {
     user.store().write(|db| attestations::insert(db, &archive, bundle, None, 0)).expect("stored");
     let (says, status) = verified(&user);
     assert_eq!((says["status"].as_str(), status), (Some("unverified"), 1), "{says}");
-    assert_eq!(says["attestations"][0]["why"], "you do not trust who signed");
+    assert_eq!(says["attestations"][0]["why"], "you do not trust the signer");
     assert_eq!(says["attestations"][0]["identity"], signed["identity"]);
 
     // By the file that the author hands out.
@@ -185,7 +185,7 @@ fn x7_a_failed_audit_refuses_what_was_verified() {
     let (says, status) = verified(&scratch);
     assert_eq!((says["status"].as_str(), status), (Some("refused"), 1), "{says}");
     let ran = scratch.run(&["tool", "verify", TOOL]);
-    assert!(ran.stdout.contains("an auditor whom you trust says that it failed"), "{ran}");
+    assert!(ran.stdout.contains("an auditor you trust reports that it failed"), "{ran}");
     let ran = scratch.run(&["tool", "audit", TOOL]);
     assert!(ran.status == 2 && ran.stderr.contains("--result"), "{ran}");
     let ran = scratch.run(&["tool", "audit", TOOL, "--result", "fine"]);
@@ -202,7 +202,7 @@ fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refuse
     let other = put(&scratch, "alice/other", "Rain");
     scratch.store().write(|db| attestations::insert(db, &other, bundle, None, 0)).expect("stored");
     let ran = scratch.run(&["tool", "verify", "alice/other"]);
-    assert!(ran.status == 1 && ran.stdout.contains("it is about another tool or version"), "{ran}");
+    assert!(ran.status == 1 && ran.stdout.contains("it is about a different tool or version"), "{ran}");
     // The same tool and version, with other bytes, and the attestation of the right ones.
     let user = Scratch::new();
     trusting(&user, identity(&signed));

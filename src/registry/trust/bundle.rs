@@ -64,7 +64,7 @@ impl Bundle {
                 Err(why) => Self::unreadable(Form::Dsse, why),
             };
         }
-        Self::unreadable(Form::Unknown, "it has no form that is known".to_owned())
+        Self::unreadable(Form::Unknown, "its format is unknown".to_owned())
     }
 
     fn signed(form: Form, payload: &[u8], signers: Vec<Result<Identity, String>>) -> Self {

@@ -79,7 +79,7 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
 pub fn read(text: &str) -> Result<Envelope, String> {
     let written: Written = serde_json::from_str(text).map_err(|error| format!("it is not a DSSE envelope: {error}"))?;
     if written.payload_type != STATEMENT {
-        return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
+        return Err(format!("its payload has the unsupported type '{}'", written.payload_type.escape_debug()));
     }
     if written.signatures.is_empty() {
         return Err("it has no signature".to_owned());
@@ -110,7 +110,7 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
         identity::public_key(line).map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;
     // Each key has exactly one line, without a comment: no part that is not signed can vary.
     if identity::line_of(&key).ok().as_deref() != Some(line) {
-        return Err("its public key is not as OpenSSH writes it".to_owned());
+        return Err("its public key is not in OpenSSH format".to_owned());
     }
     let known = (key, Identity::of(&key));
     let mut kept = kept();

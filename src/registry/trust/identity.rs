@@ -79,7 +79,7 @@ impl FromStr for Identity {
 /// `E_KEY_INVALID` where it is no such line, or a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
-        .map_err(|error| invalid("It is not a public key as OpenSSH writes it").with_source(error))?;
+        .map_err(|error| invalid("It is not a public key in OpenSSH format").with_source(error))?;
     verifying_key(key.key_data())
 }
 
@@ -89,12 +89,12 @@ pub fn public_key(line: &str) -> Result<VerifyingKey> {
 /// `E_KEY_INVALID` where it is a key of another kind, or one that signs nothing.
 pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
     let KeyData::Ed25519(key) = data else {
-        return Err(invalid(&format!("It is a key of the kind {}", data.algorithm())));
+        return Err(invalid(&format!("Unsupported kind of key: {}", data.algorithm())));
     };
-    let key =
-        VerifyingKey::from_bytes(&key.0).map_err(|error| invalid("It is no point of the curve").with_source(error))?;
+    let key = VerifyingKey::from_bytes(&key.0)
+        .map_err(|error| invalid("Invalid key: it is not a point on the curve").with_source(error))?;
     if key.is_weak() {
-        return Err(invalid("Anybody can sign for this key"));
+        return Err(invalid("Weak key: anybody can forge its signatures"));
     }
     Ok(key)
 }
@@ -111,7 +111,7 @@ pub fn line_of(key: &VerifyingKey) -> Result<String> {
 
 fn invalid(why: &str) -> Error {
     Error::new(Code::KeyInvalid, why)
-        .hint("keys are those of ed25519 that `mcpkg tool key new` and `ssh-keygen -t ed25519` make")
+        .hint("use an ed25519 key, made with `mcpkg tool key new` or `ssh-keygen -t ed25519`")
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl Secret {
 /// `E_ROOT_REQUIRED` where the user has no home.
 pub fn folder() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
-        Error::new(Code::RootRequired, "The home folder is not known, since HOME is not set").hint("set HOME")
+        Error::new(Code::RootRequired, "Cannot find your home folder: HOME is not set").hint("set HOME")
     })?;
     Ok(strategy.data_dir().join("mcpkg").join("keys"))
 }
@@ -159,13 +159,14 @@ pub fn choose(named: Option<&str>) -> Result<Key> {
         Some(name) => Err(missing(name)),
         None => match names.as_slice() {
             [] => Err(Error::new(Code::NotFound, "There is no key to sign with")
-                .hint("`mcpkg tool key new` makes one; `--key FILE` takes another of OpenSSH's")),
+                .hint("`mcpkg tool key new` makes one; `--key FILE` uses an OpenSSH key")),
             [only] => load(&path_of(only)?, Some(only)),
             several if several.iter().any(|name| name == USUAL) => load(&path_of(USUAL)?, Some(USUAL)),
-            several => {
-                Err(Error::new(Code::InvalidArgument, format!("Which key signs? There are {}", several.join(", ")))
-                    .hint("name it with `--key`"))
-            }
+            several => Err(Error::new(
+                Code::InvalidArgument,
+                format!("Name the key to sign with; you have {}", several.join(", ")),
+            )
+            .hint("choose one with `--key`")),
         },
     }
 }
@@ -185,7 +186,7 @@ pub fn of_user(name: &str) -> Result<Key> {
 /// `E_KEY_INVALID`.
 pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     let read = |why: std::io::Error| {
-        Error::new(Code::KeyInvalid, format!("The key `{}` cannot be used: {why}", path.display())).with_source(why)
+        Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
     };
     let made = |public: &PublicKey, secret| -> Result<Key> {
         let key = identity::verifying_key(public.key_data())?;
@@ -214,7 +215,7 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
 /// `E_KEY_INVALID`.
 pub fn public(path: &Path) -> Result<VerifyingKey> {
     let unreadable = |why: std::io::Error| {
-        Error::new(Code::KeyInvalid, format!("The key `{}` cannot be used: {why}", path.display())).with_source(why)
+        Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
     };
     let text = Zeroizing::new(file::read_text(path, LARGEST).map_err(unreadable)?);
     if text.starts_with("-----BEGIN") {
@@ -239,9 +240,10 @@ impl Key {
         match &self.secret {
             Secret::Open(key) => dsse::sign(statement.as_bytes(), key),
             Secret::Locked if context.confirmation != Confirmation::Ask => {
-                let message = format!("The key `{}` has a passphrase, which nobody can type here", self.path.display());
+                let message =
+                    format!("The key `{}` has a passphrase, and nobody can enter it here", self.path.display());
                 Err(Error::new(Code::TerminalRequired, message).hint(
-                    "run the command at a terminal, or give an agent the key and name its `.pub` file with `--key`",
+                    "run the command at a terminal, or add the key to an ssh-agent and name its `.pub` file with `--key`",
                 ))
             }
             Secret::Locked | Secret::Agent => self.sign_elsewhere(context, statement),
@@ -278,7 +280,7 @@ impl Key {
         let bundle = ssh::bundle(statement.as_bytes(), &signature);
         match ssh::read(&bundle).map(|signed| signed.signer) {
             Ok(Ok(identity)) if identity == self.identity => Ok(bundle),
-            Ok(Ok(_)) => Err(refused(&self.path, "it signed with another key")),
+            Ok(Ok(_)) => Err(refused(&self.path, "it signed with a different key")),
             Ok(Err(why)) | Err(why) => Err(refused(&self.path, &why)),
         }
     }
@@ -286,8 +288,8 @@ impl Key {
 
 fn path_of(name: &str) -> Result<PathBuf> {
     if !is_name(name) {
-        return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a name of a key", name.escape_debug()))
-            .hint("names are of letters, digits, hyphens and underscores"));
+        return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid key name", name.escape_debug()))
+            .hint("a name consists of letters, digits, hyphens and underscores"));
     }
     Ok(folder()?.join(name))
 }
@@ -307,9 +309,9 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 }
 
 fn odd(path: &Path, error: ssh_key::Error) -> Error {
-    Error::new(Code::KeyInvalid, format!("The key `{}` cannot be used: {error}", path.display()))
+    Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {error}", path.display()))
         .with_source(error)
-        .hint("keys are those of ed25519 that `mcpkg tool key new` and `ssh-keygen -t ed25519` make")
+        .hint("use an ed25519 key, made with `mcpkg tool key new` or `ssh-keygen -t ed25519`")
 }
 
 fn refused(path: &Path, why: &str) -> Error {
@@ -317,7 +319,7 @@ fn refused(path: &Path, why: &str) -> Error {
 }
 
 fn taken(name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("There is a key '{name}' already"))
+    Error::new(Code::AlreadyExists, format!("A key '{name}' already exists"))
         .hint(format!("`mcpkg tool key show {name}` shows it"))
 }
 
@@ -326,7 +328,7 @@ fn missing(name: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no key '{}'", name.escape_debug())).suggest(
         name,
         known.iter().map(String::as_str),
-        "`mcpkg tool key list` shows the keys; `--key` also takes a file",
+        "`mcpkg tool key list` lists the keys; `--key` also takes a file",
     )
 }
 

@@ -38,7 +38,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     let mut effects = vec![
         format!("archive: SHA-256 {}", subject.digest()),
         format!(
-            "asked for: to {} it; once that is done, this archive may be used again unasked, and no other",
+            "requested: to {} it; after that mcpkg uses this archive without asking again, but no other one",
             verb.word()
         ),
     ];
@@ -95,7 +95,7 @@ fn failed(subject: &Subject, verdict: &Verdict) -> Error {
     let why = verdict.attestations.iter().find(|one| one.refuses).map_or("", |one| one.why.as_str());
     Error::new(Code::TrustFailed, format!("{} is refused: {why}", subject.reference()))
         .with_details(details(subject, verdict))
-        .hint(format!("`mcpkg tool verify {}` says who speaks against it", subject.reference()))
+        .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference()))
 }
 
 fn required(subject: &Subject, verdict: &Verdict) -> Error {
@@ -107,8 +107,8 @@ fn required(subject: &Subject, verdict: &Verdict) -> Error {
     );
     Error::new(Code::TrustRequired, message)
         .with_details(details(subject, verdict))
-        .hint(format!("`mcpkg tool verify {}` says why each counts or not", subject.reference()))
-        .hint("the user runs `mcpkg tool trust add IDENTITY` at a terminal for somebody whose word shall count")
+        .hint(format!("`mcpkg tool verify {}` shows why each signature counts or not", subject.reference()))
+        .hint("to trust a signer, the user runs `mcpkg tool trust add IDENTITY` at a terminal")
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Result<Signed, String> {
     let written: Written =
         serde_json::from_str(text).map_err(|error| format!("it is not a signed statement: {error}"))?;
     if written.media_type != MEDIA_TYPE || written.payload_type != STATEMENT {
-        return Err(format!("its payload is of the type '{}'", written.payload_type.escape_debug()));
+        return Err(format!("its payload has the unsupported type '{}'", written.payload_type.escape_debug()));
     }
     let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is not valid base64".to_owned())?;
     let signer = signer(&written.signature, &payload);
@@ -69,20 +69,20 @@ fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
         SshSig::from_pem(pem).map_err(|error| format!("its signature was not made by ssh-keygen: {error}"))?;
     // Neither the version nor the armour is signed: there is one text for each signature.
     if signature.version() != VERSION {
-        return Err(format!("its signature is of version {}", signature.version()));
+        return Err(format!("its signature has the unsupported version {}", signature.version()));
     }
     if signature.to_pem(LineEnding::LF).ok().as_deref().map(str::trim_end) != Some(pem.trim_end_matches('\n')) {
-        return Err("its signature is not as ssh-keygen writes it".to_owned());
+        return Err("its signature is not in ssh-keygen's format".to_owned());
     }
     if signature.namespace() != NAMESPACE {
         let namespace = signature.namespace().escape_debug().to_string();
         return Err(format!("its signature is for '{namespace}', not for '{NAMESPACE}'"));
     }
     if !signature.reserved().is_empty() {
-        return Err("its signature has fields that are not known".to_owned());
+        return Err("its signature has unknown fields".to_owned());
     }
     if signature.algorithm() != Algorithm::Ed25519 {
-        return Err(format!("its signature is of the kind {}", signature.algorithm()));
+        return Err(format!("its signature has the unsupported kind {}", signature.algorithm()));
     }
     let key = identity::verifying_key(signature.public_key())
         .map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;

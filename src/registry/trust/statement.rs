@@ -59,8 +59,8 @@ impl Outcome {
     /// `E_INVALID_ARGUMENT`.
     pub fn of_word(word: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.word() == word).ok_or_else(|| {
-            Error::new(Code::InvalidArgument, format!("'{}' is not a result of an audit", word.escape_debug()))
-                .hint("results are passed, passed-with-warnings and failed")
+            Error::new(Code::InvalidArgument, format!("'{}' is not an audit result", word.escape_debug()))
+                .hint("a result is passed, passed-with-warnings or failed")
         })
     }
 }
@@ -232,7 +232,7 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
     unique_keys::check(bytes).map_err(|why| format!("its statement is malformed: {why}"))?;
     if written.kind != STATEMENT {
-        return Err(format!("its statement is of the type '{}'", written.kind.escape_debug()));
+        return Err(format!("its statement has the unsupported type '{}'", written.kind.escape_debug()));
     }
     if written.subject.len() > MAX_SUBJECTS {
         return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
@@ -242,11 +242,11 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
         AUDIT => {
             let of_audit = OfAudit::deserialize(written.predicate).map_err(odd)?;
             let outcome = Outcome::of_word(&of_audit.audit.result)
-                .map_err(|_| format!("its audit's result is '{}'", of_audit.audit.result.escape_debug()))?;
+                .map_err(|_| format!("its audit has the unknown result '{}'", of_audit.audit.result.escape_debug()))?;
             (Said::Audited(outcome), Some(of_audit.tool))
         }
         PROVENANCE => (Said::Made, None),
-        other => return Err(format!("its predicate is of the type '{}'", other.escape_debug())),
+        other => return Err(format!("its predicate has the unsupported type '{}'", other.escape_debug())),
     };
     let is_long = |text: &String| text.len() > LONGEST;
     if written.subject.iter().any(|subject| is_long(&subject.name))

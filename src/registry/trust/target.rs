@@ -28,11 +28,10 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::n
 /// Which archive is meant.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The tool, with its version where that is not the latest, such as alice/weather@1.2.0; or a folder or an archive of one,
-    /// such as ./weather
+    /// The tool, with its version unless it is the latest, such as alice/weather@1.2.0; or a folder or an archive, such as ./weather
     #[arg(add = TOOLS)]
     tool: String,
-    /// The registry whose archive is meant, where several have one of this version
+    /// Registry whose archive to use, if several have this version
     #[arg(long)]
     registry: Option<String>,
 }
@@ -79,8 +78,10 @@ impl Target {
                     return Err(error);
                 }
                 let registry = &archive.registry;
-                warnings
-                    .push(format!("what registry '{registry}' says by now is not known: {}", error.public_message()));
+                warnings.push(format!(
+                    "could not ask registry '{registry}' for its latest signatures: {}",
+                    error.public_message()
+                ));
             }
         }
         Ok((subject, warnings))
@@ -105,8 +106,8 @@ impl Target {
         let archive = stored.ok_or_else(|| Error::internal("an archive that is kept has no bytes"))?;
         let found = Found::of(&archive::open(archive)?)?;
         if found.subject != subject {
-            let message = format!("The archive of {} is {}", subject.reference(), found.subject.reference());
-            return Err(Error::new(Code::DigestMismatch, message).hint("`mcpkg check` looks through the database"));
+            let message = format!("The archive of {} contains {}", subject.reference(), found.subject.reference());
+            return Err(Error::new(Code::DigestMismatch, message).hint("check the database with `mcpkg check`"));
         }
         Ok(found)
     }
@@ -132,30 +133,35 @@ impl Target {
             return Ok(found);
         }
         let message = format!(
-            "What registry '{}' has as {}@{} says of itself that it is {}",
+            "The archive that registry '{}' has for {}@{} contains {}",
             resolved.registry,
             wanted.0,
             wanted.1,
             found.subject.reference()
         );
-        Err(Error::new(Code::ArchiveInvalid, message).hint("tell those who keep the registry"))
+        Err(Error::new(Code::ArchiveInvalid, message).hint("tell the registry's maintainers"))
     }
 
     /// Returns the archive that the database knows by the name, and under which registries.
     fn in_store(&self, context: &Context, kept: bool) -> Result<(Subject, Vec<Archive>)> {
         let reference = Reference::parse(&alias::expanded(context, &self.tool)?)?;
         if reference.action.is_some() {
-            return Err(Error::new(Code::InvalidArgument, "A signature is of a whole tool, not of one of its actions")
-                .hint("leave the action out"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "Cannot sign or verify a single action: a signature covers the whole tool",
+            )
+            .hint("leave out the action"));
         }
         let name = reference.name.as_str();
         let mut found = context.store.read(|db| attestations::archives(db, name))?;
         found.retain(|archive| self.registry.as_ref().is_none_or(|registry| *registry == archive.registry));
         found.retain(|archive| archive.kept || !kept);
         if found.is_empty() {
-            return Err(Error::new(Code::ToolNotFound, format!("No archive of the tool '{name}' is here"))
+            return Err(Error::new(Code::ToolNotFound, format!("There is no archive of the tool '{name}' here"))
                 .with_details(json!({ "tool": name }))
-                .hint("a tool is here once it is published to this database, or installed; a folder is named by its path, such as ./my-tool"));
+                .hint(
+                    "publish the tool to this database or install it; for a folder name its path, such as ./my-tool",
+                ));
         }
         let version = choose(&reference.version, &found).ok_or_else(|| no_version(&reference, &found))?;
         let version = version.to_string();
@@ -163,7 +169,7 @@ impl Target {
         let Some(archive) = of_version.first() else { return Err(no_version(&reference, &found)) };
         if let Some(other) = of_version.iter().find(|other| other.sha256 != archive.sha256) {
             let message = format!(
-                "The registries '{}' and '{}' have different archives as {name}@{version}",
+                "The registries '{}' and '{}' have different archives for {name}@{version}",
                 archive.registry, other.registry
             );
             return Err(Error::new(Code::InvalidArgument, message).hint("name one of them with `--registry`"));
@@ -260,7 +266,7 @@ fn choose(wanted: &Wanted, found: &[Archive]) -> Option<Version> {
 fn no_version(reference: &Reference, found: &[Archive]) -> Error {
     let mut versions: Vec<&str> = found.iter().map(|archive| archive.version.as_str()).collect();
     versions.dedup();
-    let message = format!("No archive of {reference} is here");
+    let message = format!("There is no archive of {reference} here");
     Error::new(Code::VersionNotFound, message)
         .with_details(json!({ "tool": reference.name.as_str(), "versions": versions }))
         .hint(format!("there is {}", versions.join(", ")))

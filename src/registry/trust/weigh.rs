@@ -71,7 +71,7 @@ impl Rules {
         let (identity, part) = (signer.as_ref().ok().cloned(), said.map(Said::part));
         let (counted, refuses, why) = match (signer, &bundle.statement) {
             (Err(why), Ok(statement)) if bundle.form == Form::Sigstore && statement.about(subject) == About::Text => {
-                (false, false, format!("{why}; it is over the hash of a text, and binds no archive"))
+                (false, false, format!("{why}; it signs the hash of a text, not an archive"))
             }
             (Err(why), _) => (false, false, why.clone()),
             (Ok(_), Err(why)) => (false, false, why.clone()),
@@ -88,22 +88,22 @@ impl Rules {
         let not = |why: &str| (false, false, why.to_owned());
         match statement.about(subject) {
             About::This => {}
-            About::OtherTool => return not("it is about another tool or version"),
-            About::Text => return not("it is over the hash of a text, and binds no archive"),
+            About::OtherTool => return not("it is about a different tool or version"),
+            About::Text => return not("it signs the hash of a text, not an archive"),
             About::OtherArchive if may_refuse => {
-                let why = format!("whom you trust signed another archive as {}", subject.reference());
+                let why = format!("somebody you trust signed a different archive as {}", subject.reference());
                 return (false, true, why);
             }
-            About::OtherArchive => return not("it is about another archive of this version"),
+            About::OtherArchive => return not("it is about a different archive of this version"),
         }
         if statement.said() == Said::Audited(Outcome::Failed) {
             return match trust {
-                Err(why) if !may_refuse => (false, false, format!("it says that an audit failed; {why}")),
-                _ => (false, true, "an auditor whom you trust says that it failed".to_owned()),
+                Err(why) if !may_refuse => (false, false, format!("it reports a failed audit; {why}")),
+                _ => (false, true, "an auditor you trust reports that it failed".to_owned()),
             };
         }
         if !statement.predicate_names(subject) {
-            return not("its predicate names another tool or version than its subject");
+            return not("its predicate names a different tool or version from its subject");
         }
         match trust {
             Ok(()) => (true, false, format!("you trust this {}", part.word())),
@@ -121,7 +121,7 @@ impl Rules {
 }
 
 fn trust_among(rows: &[TrustedRow], identity: &Identity, name: &str, part: Part) -> Result<(), String> {
-    let mut why = "you do not trust who signed".to_owned();
+    let mut why = "you do not trust the signer".to_owned();
     for row in rows.iter().filter(|row| sigstore::covers(&row.identity, identity.as_str())) {
         let in_part = match row.part {
             TrustedPart::Both => true,
@@ -130,8 +130,8 @@ fn trust_among(rows: &[TrustedRow], identity: &Identity, name: &str, part: Part)
         };
         match (pattern::matches(&row.pattern, name), in_part) {
             (true, true) => return Ok(()),
-            (true, false) => why = format!("you trust who signed, but not as {}", with_article(part)),
-            (false, _) => why = "you trust who signed, but not for this tool".to_owned(),
+            (true, false) => why = format!("you trust the signer, but not as {}", with_article(part)),
+            (false, _) => why = "you trust the signer, but not for this tool".to_owned(),
         }
     }
     Err(why)

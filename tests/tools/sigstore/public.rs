@@ -40,7 +40,7 @@ fn who_signed_is_told_by_the_certificate() {
     }
     assert_eq!(signer(&Bundle::read(CONDA_2, &staging())), "github:jku@goto.fi");
     assert!(refused(&read(CONDA_2)).starts_with("it does not verify"));
-    assert_eq!(refused(&read(OTHER_NAME)), "it signs the digest of a file, and holds no statement");
+    assert_eq!(refused(&read(OTHER_NAME)), "it signs only the digest of a file, not a statement");
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
     assert_eq!(verdict.status, Status::Unverified);
     let [counted] = &verdict.attestations[..] else { panic!("{verdict:?}") };
     assert_eq!(counted.identity.as_ref().map(|identity| identity.as_str()), Some(RELEASE));
-    assert_eq!(counted.why, "it is about another tool or version");
+    assert_eq!(counted.why, "it is about a different tool or version");
     // What conda's say is nothing that counts for a tool.
     let verdict = weigh(&Bundle::read(CONDA_2, &staging()), "github:jku@goto.fi");
     assert_eq!(verdict.status, Status::Unverified);
-    assert!(verdict.attestations[0].why.contains("predicate is of the type"), "{verdict:?}");
+    assert!(verdict.attestations[0].why.contains("predicate has the unsupported type"), "{verdict:?}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn either() -> String {
 pub struct Add {
     /// Whom to trust: an identity, or a file with a public key
     identity: String,
-    /// What to call them
+    /// Name to show for them
     #[arg(id = "as", long = "as", value_name = "NAME")]
     #[serde(rename = "as")]
     label: Option<String>,
@@ -46,7 +46,7 @@ pub struct Add {
     #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = every_tool())]
     #[serde(rename = "for", default = "every_tool")]
     pattern: String,
-    /// In which part: publisher, auditor or both
+    /// In which role: publisher, auditor or both
     #[arg(long, add = PARTS, default_value_t = either())]
     #[serde(default = "either")]
     kind: String,
@@ -56,11 +56,11 @@ impl Operation for Add {
     const TOOL: &'static str = "trust_add";
     const CLI: &'static [&'static str] = &["tool", "trust", "add"];
     const TITLE: &'static str = "Trust somebody";
-    const ABOUT: &'static str = "Have somebody's signatures count from now on";
+    const ABOUT: &'static str = "Trust somebody's signatures from now on";
     const HELP: &'static str = concat!(
         forms!(),
-        " mcpkg shows it at a terminal and asks; there is no --yes. Compare a fingerprint with the one that its owner publishes. \
-         You trust it on this machine only: nobody who gets your database trusts it too."
+        " mcpkg shows the identity at a terminal and asks; there is no --yes. Compare a fingerprint with the one that its owner \
+        publishes. You trust the identity on this machine only: people who get a copy of your database do not."
     );
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust add alice.pub --as alice --for 'alice/*' --kind publisher",
@@ -84,7 +84,7 @@ impl Operation for Add {
         if label.as_ref().is_some_and(|label| label.chars().count() > 64 || label.chars().any(char::is_control)) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                "The name is longer than 64 characters, or has control characters",
+                "The name is longer than 64 characters or contains control characters",
             ));
         }
         let author = context.author();
@@ -111,7 +111,7 @@ impl Operation for Add {
         })?;
         let sentence = format!("Trusted {} as {} of {}", named(&row), words(row.part), row.pattern);
         Ok(Reply::sentence(sentence, data(&row, true))
-            .hint(format!("`mcpkg tool trust remove {}` takes it back", row.identity)))
+            .hint(format!("to undo this: `mcpkg tool trust remove {}`", row.identity)))
     }
 }
 
@@ -137,8 +137,8 @@ pub(super) fn identity(text: &str) -> Result<Identity> {
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn part(word: &str) -> Result<TrustedPart> {
     TrustedPart::of_word(word).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("'{}' is not part in which somebody is trusted", word.escape_debug()))
-            .hint("the parts are publisher, auditor and both")
+        Error::new(Code::InvalidArgument, format!("'{}' is not a role to trust somebody in", word.escape_debug()))
+            .hint("the roles are publisher, auditor and both")
     })
 }
 

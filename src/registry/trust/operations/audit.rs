@@ -18,16 +18,16 @@ pub struct Audit {
     #[command(flatten)]
     #[serde(flatten)]
     signing: Signing,
-    /// What was found: passed, passed-with-warnings or failed
+    /// Result: passed, passed-with-warnings or failed
     #[arg(long, add = RESULTS)]
     result: Option<String>,
-    /// What else there is to say
+    /// Notes for those who read the audit
     #[arg(long, conflicts_with = "with")]
     notes: Option<String>,
-    /// How bad it is, such as low or critical
+    /// Severity, such as low or critical
     #[arg(long, conflicts_with = "with")]
     severity: Option<String>,
-    /// What kind of thing it is, such as security or licensing
+    /// Category, such as security or licensing
     #[arg(long, conflicts_with = "with")]
     category: Option<String>,
 }
@@ -36,9 +36,9 @@ impl Operation for Audit {
     const TOOL: &'static str = "audit_tool";
     const CLI: &'static [&'static str] = &["tool", "audit"];
     const TITLE: &'static str = "Sign an audit of a tool";
-    const ABOUT: &'static str = "Sign what was found when a tool was looked at";
-    const HELP: &'static str = "An audit that failed is a veto: whoever trusts the key as an auditor does not get to use the \
-        archive, whatever their policy says.";
+    const ABOUT: &'static str = "Sign the result of a tool's audit";
+    const HELP: &'static str = "A failed audit is a veto: people who trust the key as an auditor cannot use the archive, whatever their \
+        policy says.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool audit alice/weather --result passed",
         "mcpkg tool audit alice/weather@1.2.0 --result failed --notes 'sends what it reads to another host' --severity high",

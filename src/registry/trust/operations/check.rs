@@ -18,7 +18,7 @@ use crate::registry::trust::verdict::Part;
 pub struct Check {
     /// Who: their identity, their name, or a file with their public key
     identity: String,
-    /// The tool that it is about
+    /// The tool
     #[arg(add = TOOLS)]
     tool: String,
 }
@@ -28,8 +28,8 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["tool", "trust", "check"];
     const TITLE: &'static str = "Check whether somebody is trusted";
     const ABOUT: &'static str =
-        "Say whether somebody's signature would count for a tool, as its publisher and as an auditor";
-    const HELP: &'static str = "The exit status is 1 where it would count in neither part.";
+        "Show whether somebody's signature would count for a tool, as its publisher and as an auditor";
+    const HELP: &'static str = "The exit status is 1 if it would count in neither role.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust check alice alice/weather"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -52,8 +52,8 @@ impl Operation for Check {
             [Part::Publisher, Part::Auditor].map(|part| rules.trust_in(&who, tool.as_str(), part).is_ok());
         let says = match (publisher, auditor) {
             (true, true) => "is trusted as publisher and auditor",
-            (true, false) => "is trusted as publisher, and not as auditor",
-            (false, true) => "is trusted as auditor, and not as publisher",
+            (true, false) => "is trusted as publisher, but not as auditor",
+            (false, true) => "is trusted as auditor, but not as publisher",
             (false, false) => "is not trusted",
         };
         let data =

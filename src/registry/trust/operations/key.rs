@@ -31,8 +31,8 @@ impl Operation for New {
     const CLI: &'static [&'static str] = &["tool", "key", "new"];
     const TITLE: &'static str = "Make a key for tools";
     const ABOUT: &'static str = "Make an ed25519 key that signs tools and audits of tools";
-    const HELP: &'static str = "The key is a file of OpenSSH's in the data folder, which nobody else may read and which no \
-        database holds; `ssh-keygen -p -f FILE` gives it a passphrase.";
+    const HELP: &'static str = "The key is an OpenSSH file in your data folder. Only you can read it, and no database contains it. Add a \
+        passphrase with `ssh-keygen -p -f FILE`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key new", "mcpkg tool key new work"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -52,7 +52,8 @@ impl Operation for New {
         let key = keys::make(&self.name)?;
         let sentence = format!("Made the key '{}': {}", self.name, key.identity);
         Ok(Reply::sentence(sentence, data(&key)).hint(format!(
-            "others trust it by the line that `mcpkg tool key show {}` prints; keep a copy of `{}` in a safe place",
+            "give others the line that `mcpkg tool key show {}` prints, so that they can trust the key; keep a copy of `{}` in a safe \
+            place",
             self.name,
             key.path.display()
         )))
@@ -111,7 +112,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "show"];
     const TITLE: &'static str = "Show a key for tools";
-    const ABOUT: &'static str = "Show the public half of a key, which others trust it by";
+    const ABOUT: &'static str = "Show the public half of a key, for others to trust";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool key show", "mcpkg tool key show work > work.pub", "mcpkg tool key show ~/.ssh/id_ed25519.pub"];
     const EFFECT: Effect = Effect::Read;
@@ -126,7 +127,7 @@ impl Operation for Show {
     fn run(self, _context: &Context) -> Result<Reply> {
         let key = keys::choose(Some(&self.key))?;
         Ok(Reply::new(Body::Text(format!("{}\n", key.line)), data(&key)).hint(format!(
-            "its identity is {}; others run `mcpkg tool trust add` with the line in a file",
+            "its identity is {}; others save this line in a file and run `mcpkg tool trust add FILE`",
             key.identity
         )))
     }
@@ -144,7 +145,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "remove"];
     const TITLE: &'static str = "Delete a key for tools";
-    const ABOUT: &'static str = "Delete a key for good; what it signed stays signed";
+    const ABOUT: &'static str = "Delete a key for good; its signatures stay valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key remove work"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

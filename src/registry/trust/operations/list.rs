@@ -22,7 +22,7 @@ impl Operation for List {
     const TOOL: &'static str = "trust_list";
     const CLI: &'static [&'static str] = &["tool", "trust", "list"];
     const TITLE: &'static str = "List who is trusted";
-    const ABOUT: &'static str = "List whose signatures count, and the archives that a person said yes to";
+    const ABOUT: &'static str = "List whose signatures count, and which archives you approved";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -70,12 +70,13 @@ impl Operation for List {
             Reply::new(Body::Several(bodies), json!({ "trusted": data_of_trusted, "approved": data_of_archives }));
         if undecided {
             reply = reply.hint(
-                "what does not count was never decided by this user on this machine; `mcpkg tool trust add` does",
+                "rows that do not count come from the database: you never decided them on this machine; to trust somebody, run `mcpkg \
+                tool trust add`",
             );
         }
         if ended {
             reply = reply.hint(
-                "an identity that ~/.enact/config.yaml no longer names counts only against a tool; `mcpkg tool trust remove` ends that too",
+                "an identity that ~/.enact/config.yaml no longer names can still veto tools; `mcpkg tool trust remove` ends that too",
             );
         }
         Ok(reply)

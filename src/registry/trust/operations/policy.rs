@@ -21,10 +21,10 @@ const POLICIES: Names = Names::Known(|| Policy::ALL.iter().map(|policy| policy.w
 /// Show or set the policy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct SetPolicy {
-    /// What happens to a tool that is not verified: require_attestation refuses it, prompt asks a person, allow uses it
+    /// What happens with an unverified tool: require_attestation refuses it, prompt asks a person, allow uses it
     #[arg(add = POLICIES)]
     policy: Option<String>,
-    /// How many different identities have to count before a tool is verified
+    /// How many different trusted identities must sign a tool before it is verified
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     minimum: Option<u32>,
 }
@@ -32,10 +32,10 @@ pub struct SetPolicy {
 impl Operation for SetPolicy {
     const TOOL: &'static str = "trust_policy";
     const CLI: &'static [&'static str] = &["tool", "trust", "policy"];
-    const TITLE: &'static str = "Show or set the policy of trust";
-    const ABOUT: &'static str = "Show or set what happens to tools that are not verified";
-    const HELP: &'static str = "A policy that lets through more, or a smaller number, needs a terminal: there is no --yes for it. \
-        A failed audit by somebody trusted refuses a tool under every policy.";
+    const TITLE: &'static str = "Show or set the trust policy";
+    const ABOUT: &'static str = "Show or set what happens with unverified tools";
+    const HELP: &'static str = "A looser policy or a smaller number needs a terminal; there is no --yes for it. A failed audit by \
+        somebody you trust blocks a tool under every policy.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust policy",
         "mcpkg tool trust policy require_attestation",
@@ -54,8 +54,11 @@ impl Operation for SetPolicy {
     fn run(self, context: &Context) -> Result<Reply> {
         let wanted = self.policy.as_deref().map(Policy::of_word).transpose()?;
         if self.minimum.is_some_and(|minimum| !(1..=MOST).contains(&minimum)) {
-            return Err(Error::new(Code::InvalidArgument, format!("The number of identities is from 1 to {MOST}"))
-                .hint("at least one has to count; the policy `allow` lets unverified tools through"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("The number of identities must be from 1 to {MOST}"),
+            )
+            .hint("to allow unverified tools, use the policy `allow`"));
         }
         let now = || context.store.read(|db| Ok((records::policy(db, context), trust::minimum(db))));
         let (policy, minimum) = now()?;
@@ -64,7 +67,7 @@ impl Operation for SetPolicy {
             let mut reply = reply(policy, minimum?.unwrap_or(1), "The policy is");
             if let Some(named) = named {
                 reply = reply.warn([format!(
-                    "the database says {}, which this user never decided on this machine",
+                    "ignored the policy {} from the database: you never decided that on this machine",
                     named.word()
                 )]);
             }
@@ -98,9 +101,9 @@ impl Operation for SetPolicy {
 
 fn reply(policy: Policy, minimum: u32, says: &str) -> Reply {
     let what = match policy {
-        Policy::RequireAttestation => "a tool that is not verified is refused",
-        Policy::Prompt => "a person is asked before a tool is used that is not verified",
-        Policy::Allow => "a tool that is not verified is used, and said to be unverified",
+        Policy::RequireAttestation => "unverified tools are refused",
+        Policy::Prompt => "mcpkg asks before it uses an unverified tool",
+        Policy::Allow => "unverified tools are used, and marked as unverified",
     };
     let who = if minimum == 1 { "1 identity has".to_owned() } else { format!("{minimum} identities have") };
     let data: Value = json!({ "policy": policy.word(), "minimum": minimum });

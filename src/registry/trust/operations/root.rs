@@ -24,10 +24,10 @@ const LARGEST: u64 = 1 << 20;
 /// Show or replace Sigstore's root
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct ShowRoot {
-    /// A root that takes the place of the one that mcpkg came with: a trusted_root.json
+    /// File trusted_root.json with a root to use instead of the embedded one
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Go back to the root that mcpkg came with
+    /// Go back to the embedded root
     #[arg(long, conflicts_with = "file")]
     #[serde(default)]
     default: bool,
@@ -37,10 +37,10 @@ impl Operation for ShowRoot {
     const TOOL: &'static str = "trust_root";
     const CLI: &'static [&'static str] = &["tool", "trust", "root"];
     const TITLE: &'static str = "Show or replace Sigstore's root";
-    const ABOUT: &'static str = "Show or replace the root that bundles of Sigstore's are checked against";
-    const HELP: &'static str = "The root says whose certificates, logs and timestamps are believed. Another one needs a terminal, \
-        and so does going back: there is no --yes for it. It counts on this machine, for this user, whatever the database. Needs \
-        an mcpkg that was built with the feature `sigstore`.";
+    const ABOUT: &'static str = "Show or replace the root that Sigstore bundles are checked against";
+    const HELP: &'static str = "The root decides whose certificates, logs and timestamps mcpkg accepts. You can change or reset it only \
+        at a terminal; there is no --yes. It applies on this machine, for this user and every database. Needs an mcpkg built with the \
+        feature `sigstore`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool trust root", "mcpkg tool trust root trusted_root.json", "mcpkg tool trust root --default"];
     const EFFECT: Effect = Effect::Write;
@@ -80,7 +80,7 @@ fn named(path: &Path, context: &Context) -> Result<Root> {
 fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
     let mut shown = vec![format!("root  {}", which(next, described)), format!("      {}", sha256(described))];
     shown.extend(described.authorities.iter().map(|one| format!("      {}: {}", one.kind, one.place.escape_debug())));
-    terminal::ask(context, &shown, &format!("Trust what the root {} signs?", sha256(described)))?;
+    terminal::ask(context, &shown, &format!("Trust everything signed under the root {}?", sha256(described)))?;
     match next {
         Root::Replaced(root) => Root::replace(&context.approved, &root.text, root.since)?,
         Root::Embedded | Root::Unreadable => Root::restore(&context.approved)?,
@@ -93,7 +93,7 @@ fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
 
 fn which(root: &Root, described: &Described) -> String {
     match (root, described.dated) {
-        (Root::Replaced(root), _) => format!("the one that you chose on {}", rfc3339(root.since)),
+        (Root::Replaced(root), _) => format!("the one you chose on {}", rfc3339(root.since)),
         (_, Some(dated)) => format!("the one of {dated} that this mcpkg came with"),
         (_, None) => "the one that this mcpkg came with".to_owned(),
     }

@@ -22,9 +22,9 @@ impl Operation for Sign {
     const CLI: &'static [&'static str] = &["tool", "sign"];
     const TITLE: &'static str = "Sign a tool";
     const ABOUT: &'static str = "Sign an archive of a tool as its publisher";
-    const HELP: &'static str = "What is signed names the tool, its version and the SHA-256 of its archive. It counts for those \
-        who trust the key. A key with a passphrase signs through ssh-keygen, which asks for it; --print and --with do the same \
-        in two steps, also on another machine.";
+    const HELP: &'static str = "The signature covers the tool's name, its version and the SHA-256 of its archive. It counts for people \
+        who trust the key. If the key has a passphrase, ssh-keygen signs and asks for it. --print and --with do the same in two steps, \
+        also on another machine.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool sign alice/weather",
         "mcpkg tool sign ./weather --key ~/.ssh/id_ed25519",

@@ -38,17 +38,17 @@ pub(super) struct Signing {
     #[command(flatten)]
     #[serde(flatten)]
     target: Target,
-    /// The key that signs: its name, or a file of OpenSSH's [default: the only one, or `default`]
+    /// Key to sign with: its name, or an OpenSSH file [default: the only one, or `default`]
     #[arg(long, add = KEYS, conflicts_with = "with")]
     key: Option<String>,
-    /// Print what would be signed, for `ssh-keygen -Y sign -n mcpkg-tool -f KEY FILE`, and sign nothing
+    /// Print what would be signed, for `ssh-keygen -Y sign -n mcpkg-tool -f KEY FILE`, without signing it
     #[arg(long, conflicts_with_all = ["with", "key"])]
     #[serde(default)]
     print: bool,
-    /// Registry that it goes to also, which has this very archive
+    /// Registry to send it to as well; it must have exactly this archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
-    /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig. Or a bundle of Sigstore's over it
+    /// File that you printed with --print, with the signature of ssh-keygen next to it as FILE.sig; or a Sigstore bundle for it
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
 }
@@ -82,8 +82,8 @@ impl Signing {
                 (bundle, key.identity, form)
             }
             (None, None) => {
-                return Err(Error::new(Code::InvalidArgument, "What did the audit find?")
-                    .hint("say it with `--result passed`, `passed-with-warnings` or `failed`"));
+                return Err(Error::new(Code::InvalidArgument, "The audit needs a result")
+                    .hint("pass `--result passed`, `--result passed-with-warnings` or `--result failed`"));
             }
         };
         self.finish(context, kind, &subject, signed)
@@ -151,12 +151,12 @@ fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> R
     if there.sha256 == subject.sha256 {
         return backend.attest(&there, bundle);
     }
-    let why = format!("Registry '{registry}' has another archive as {name}@{version} than the one that was signed");
+    let why = format!("The archive that registry '{registry}' has for {name}@{version} is not the one that you signed");
     Err(Error::new(Code::DigestMismatch, why)
         .with_details(
             json!({ "registry": registry, "expected": subject.digest(), "actual": hex::encode(&there.sha256) }),
         )
-        .hint("the signature is in this database, and nowhere else"))
+        .hint("the signature is stored only in this database"))
 }
 
 /// Reads what was signed elsewhere: it has to be about this archive and say what was asked.
@@ -173,20 +173,21 @@ fn taken_over(
         path.to_owned()
     };
     let odd = |why: String| {
-        Error::new(Code::TrustFailed, format!("`{}` is not stored: {why}", path.display()))
-            .hint("print the statement with `--print`, sign that file with ssh-keygen, and name it with `--with`")
+        Error::new(Code::TrustFailed, format!("Did not store `{}`: {why}", path.display())).hint(
+            "print the statement to a file with `--print`, sign that file with ssh-keygen, and pass it with `--with`",
+        )
     };
     let (text, mut bundle) = signed_elsewhere(context, &path)?;
     let identity = bundle.signers.remove(0).map_err(odd)?;
     let statement = bundle.statement.map_err(odd)?;
     if statement.about(subject) != About::This || !statement.predicate_names(subject) {
-        return Err(odd(format!("it is about something else than this archive of {}", subject.reference())));
+        return Err(odd(format!("it is not about this archive of {}", subject.reference())));
     }
     match (statement.said(), says) {
         (Said::Made, _) if !is_audit => {}
         (Said::Audited(_), None) if is_audit => {}
         (Said::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
-        _ => return Err(odd("it says something else than what was asked".to_owned())),
+        _ => return Err(odd("it does not say what you asked to sign".to_owned())),
     }
     Ok((text, identity, bundle.form.word()))
 }

@@ -25,10 +25,9 @@ impl Operation for Verify {
     const TOOL: &'static str = "verify_tool";
     const CLI: &'static [&'static str] = &["tool", "verify"];
     const TITLE: &'static str = "Verify a tool";
-    const ABOUT: &'static str =
-        "Say whether an archive of a tool is verified, and of each signature why it counts or not";
-    const HELP: &'static str = "The registries that have the archive are asked what is said of it by now. The exit status is 1 where the archive is \
-        not verified, also where a person said yes to it.";
+    const ABOUT: &'static str = "Show whether a tool's archive is verified, and why each signature counts or not";
+    const HELP: &'static str = "Asks the registries that have the archive for its latest signatures. The exit status is 1 if the archive \
+        is not verified, even if you approved it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Offer;
@@ -44,7 +43,7 @@ impl Operation for Verify {
         let mut reply = Reply::new(shown(&subject, &verdict), data(&subject, &verdict)).warn(warnings);
         reply.failed = verdict.status != Status::Verified;
         if verdict.status == Status::Unverified && verdict.attestations.iter().any(|one| one.identity.is_some()) {
-            reply = reply.hint("`mcpkg tool trust add IDENTITY` has somebody's word count from now on");
+            reply = reply.hint("to trust a signer from now on: `mcpkg tool trust add IDENTITY`");
         }
         Ok(reply)
     }
@@ -53,10 +52,10 @@ impl Operation for Verify {
 fn shown(subject: &Subject, verdict: &Verdict) -> Body {
     let (counted, minimum) = (verdict.identities.len(), verdict.minimum);
     let says = match verdict.status {
-        Status::Verified => format!("is verified: {counted} of {minimum} asked for"),
-        Status::Approved => "is not verified; a person said yes to this archive".to_owned(),
-        Status::Unverified => format!("is not verified: {counted} of {minimum} asked for"),
-        Status::Refused => "is refused: somebody whom you trust speaks against it".to_owned(),
+        Status::Verified => format!("is verified: {counted} of {minimum} required"),
+        Status::Approved => "is not verified, but you approved this archive".to_owned(),
+        Status::Unverified => format!("is not verified: {counted} of {minimum} required"),
+        Status::Refused => "is refused: somebody you trust vetoed it".to_owned(),
     };
     let row = |one: &Counted| {
         let counts = match (one.counted, one.refuses) {

@@ -224,6 +224,6 @@ fn a_refusal_says_of_each_attestation_why() {
         "alice/weather@1.0.0 is not verified: 0 of 1 attestations count, and the policy is require_attestation"
     );
     let details = error.details().expect("details");
-    assert_eq!(details["attestations"][0]["why"], "you do not trust who signed");
+    assert_eq!(details["attestations"][0]["why"], "you do not trust the signer");
     assert_eq!(details["attestations"][0]["counted"], false);
 }

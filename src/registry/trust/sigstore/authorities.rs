@@ -16,8 +16,9 @@ const DATED: &str = "2026-10-23";
 /// `E_INVALID_ARGUMENT` where it is not a root that bundles can be checked against.
 pub fn described(root: &Root) -> Result<Described> {
     let invalid = |why: String| {
-        Error::new(Code::InvalidArgument, format!("It is not a root of Sigstore's: {why}"))
-            .hint("a root is a `trusted_root.json`, as TUF repositories of Sigstore's have it; it names certificates, a log of signatures and a log of certificates")
+        Error::new(Code::InvalidArgument, format!("Invalid Sigstore root: {why}"))
+            .hint("a root is a `trusted_root.json` from a Sigstore TUF repository; it names certificate authorities, a signature log and \
+                a certificate log")
     };
     // A root without authorities, or with a broken certificate, is refused: only a root that works is shown.
     verifier(root).map_err(invalid)?;

@@ -34,10 +34,10 @@ static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made
 pub fn read(text: &str, root: &Root) -> Held {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
-        Err(error) => return Held::unreadable(format!("it is not a bundle of Sigstore's: {error}")),
+        Err(error) => return Held::unreadable(format!("it is not a Sigstore bundle: {error}")),
     };
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-        return Held::unreadable("it signs the digest of a file, and holds no statement".to_owned());
+        return Held::unreadable("it signs only the digest of a file, not a statement".to_owned());
     };
     // The bytes that are checked are the bytes that count: the text is not read a second time.
     let payload = envelope.payload.as_bytes();
@@ -57,7 +57,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
         }
         _ => None,
     });
-    let Some(digest) = named else { return Err("its statement names no digest that is known".to_owned()) };
+    let Some(digest) = named else { return Err("its statement names no supported digest".to_owned()) };
     // Nothing is left out of the check. The signer is read from the certificate that was checked.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
@@ -72,7 +72,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     }
     match (checked.identity(), checked.issuer(), checked.certificate()) {
         (Some(name), Some(issuer), Some(certificate)) => of_certificate(name, issuer, &certificate.ci_claims),
-        _ => Err("its certificate does not say whose it is".to_owned()),
+        _ => Err("its certificate does not name its owner".to_owned()),
     }
 }
 
@@ -93,7 +93,7 @@ fn reason(error: &Error) -> String {
             "the signature is in a log that the trusted root does not name"
         }
         Error::TransparencyLog(TransparencyLogError::EntryMismatch(_)) => "the log entry is for a different signature",
-        Error::TransparencyLog(_) => "the log entry is not proven",
+        Error::TransparencyLog(_) => "the log entry has no valid proof",
         Error::Timestamp(_) => "no trusted timestamp says when it was signed",
         Error::UnsupportedBundle(_) | Error::UnsupportedArtifact(_) => "mcpkg does not support this kind of bundle",
         Error::ArtifactMismatch(_) => "the statement is for a different file",
@@ -124,7 +124,7 @@ fn is_whole(checked: &VerificationResult) -> bool {
 pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
     let text = match root {
         Root::Embedded => return EMBEDDED.clone(),
-        Root::Unreadable => return Err("the root of Sigstore that you chose cannot be read".to_owned()),
+        Root::Unreadable => return Err("the Sigstore root that you chose cannot be read".to_owned()),
         Root::Replaced(root) => &root.text,
     };
     let id = root.id();
@@ -142,12 +142,12 @@ fn made(text: &str) -> Result<Arc<Verifier>, String> {
     let _ = install_default_provider(&Ring);
     let root = TrustedRoot::from_json(text).map_err(|error| error.to_string())?;
     for (missing, what) in [
-        (root.certificate_authorities.is_empty(), "whose certificates are believed"),
-        (root.tlogs.is_empty(), "a log of signatures"),
-        (root.ctlogs.is_empty(), "a log of certificates"),
+        (root.certificate_authorities.is_empty(), "certificate authority"),
+        (root.tlogs.is_empty(), "signature log"),
+        (root.ctlogs.is_empty(), "certificate log"),
     ] {
         if missing {
-            return Err(format!("it does not name {what}"));
+            return Err(format!("it names no {what}"));
         }
     }
     Verifier::new(&root).map(Arc::new).map_err(|error| error.to_string())

@@ -45,23 +45,23 @@ impl CryptoProvider for Ring {
             HashAlgorithm::Sha2256 => &digest::SHA256,
             HashAlgorithm::Sha2384 => &digest::SHA384,
             HashAlgorithm::Sha2512 => &digest::SHA512,
-            _ => return Err(Error::UnsupportedAlgorithm(format!("digests of {algorithm} are not made"))),
+            _ => return Err(Error::UnsupportedAlgorithm(format!("unsupported digest algorithm {algorithm}"))),
         };
         Ok(Box::new(Hash(Context::new(algorithm))))
     }
 
     fn verify_raw(&self, scheme: SigningScheme, key: &[u8], data: &[u8], signature: &[u8]) -> Result<()> {
         let Some(algorithm) = algorithm(scheme) else {
-            return Err(Error::UnsupportedAlgorithm(format!("signatures of {} are not checked", scheme.name())));
+            return Err(Error::UnsupportedAlgorithm(format!("unsupported signature scheme {}", scheme.name())));
         };
         UnparsedPublicKey::new(algorithm, key)
             .verify(data, signature)
-            .map_err(|_| Error::Verification(format!("a signature of {} is not good", scheme.name())))
+            .map_err(|_| Error::Verification(format!("invalid {} signature", scheme.name())))
     }
 
     /// Refuses: ring checks no signature over a digest that others made. Only bundles without a statement need that.
     fn verify_prehashed(&self, scheme: SigningScheme, _: &[u8], _: &[u8], _: &[u8]) -> Result<()> {
-        Err(Error::UnsupportedAlgorithm(format!("signatures of {} over a digest are not checked", scheme.name())))
+        Err(Error::UnsupportedAlgorithm(format!("unsupported: {} signatures of a digest", scheme.name())))
     }
 }
 

@@ -62,7 +62,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
         Some(name) => Ok(Some(name)),
         None => Err(Error::new(Code::InvalidArgument, format!("'{}' matches no identity", text.escape_debug()))
             .hint(format!("write {form}"))
-            .hint("`mcpkg tool verify TOOL` shows who signed a tool, as identities are written")),
+            .hint("`mcpkg tool verify TOOL` shows the identities that signed a tool")),
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
         format!(
-            "its certificate is for '{}' by the issuer '{}', which is not known",
+            "its certificate is for '{}' by the unknown issuer '{}'",
             san.as_str().escape_debug(),
             issuer.escape_debug()
         )
@@ -88,11 +88,11 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
             match called_by(claims) {
                 Some(caller) if caller.eq_ignore_ascii_case(repository) => Ok(format!("{WORKFLOW}:{rest}")),
                 Some(caller) => Err(format!(
-                    "its certificate is for the workflow '{}', called by the repository '{}': that it is called says nothing of who calls it",
+                    "its certificate is for the workflow '{}', but the repository '{}' called it, and anybody may call a workflow",
                     rest.escape_debug(),
                     caller.escape_debug()
                 )),
-                None => Err("its certificate does not say for which repository the workflow ran".to_owned()),
+                None => Err("its certificate does not name the repository that the workflow ran for".to_owned()),
             }
         }
         _ => Err(odd()),

@@ -20,7 +20,7 @@ const BUILD: &str = "`cargo install --path . --features full` builds an mcpkg th
 
 /// Recognises a bundle without checking its signature. Its statement is read, to report one that binds no archive.
 pub fn read(text: &str, _: &Root) -> Held {
-    let why = "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED)".to_owned();
+    let why = "it is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED)".to_owned();
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
     Held { payload: payload.ok_or_else(|| why.clone()), signer: Err(why) }
@@ -36,9 +36,9 @@ pub fn name(text: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let message =
-        format!("'{}' is an identity of Sigstore, whose bundles this mcpkg does not check", text.escape_debug());
+        format!("'{}' is a Sigstore identity, but this mcpkg cannot check Sigstore bundles", text.escape_debug());
     Err(Error::new(Code::TrustUnsupported, message)
-        .hint("trust the key of the same person: `mcpkg tool trust add KEYFILE`")
+        .hint("trust a key of the same person instead: `mcpkg tool trust add KEYFILE`")
         .hint(BUILD))
 }
 
@@ -47,6 +47,6 @@ pub fn name(text: &str) -> Result<Option<String>> {
 /// # Errors
 /// `E_TRUST_UNSUPPORTED`.
 pub fn described(_: &Root) -> Result<Described> {
-    let message = "This mcpkg was built without the feature `sigstore`, and checks no bundles of Sigstore's";
+    let message = "This mcpkg was built without the feature `sigstore`, so it cannot check Sigstore bundles";
     Err(Error::new(Code::TrustUnsupported, message).hint(BUILD))
 }

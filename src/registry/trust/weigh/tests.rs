@@ -91,7 +91,7 @@ fn nobody_is_trusted_from_the_start() {
     let verdict = weigh(&[signed(&made(), 1)], Vec::new());
     assert_eq!(verdict.status, Status::Unverified);
     assert_eq!(verdict.attestations[0].identity, Some(identity(1)));
-    assert_eq!(verdict.attestations[0].why, "you do not trust who signed");
+    assert_eq!(verdict.attestations[0].why, "you do not trust the signer");
     assert_eq!(weigh(&[], vec![trusted(1, "*", TrustedPart::Both)]).status, Status::Unverified);
 }
 
@@ -101,12 +101,12 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
         let subject = Subject { name: name.to_owned(), version: version.to_owned(), sha256 };
         signed(&statement::write(&subject, None, &Says::Made, None, 0), 1)
     };
-    assert_not_counted(text("alice/other", "1.0.0", [0xab; 32]), "it is about another tool or version");
-    assert_not_counted(text("alice/weather", "1.0.1", [0xab; 32]), "it is about another tool or version");
+    assert_not_counted(text("alice/other", "1.0.0", [0xab; 32]), "it is about a different tool or version");
+    assert_not_counted(text("alice/weather", "1.0.1", [0xab; 32]), "it is about a different tool or version");
     // By a stranger: it does not count. By somebody trusted: whoever replaced the archive is found out.
     let other = text("alice/weather", "1.0.0", [0xcd; 32]);
     let verdict = weigh(std::slice::from_ref(&other), vec![trusted(2, "*", TrustedPart::Both)]);
-    assert_eq!(verdict.attestations[0].why, "it is about another archive of this version");
+    assert_eq!(verdict.attestations[0].why, "it is about a different archive of this version");
     let verdict = weigh(&[other, signed(&made(), 1)], vec![trusted(1, "*", TrustedPart::Both)]);
     assert_eq!(verdict.status, Status::Refused);
 }
@@ -115,7 +115,7 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
 fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
     let sha256 = disk::sha256(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
-    assert_not_counted(signed(&of_text, 1), "it is over the hash of a text, and binds no archive");
+    assert_not_counted(signed(&of_text, 1), "it signs the hash of a text, not an archive");
 }
 
 /// Where they are checked, tests/tools/sigstore shows the same.
@@ -131,8 +131,7 @@ fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_chec
     });
     assert_not_counted(
         sigstore.to_string(),
-        "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED); it is over the hash of a text, \
-         and binds no archive",
+        "it is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED); it signs the hash of a text, not an archive",
     );
 }
 
@@ -190,7 +189,7 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
     let verdict = weigh(&texts, everybody(TrustedPart::Auditor));
     assert_eq!(verdict.status, Status::Refused);
     assert!(verdict.attestations[2].refuses && !verdict.attestations[2].counted);
-    assert_eq!(verdict.attestations[2].why, "an auditor whom you trust says that it failed");
+    assert_eq!(verdict.attestations[2].why, "an auditor you trust reports that it failed");
     // Trusted as a publisher only, for other tools, or not at all: no veto, and no trust either.
     for others in [
         everybody(TrustedPart::Publisher),
@@ -210,12 +209,12 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
 fn trust_may_be_narrowed_to_tools_and_to_a_part() {
     for (pattern, part, statement, why) in [
         ("alice/*", TrustedPart::Publisher, made(), None),
-        ("alice/*", TrustedPart::Auditor, made(), Some("you trust who signed, but not as a publisher")),
+        ("alice/*", TrustedPart::Auditor, made(), Some("you trust the signer, but not as a publisher")),
         ("alice/*", TrustedPart::Auditor, audited(Outcome::Passed), None),
-        ("*", TrustedPart::Publisher, audited(Outcome::Passed), Some("you trust who signed, but not as an auditor")),
-        ("bob/*", TrustedPart::Both, made(), Some("you trust who signed, but not for this tool")),
+        ("*", TrustedPart::Publisher, audited(Outcome::Passed), Some("you trust the signer, but not as an auditor")),
+        ("bob/*", TrustedPart::Both, made(), Some("you trust the signer, but not for this tool")),
         ("alice/weather", TrustedPart::Both, made(), None),
-        ("alice/weathe", TrustedPart::Both, made(), Some("you trust who signed, but not for this tool")),
+        ("alice/weathe", TrustedPart::Both, made(), Some("you trust the signer, but not for this tool")),
     ] {
         let verdict = weigh(&[signed(&statement, 1)], vec![trusted(1, pattern, part)]);
         assert_eq!(verdict.status == Status::Verified, why.is_none(), "{pattern}");
