@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_command_is_the_tool_that_does_the_same() {
         for (hint, expected) in [
-            ("`mcpkg tool list` names those that are", "`enact__list` names those that are"),
+            ("`mcpkg tool list` lists the installed tools", "`enact__list` lists the installed tools"),
             ("`mcpkg prompt show a --raw` shows it", "`get_prompt(name: \"a\", raw: true)` shows it"),
             ("`mcpkg rollback --project p --to pristine` takes it back", "`rollback(to: \"pristine\")` takes it back"),
             ("`mcpkg deploy --apply --adopt` does it", "`deploy_apply(adopt: true)` does it"),

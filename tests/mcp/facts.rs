@@ -133,7 +133,7 @@ fn every_failure_has_one_shape_of_hints_and_a_category() {
         ("update_prompt", json!({ "name": "reviw", "content": "x" }), "not_found", "did you mean 'review'?"),
         ("rollback", json!({ "to": "pristine" }), "refused", "yes=true approves it"),
         ("enact__run", json!({ "tool": "alice/none" }), "not_found", "`enact__search(query: \"WORDS\")` finds tools"),
-        ("enact__uninstall", json!({ "tool": "alice/none" }), "not_found", "`enact__list` names those that are"),
+        ("enact__uninstall", json!({ "tool": "alice/none" }), "not_found", "`enact__list` lists the installed tools"),
         ("get_command_spec", json!({ "id": "zzz:zzz" }), "not_found", "`search_commands(query: \"WORDS\")`"),
         ("smctl_workspace_status", json!({}), "not_found", "smctl_workspace_init"),
         ("smctl_spec_status", json!({ "name": "x" }), "not_found", "smctl_workspace_init"),

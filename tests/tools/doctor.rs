@@ -115,7 +115,7 @@ fn registries_that_do_not_answer_or_were_never_used_here_are_told() {
         &parsed(&scratch, &mut elsewhere),
         "tool registries",
         "note",
-        "'far' (http://127.0.0.1:9) was never used",
+        "you have not approved 'far' (http://127.0.0.1:9) on this machine",
     );
     assert!(never["action"].as_str().is_some_and(|action| action.contains("tool search --registry far")), "{never}");
 }

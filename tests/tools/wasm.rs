@@ -121,7 +121,7 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
         ("grows", "E_TOOL_LIMIT", "memory"),
         ("loops", "E_TOOL_TIMEOUT", "2 s"),
         ("imports", "E_TOOL_FAILED", "env::system"),
-        ("text", "E_TOOL_FAILED", "no WebAssembly module"),
+        ("text", "E_TOOL_FAILED", "not a WebAssembly module"),
     ] {
         let error = error(&scratch, action);
         assert_eq!(error["code"], code, "{error}");
@@ -130,7 +130,10 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
     // Who said how long it may take is told.
     assert!(error(&scratch, "loops")["hint"].as_str().is_some_and(|hint| hint.contains("its manifest")));
     let ended = scratch.finish(&mut alone(&scratch, &["tool", "run", "test/module:loops", "-t", "1s"]));
-    assert!(ended.stderr.contains("ran for more than 1 s") && ended.stderr.contains("give it a longer limit with `-t`"), "{ended}");
+    assert!(
+        ended.stderr.contains("ran for more than 1 s") && ended.stderr.contains("give it a longer limit with `-t`"),
+        "{ended}"
+    );
     let other = scratch.run(&["--json", "tool", "run", "test/module:fits", "--runner", "bubblewrap"]);
     assert!(other.stdout.contains("E_RUNNER_UNAVAILABLE") && other.stdout.contains("WebAssembly"), "{other}");
     // Each of them is a row, with what ran it.
