@@ -57,7 +57,7 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
         Err(error) if error.code() == Code::Cancelled => return Err(error),
         // A claim that cannot be read never counts.
         Err(error) => {
-            tracing::warn!(registry = resolved.registry, %error, "attestations cannot be had");
+            tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()
         }
     };

@@ -34,7 +34,7 @@ pub struct Listed {
     pub sha256: Option<Sha>,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is no longer to be used, where that is so.
+    /// Its yank, if its publisher yanked it.
     pub yank: Option<Yank>,
 }
 
@@ -55,7 +55,7 @@ pub struct VersionInfo {
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is no longer to be used, where that is so.
+    /// Its yank, if its publisher yanked it.
     pub yank: Option<Yank>,
 }
 

@@ -29,7 +29,7 @@ pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
 /// Returns the text of a setting: what was set, as far as it counts, else its usual value.
 ///
 /// # Errors
-/// `E_DAMAGED` where the text is none that the setting takes; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`;
+/// `E_DAMAGED` if the text is not a valid value of the setting; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`;
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
 pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
     let Some(text) = stored(db, key)? else { return Ok(key.usual().to_owned()) };
@@ -42,7 +42,7 @@ pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
 /// Returns what was set, whether it counts or not.
 ///
 /// # Errors
-/// `E_DAMAGED` where the text is none that the setting takes; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_DAMAGED` if the text is not a valid value of the setting; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
     let Some(text) = settings::get(db, key.name())? else { return Ok(None) };
     let damaged = |error| damaged_value(&format!("the setting {} is malformed", key.name())).with_source(error);

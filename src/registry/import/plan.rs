@@ -137,8 +137,7 @@ impl Plan {
                 .map(|(name, tools)| row(format!("toolset {name}"), format!("without {}", tools.join(", ")))),
         );
         rows.extend(self.follow.iter().map(|follow| {
-            let becomes =
-                follow.wanted.as_ref().map_or("every tool".to_owned(), |name| format!("toolset {name} alone"));
+            let becomes = follow.wanted.as_ref().map_or("every tool".to_owned(), |name| format!("only toolset {name}"));
             row("`mcpkg serve --as enact`".to_owned(), format!("shows {becomes}"))
         }));
         rows.extend(self.registry.iter().map(|place| row(format!("registry {}", place.name), place.location.clone())));
@@ -155,14 +154,14 @@ impl Plan {
         }));
         rows.extend(
             self.reduced.iter().map(|trusted| {
-                row(format!("trusted {}", trusted.identity), format!("as {} alone", trusted.part.word()))
+                row(format!("trusted {}", trusted.identity), format!("only as {}", trusted.part.word()))
             }),
         );
         let is_gone = |row: &&TrustedRow| self.reduced.iter().all(|reduced| reduced.identity != row.identity);
         rows.extend(self.withdrawn.iter().filter(is_gone).map(|trusted| {
             row(format!("trusted {}", trusted.identity), format!("no longer as {}", trusted.part.word()))
         }));
-        rows.extend(self.policy.iter().map(|policy| row("policy of trust".to_owned(), policy.word().to_owned())));
+        rows.extend(self.policy.iter().map(|policy| row("trust policy".to_owned(), policy.word().to_owned())));
         rows.extend(self.minimum.iter().map(|minimum| row("attestations needed".to_owned(), minimum.to_string())));
         rows
     }

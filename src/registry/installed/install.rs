@@ -156,7 +156,7 @@ impl Install {
         {
             if self.registry.is_some() {
                 return Err(
-                    Error::new(Code::InvalidArgument, "A path belongs to no registry").hint("leave --registry away")
+                    Error::new(Code::InvalidArgument, "A path belongs to no registry").hint("leave out --registry")
                 );
             }
             let release = package.without_registry(context.clock.now());

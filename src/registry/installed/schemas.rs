@@ -16,16 +16,16 @@ pub struct Failure {
     pub category: Option<String>,
     /// What to do about it
     pub hint: Option<String>,
-    /// What is known also, by code
+    /// More facts, by code
     pub details: Option<Map<String, Value>>,
 }
 
-/// How an archive stands.
+/// The verdict on an archive.
 #[derive(JsonSchema)]
 pub struct Verification {
     /// verified, approved, unverified or refused
     pub status: Option<String>,
-    /// Whose word counts
+    /// Identities whose signatures count
     pub identities: Option<Vec<String>>,
     /// require_attestation, prompt or allow
     pub policy: Option<String>,
@@ -74,7 +74,7 @@ pub struct AskedRegistry {
     pub state: Option<String>,
     /// When it answered
     pub checked_at: Option<String>,
-    /// Why it did not
+    /// Why it did not answer
     pub error: Option<Failure>,
 }
 
@@ -87,13 +87,13 @@ pub struct Learned {
     pub version: Option<String>,
     /// What it does
     pub description: Option<String>,
-    /// Its documentation, out of the checked archive
+    /// Its documentation, from the checked archive
     pub documentation: Option<String>,
-    /// What it can be asked to do
+    /// Its actions
     pub actions: Option<Vec<LearnedAction>>,
     /// The variables that it takes
     pub env: Option<Vec<LearnedVariable>>,
-    /// How it stands
+    /// Its verification
     pub verification: Option<Verification>,
     /// The SHA-256 of its archive
     pub sha256: Option<String>,
@@ -150,7 +150,7 @@ pub struct Installed {
     pub scope: Option<String>,
     /// Whether the toolset that applies shows it
     pub exposed: Option<bool>,
-    /// How it stands
+    /// Its verification
     pub verification: Option<Verification>,
     /// What the user should know
     pub warnings: Option<Vec<String>>,
@@ -161,13 +161,13 @@ pub struct Installed {
 /// The answer of `enact__uninstall`.
 #[derive(JsonSchema)]
 pub struct Uninstalled {
-    /// Whether it is gone
+    /// Whether it was uninstalled
     pub success: Option<bool>,
     /// The same in a sentence
     pub message: Option<String>,
     /// The tool
     pub tool: Option<String>,
-    /// The versions that are gone
+    /// The versions that were uninstalled
     pub versions: Option<Vec<String>>,
     /// The tools that it was called by
     pub mcp_tools: Option<Vec<String>>,
@@ -178,7 +178,7 @@ pub struct Uninstalled {
 /// The answer of `enact__list`.
 #[derive(JsonSchema)]
 pub struct Listed {
-    /// What is installed
+    /// The installed tools
     pub tools: Option<Vec<ListedTool>>,
     /// The toolset that limits which tools are visible
     #[serde(rename = "activeToolset")]
@@ -206,13 +206,13 @@ pub struct ListedTool {
     pub exposed: Option<bool>,
     /// verified, approved, unverified or refused
     pub status: Option<String>,
-    /// Whether it runs without a sandbox, since a person allowed that
+    /// Whether it runs without a sandbox, because a person allowed that
     pub unsandboxed: Option<bool>,
     /// Where it came from
     pub registry: Option<String>,
-    /// Whether its publisher took it back
+    /// Whether its publisher yanked it
     pub yanked: Option<bool>,
-    /// A newer version, where one is known
+    /// A newer version, if one is known
     pub newer: Option<Value>,
 }
 
@@ -225,19 +225,19 @@ pub struct Ran {
     pub version: Option<String>,
     /// The action
     pub action: Option<String>,
-    /// What it printed, parsed
+    /// Its standard output, parsed as JSON
     pub output: Option<Value>,
-    /// What it printed
+    /// Its standard output
     pub stdout: Option<String>,
-    /// What it printed beside that
+    /// Its standard error
     pub stderr: Option<String>,
     /// Its exit status
     pub exit_code: Option<i64>,
     /// How long it took
     pub duration_ms: Option<u64>,
-    /// Whether a part of what it printed was left out
+    /// Whether some of its output was left out
     pub truncated: Option<bool>,
-    /// The files that it left
+    /// The files that it wrote
     pub files: Option<Vec<LeftFile>>,
     /// What ran it
     pub runner: Option<String>,
@@ -245,9 +245,9 @@ pub struct Ran {
     pub image: Option<String>,
     /// The limits that could not be applied
     pub not_limited: Option<Vec<String>>,
-    /// The run, as `mcpkg tool runs` has it
+    /// The id of the run in `mcpkg tool runs`
     pub run_id: Option<String>,
-    /// How it stands
+    /// Its verification
     pub verification: Option<Verification>,
     /// What the user should know
     pub warnings: Option<Vec<String>>,
@@ -255,7 +255,7 @@ pub struct Ran {
     pub error: Option<Failure>,
 }
 
-/// A file that a run left.
+/// A file that a run wrote.
 #[derive(JsonSchema)]
 pub struct LeftFile {
     /// Its path

@@ -18,7 +18,7 @@ use crate::registry::config;
 use crate::registry::package::manifest::Base;
 use crate::store::Db;
 
-/// What decides, besides the call itself.
+/// What the choice depends on, apart from the call itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Whether tools may run without a sandbox at all.
@@ -203,7 +203,7 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
             .hint(format!("the user has to run `{pull}`; mcpkg does not fetch images itself"));
     }
     let reasons: Vec<String> = refused.iter().map(|(kind, why)| format!("{}: {}", kind.word(), why.text())).collect();
-    let what = format!("{tool} cannot be run on this machine ({})", reasons.join("; "));
+    let what = format!("Cannot run {tool} on this machine ({})", reasons.join("; "));
     let error = Error::new(Code::RunnerUnavailable, what).with_details(json!({ "runners": runners }));
     let lacks = |kind: RunnerKind| {
         refused.iter().find(|(asked, why)| *asked == kind && matches!(why, Why::Reason(_))).map(|(_, why)| why.text())

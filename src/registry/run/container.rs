@@ -186,7 +186,7 @@ fn bind(from: &Path, at: &Path, access: &str) -> Result<String, String> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains([',', '"', '\n']));
         text.map(str::to_owned)
-            .ok_or_else(|| format!("`{}` cannot be mounted: it has a comma or a quote", path.display()))
+            .ok_or_else(|| format!("cannot mount `{}`: its path contains a comma or a quote", path.display()))
     };
     Ok(format!("type=bind,source={},target={}{access}", text(from)?, text(at)?))
 }

@@ -29,7 +29,7 @@ pub struct Values {
     pub secrets: Secrets,
 }
 
-/// Returns the name of each variable and where it comes from, for who looks at a run before it is made.
+/// Returns the name of each variable and where it comes from, to show before a run.
 pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String, String> {
     let usual = USUAL.iter().map(|(name, _)| ((*name).to_owned(), "every run".to_owned()));
     let declared = declared.iter().filter(|variable| is_free(&variable.name)).filter_map(|variable| {

@@ -73,7 +73,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
             return refused(&path, &format!("has more than {} MiB", MAX_MEMBER >> 20));
         }
         if entries.insert(path.clone(), entry).is_some() {
-            return refused(&path, "is there twice");
+            return refused(&path, "appears twice");
         }
     }
     for path in entries.keys() {
@@ -88,7 +88,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
 /// Writes what a build left below `folder`, which must not exist. Links come last, so that nothing is written through one.
 ///
 /// # Errors
-/// `E_DAMAGED` where the archive is none of [`pack`]'s; `E_FILE_FAILED`, `E_DISK_FULL`.
+/// `E_DAMAGED` if [`pack`] did not make the archive; `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
     let entries = read(archive)?;
     archive::whole(folder, |beside| write(&entries, beside))

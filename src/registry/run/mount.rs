@@ -8,7 +8,7 @@ pub const WORKSPACE: &str = "/workspace";
 /// Where a tool's own files are for reading, while [`WORKSPACE`] is a copy of them that a build changes.
 pub const PACKAGE: &str = "/run/package";
 
-/// Where a tool leaves files for who called it.
+/// The folder where a tool writes files for its caller.
 pub const OUTPUT: &str = "/output";
 
 /// Where mcpkg's own program is, which sets the limits inside of the sandbox.

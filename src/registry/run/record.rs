@@ -66,7 +66,7 @@ impl UnderWay {
     pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
-        let holder = holder.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
+        let holder = holder.ok_or_else(|| Error::internal("another process has locked a new run"))?;
         Ok(Self { id: begun.uuid, begun, row: Arc::default(), holder: Arc::new(holder) })
     }
 
@@ -115,7 +115,7 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
         runs::end(db, run.id, &ended)
     });
     if let Err(error) = written {
-        tracing::warn!(run = %run.id, outcome = ended.outcome, %error, "how a run ended could not be written");
+        tracing::warn!(run = %run.id, outcome = ended.outcome, %error, "could not record how a run ended");
     }
 }
 
@@ -158,7 +158,7 @@ pub fn refused(context: &Context, asked: Asked<'_>, failure: &Error) {
         runs::end(db, begun.uuid, &ended)
     });
     if let Err(error) = written {
-        tracing::warn!(tool = asked.tool.name, refused = ended.outcome, %error, "a refused run could not be written");
+        tracing::warn!(tool = asked.tool.name, refused = ended.outcome, %error, "could not record a refused run");
     }
 }
 

@@ -113,7 +113,7 @@ pub trait Runner: Send + Sync {
     /// Why it cannot be had.
     fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String>;
 
-    /// Returns the command line that starts a run, for who looks at it before it is made. Empty where no program is started.
+    /// Returns the command line that starts a run, to show before the run. Empty if no program is started.
     fn command(&self, job: &Job<'_>) -> Vec<String>;
 
     /// Returns the limits that it cannot apply on this machine.

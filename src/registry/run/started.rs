@@ -1,4 +1,4 @@
-//! What the runners have in common that start a program by way of mcpkg's own inside: the request, and what came of it.
+//! Shared code of the runners that start a program through mcpkg inside the sandbox: the request and its result.
 
 use super::limits::{Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
@@ -10,7 +10,7 @@ use crate::registry::package::archive::{MAX_MEMBERS, MAX_UNPACKED};
 
 /// How a runner starts a program.
 pub(super) struct Start<'s> {
-    /// What is asked of mcpkg's own program.
+    /// The request to mcpkg's own program.
     pub request: Request,
     /// Where it is met.
     pub meeting: Meeting,

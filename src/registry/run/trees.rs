@@ -169,7 +169,7 @@ fn files(tree: &Path) -> Result<Vec<(String, Metadata)>> {
                 found.push((disk::posix(path.strip_prefix(tree).unwrap_or(&path)), metadata));
             }
             if found.len() > archive::MAX_MEMBERS {
-                return Err(Error::new(Code::FileFailed, format!("`{}` holds too many files", tree.display())));
+                return Err(Error::new(Code::FileFailed, format!("`{}` contains too many files", tree.display())));
             }
         }
     }

@@ -84,7 +84,7 @@ impl Runner for Unsandboxed {
     }
 }
 
-/// Returns what is asked of mcpkg's own program, with each place as this run has it.
+/// Returns the request to mcpkg's own program, with the paths of this run.
 fn request(job: &Job<'_>) -> Option<Request> {
     let Places { workspace, output, home } = Places::of(job.scratch);
     let text = |path: &Path| path.to_str().map(str::to_owned);

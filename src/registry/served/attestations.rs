@@ -64,7 +64,7 @@ impl Claim {
         Ok(claims.collect())
     }
 
-    /// Returns who signed it: nobody where a signature is not good.
+    /// Returns the signers; none if a signature is invalid.
     fn signer(&self) -> Option<&Identity> {
         self.bundle.signers.iter().find_map(|signer| signer.as_ref().ok())
     }

@@ -16,7 +16,7 @@ use crate::registry::backend::wire;
 use crate::registry::package::Name;
 use crate::store::tools::packages::{Visibility, Yank};
 
-/// Says that a version is no longer to be used.
+/// Yanks a version.
 ///
 /// # Errors
 /// 400, 404, 422, 500, 503.
@@ -68,7 +68,7 @@ fn change(
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Says who is shown all versions of a tool.
+/// Sets who can see the versions of a tool.
 ///
 /// # Errors
 /// 400, 404, 422, 500, 503.

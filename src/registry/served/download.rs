@@ -61,7 +61,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
     let id = row.id;
     let counted: Sent = Box::new(move |store| {
         if let Err(error) = store.write(|db| packages::count_download(db, id)) {
-            tracing::info!(%error, "a download is not counted");
+            tracing::info!(%error, "could not count a download");
         }
     });
     let sent = is_whole.then_some(counted);
@@ -74,7 +74,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
 }
 
 fn header(text: String) -> Result<HeaderValue, Failure> {
-    let odd = |error| Error::internal("what is said of an archive is not a header").with_source(error);
+    let odd = |error| Error::internal("the facts of an archive do not fit in a header").with_source(error);
     HeaderValue::try_from(text).map_err(|error: http::header::InvalidHeaderValue| odd(error).into())
 }
 

@@ -25,7 +25,7 @@ use crate::store::tools::registries::LOCAL;
 const HITS: u32 = 20;
 const MOST_HITS: u32 = 100;
 
-/// The most hits that are passed over: who wants others asks for something else.
+/// The most hits that a request can skip; later pages need a more specific search.
 const MOST_PASSED: u32 = 1_000;
 
 /// Answers a search.

@@ -22,7 +22,7 @@ use crate::store::tools::packages::Visibility;
 /// The most bytes of each part other than the archive.
 const BESIDE: u64 = 1 << 20;
 
-/// The most bytes of an archive in JSON, where it stands in base64 and all of it in memory: a larger one comes in a form.
+/// The most bytes of an archive in JSON, where all of it is in memory as base64. A larger one comes in a form.
 const IN_JSON: u64 = 16 << 20;
 
 /// The most parts of a form.

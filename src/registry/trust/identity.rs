@@ -34,7 +34,7 @@ impl Identity {
         Self(name)
     }
 
-    /// Returns the identity as it is written.
+    /// Returns the identity as users write it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,7 +57,8 @@ impl FromStr for Identity {
     /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`, or a name of Sigstore's.
     ///
     /// # Errors
-    /// `E_TRUST_UNSUPPORTED` for a name of Sigstore's where its bundles are not checked, `E_INVALID_ARGUMENT` for what is none.
+    /// `E_TRUST_UNSUPPORTED` for a Sigstore identity if this mcpkg cannot check Sigstore bundles; `E_INVALID_ARGUMENT` for an invalid
+    /// identity.
     fn from_str(text: &str) -> Result<Self> {
         if let Some(name) = sigstore::name(text)? {
             return Ok(Self(name));
@@ -73,17 +74,17 @@ impl FromStr for Identity {
     }
 }
 
-/// Returns the ed25519 key in a line of OpenSSH's, such as `ssh-ed25519 AAAA... comment`.
+/// Returns the ed25519 key in an OpenSSH line, such as `ssh-ed25519 AAAA... comment`.
 ///
 /// # Errors
-/// `E_KEY_INVALID` where it is no such line, or a key of another kind.
+/// `E_KEY_INVALID` if it is not such a line, or is a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
         .map_err(|error| invalid("It is not a public key in OpenSSH format").with_source(error))?;
     verifying_key(key.key_data())
 }
 
-/// Returns an ed25519 key out of OpenSSH's own type.
+/// Returns the ed25519 key in OpenSSH's key data.
 ///
 /// # Errors
 /// `E_KEY_INVALID` where it is a key of another kind, or one that signs nothing.
@@ -99,7 +100,7 @@ pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
     Ok(key)
 }
 
-/// Returns the line of OpenSSH's for a key, without a comment.
+/// Returns the OpenSSH line of a key, without a comment.
 ///
 /// # Errors
 /// `E_INTERNAL`, which cannot be.

@@ -31,7 +31,7 @@ static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::d
 /// whether a person approved it. Reads the database and this user's records, and asks nobody.
 ///
 /// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`: who gets no verdict goes no further.
+/// `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`: without a verdict, callers stop.
 pub fn judge(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
     judge_by(&records::rules(db, context)?, db, context, subject)
 }

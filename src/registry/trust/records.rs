@@ -150,7 +150,7 @@ pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
 /// Returns the trusted identities and the policy in the database, as far as this user approved them on this machine.
 ///
 /// # Errors
-/// `E_DB_CORRUPT` where the database's policy is none; `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+/// `E_DB_CORRUPT` if the database's policy is invalid; `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
     rules_by(db, &context.approved)
 }

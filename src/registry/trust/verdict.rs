@@ -32,7 +32,7 @@ pub enum Form {
     Dsse,
     /// A statement with a signature by `ssh-keygen`.
     Ssh,
-    /// A bundle of Sigstore's, which never counts where this mcpkg does not check them.
+    /// A Sigstore bundle, which never counts if this mcpkg cannot check it.
     Sigstore,
     /// An unknown form.
     Unknown,
@@ -84,7 +84,7 @@ pub struct Counted {
     pub form: Form,
     /// The signer, if the signature is valid.
     pub identity: Option<Identity>,
-    /// The part in which they speak, where the statement says so.
+    /// The role of the signer, if the statement names it.
     pub part: Option<Part>,
     /// Whether it counts.
     pub counted: bool,
@@ -112,7 +112,7 @@ impl Counted {
 /// The verdict on an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// How it stands.
+    /// The status of the archive.
     pub status: Status,
     /// The policy that applied.
     pub policy: Policy,

@@ -24,7 +24,7 @@ pub struct Rules {
     pub policy: Policy,
     /// How many distinct identities have to count, at least one.
     pub minimum: u32,
-    /// What bundles of Sigstore's are checked against.
+    /// The root that Sigstore bundles are checked against.
     pub root: Root,
 }
 

@@ -155,8 +155,8 @@ impl Registry for Directory<'_> {
                 Ok(Some(bytes)) if hex::encode(&Sha256::digest(&bytes)) == sha256 => {
                     bundles.extend(String::from_utf8(bytes).ok());
                 }
-                Ok(_) => tracing::warn!(folder, name, "an attestation is not what its name says; it is left out"),
-                Err(error) => tracing::warn!(folder, name, %error, "an attestation is left out"),
+                Ok(_) => tracing::warn!(folder, name, "left out an attestation that does not match its name"),
+                Err(error) => tracing::warn!(folder, name, %error, "left out an attestation"),
             }
         }
         Ok(bundles)

@@ -233,7 +233,7 @@ impl Root {
         if let Ok(Err(error)) = removed
             && error.kind() != ErrorKind::NotFound
         {
-            tracing::warn!(registry = self.registry, relative, %error, "a folder that was not published stays");
+            tracing::warn!(registry = self.registry, relative, %error, "could not remove a folder that was not published");
         }
     }
 

@@ -190,7 +190,7 @@ impl<'c> Client<'c> {
         let mut request = request
             .header(ACCEPT, "application/json, application/gzip")
             .body(Vec::new())
-            .map_err(|error| Error::internal("a URL is none of a request").with_source(error))?;
+            .map_err(|error| Error::internal("invalid request URL").with_source(error))?;
         if let Some(secret) = self.secret()?.filter(|_| with_token) {
             let text = Zeroizing::new(format!("Bearer {}", secret.expose()));
             let mut value = HeaderValue::from_str(&text).map_err(|_| self.no_header())?;

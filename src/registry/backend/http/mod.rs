@@ -51,7 +51,7 @@ impl<'c> Http<'c> {
     /// Returns the registry of a row.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where its URL is none that is asked, or its token is not a reference.
+    /// `E_INVALID_ARGUMENT` if its URL is not allowed, or its token is not a reference.
     pub fn new(context: &'c Context, place: &Place) -> Result<Self> {
         let base = address(&place.location)?;
         let token = place.token.as_deref().map(Reference::from_str).transpose()?;
@@ -163,7 +163,7 @@ impl<'c> Http<'c> {
         }
         let kept = kept::Answer { etag: answer.etag, body, fetched_at: now };
         if let Err(error) = self.context.store.write(|db| kept::put(db, self.client.registry(), request, &kept)) {
-            tracing::info!(%error, "the answer of a registry is not kept");
+            tracing::info!(%error, "could not cache the answer of a registry");
         }
     }
 
@@ -171,7 +171,7 @@ impl<'c> Http<'c> {
         if self.context.store.may_write()
             && let Err(error) = self.context.store.write(|db| kept::touch(db, self.client.registry(), request, now))
         {
-            tracing::info!(%error, "it is not noted that the answer of a registry holds");
+            tracing::info!(%error, "could not note that the cached answer of a registry is still valid");
         }
     }
 }
@@ -179,7 +179,7 @@ impl<'c> Http<'c> {
 /// Returns the URL of a registry.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is none, or what is sent to it could be read by others.
+/// `E_INVALID_ARGUMENT` if it is not a URL, or others could read what is sent to it.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a registry URL: {why}", crate::redact::redact(text)))

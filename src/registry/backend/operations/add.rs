@@ -94,7 +94,7 @@ impl Add {
     fn host(&self) -> Result<String> {
         if self.create {
             return Err(Error::new(Code::InvalidArgument, "--create works only for a folder, not for another host")
-                .hint("leave --create away"));
+                .hint("leave out --create"));
         }
         http::address(&self.location)?;
         Ok(self.location.trim_end_matches('/').to_owned())
@@ -102,9 +102,7 @@ impl Add {
 
     fn folder(&self, context: &Context) -> Result<String> {
         if self.token.is_some() {
-            return Err(
-                Error::new(Code::InvalidArgument, "A folder registry takes no token").hint("leave --token away")
-            );
+            return Err(Error::new(Code::InvalidArgument, "A folder registry takes no token").hint("leave out --token"));
         }
         let path = PathBuf::from(&self.location);
         if self.create {

@@ -17,7 +17,7 @@ use crate::store::tools::answers;
 use crate::store::tools::packages::{self, Yank};
 use crate::store::tools::registries::LOCAL;
 
-/// Take a version back
+/// Yank a version
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct YankVersion {
     /// Tool and version, such as alice/utils/weather@1.2.0
@@ -44,7 +44,7 @@ fn local() -> String {
 impl Operation for YankVersion {
     const TOOL: &'static str = "yank_tool";
     const CLI: &'static [&'static str] = &["tool", "yank"];
-    const TITLE: &'static str = "Take a version back";
+    const TITLE: &'static str = "Yank a version";
     const ABOUT: &'static str = "Withdraw a published version from use; its archive stays";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];

@@ -55,7 +55,7 @@ pub(super) fn walk(folder: &Path) -> Result<Found> {
 fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut Found) -> Result<()> {
     // A tree so deep is refused by its paths; the walk itself must end before.
     if below.matches('/').count() > 64 {
-        return Err(refused(Rule::Depth, below, "is too deep"));
+        return Err(refused(Rule::Depth, below, "is nested too deeply"));
     }
     ignores.push(gitignore(folder)?);
     let failed = |error| Error::file("read", folder, error);

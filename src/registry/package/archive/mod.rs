@@ -125,7 +125,7 @@ impl Opened {
         Ok(found)
     }
 
-    /// Writes its files below `folder`, which must not exist: beside it first, and renamed then. Files can be read and
+    /// Writes its files below `folder`, which must not exist: first next to it, then renamed. Files can be read and
     /// not written; the folder is this user's alone.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Absolute, "is an absolute path");
     }
     if path.contains('\\') {
-        return wrong(Rule::Backslash, "holds a backslash");
+        return wrong(Rule::Backslash, "contains a backslash");
     }
     if path.chars().any(char::is_control) {
         return wrong(Rule::Control, "holds a control character");
@@ -107,7 +107,7 @@ impl Names {
                 known.get_mut().1 = kind;
                 Ok(())
             }
-            _ => Err(refused(Rule::Twice, member, "is there twice")),
+            _ => Err(refused(Rule::Twice, member, "appears twice")),
         }
     }
 }

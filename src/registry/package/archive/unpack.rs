@@ -62,7 +62,7 @@ pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
 /// `E_FILE_FAILED`.
 pub(super) fn sweep(folder: &Path) -> Result<()> {
     let Some(parent) = folder.parent() else { return Ok(()) };
-    let failed = |error| Error::file("remove what was begun beside", folder, error);
+    let failed = |error| Error::file("remove unfinished files next to", folder, error);
     let prefix = prefix(folder);
     for entry in fs::read_dir(parent).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -91,7 +91,7 @@ fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfi
     builder
 }
 
-/// Makes a file that can be read, and run if it is a program, and not written by who opens it later.
+/// Makes a file that is read-only, and executable if it is a program.
 #[cfg(unix)]
 fn create(path: &Path, executable: bool) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -16,7 +16,7 @@ pub(super) struct Words {
     has_place: bool,
     /// Whether the word has nothing in it, quotes aside.
     is_empty: bool,
-    /// Whether the words so far are none but assignments and keywords: the next one is a program.
+    /// Whether the words so far are only assignments and keywords, so that the next one is a program.
     at_program: bool,
     /// The program's name.
     program: String,

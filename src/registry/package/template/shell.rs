@@ -41,7 +41,7 @@ impl Shell {
             return Err("it is empty".to_owned());
         }
         if source.contains('\0') {
-            return Err("it holds NUL".to_owned());
+            return Err("it contains NUL".to_owned());
         }
         let is_parameter = |name: &str| match schema {
             Some(schema) => property(schema, name).is_some(),

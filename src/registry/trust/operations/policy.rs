@@ -105,7 +105,8 @@ fn reply(policy: Policy, minimum: u32, says: &str) -> Reply {
         Policy::Prompt => "mcpkg asks before it uses an unverified tool",
         Policy::Allow => "unverified tools are used, and marked as unverified",
     };
-    let who = if minimum == 1 { "1 identity has".to_owned() } else { format!("{minimum} identities have") };
+    let who =
+        if minimum == 1 { "1 trusted identity is".to_owned() } else { format!("{minimum} trusted identities are") };
     let data: Value = json!({ "policy": policy.word(), "minimum": minimum });
-    Reply::sentence(format!("{says} {}: {what}; {who} to count", policy.word()), data)
+    Reply::sentence(format!("{says} {}: {what}; {who} required", policy.word()), data)
 }

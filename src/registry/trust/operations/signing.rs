@@ -108,9 +108,9 @@ impl Signing {
         if let Some(registry) = &self.to {
             send(context, registry, subject, &bundle)?;
         }
-        let done = if added { "Signed" } else { "Signed before:" };
+        let done = if added { "Signed" } else { "Already signed" };
         let what = if kind == "tool.audit" { "an audit of " } else { "" };
-        let there = self.to.as_ref().map(|registry| format!(", in registry '{registry}' too")).unwrap_or_default();
+        let there = self.to.as_ref().map(|registry| format!(", also in registry '{registry}'")).unwrap_or_default();
         let sentence = format!("{done} {what}{} as {identity}{there}", subject.reference());
         let data = json!({
             "tool": subject.name,

@@ -45,7 +45,7 @@ macro_rules! forms {
 }
 pub(crate) use forms;
 
-/// Whether this mcpkg checks bundles of Sigstore's.
+/// Whether this mcpkg can check Sigstore bundles.
 pub const fn is_checked() -> bool {
     cfg!(feature = "sigstore")
 }

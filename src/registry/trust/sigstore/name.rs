@@ -42,7 +42,7 @@ const LONGEST: usize = 512;
 /// Returns the canonical name of an identity that only Sigstore can attest; `None` for any other text.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the text begins as such an identity does and is none.
+/// `E_INVALID_ARGUMENT` if the text begins like such an identity but is not one.
 pub fn name(text: &str) -> Result<Option<String>> {
     let Some((kind, rest)) = text.split_once(':') else { return Ok(None) };
     let (name, form) = match kind {
@@ -69,7 +69,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
 /// Returns the name of a certificate's owner.
 ///
 /// # Errors
-/// Why there is no name for its owner, for people.
+/// The reason why its owner has no name, for people.
 pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &FulcioCiClaims) -> Result<String, String> {
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
