@@ -433,7 +433,7 @@ fn x60_nothing_but_regular_files_below_the_root_is_read() {
     symlink(secret.join("1.0.0/package.json"), &bundle).unwrap();
     let resolved = ground.resolve("a/one").unwrap();
     let error = download(&ground.context, &resolved).unwrap_err();
-    assert!(error.message().contains("no regular file"), "{error}");
+    assert!(error.message().contains("not a regular file"), "{error}");
     std::fs::remove_file(&bundle).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -444,7 +444,7 @@ fn x60_nothing_but_regular_files_below_the_root_is_read() {
     )
     .unwrap();
     let error = download(&ground.context, &resolved).unwrap_err();
-    assert!(error.message().contains("no regular file"), "{error}");
+    assert!(error.message().contains("not a regular file"), "{error}");
     std::fs::remove_file(&bundle).unwrap();
     std::fs::File::create(&bundle).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(download(&ground.context, &resolved).unwrap_err().code(), Code::RegistryAnswer);

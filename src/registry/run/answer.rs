@@ -207,7 +207,7 @@ mod tests {
         ];
         let (taken, left_out) = without_secrets(left.into_iter(), vec!["link-hunter2222".to_owned()], &secrets);
         assert_eq!(taken, [file("a.txt", b"is ***, in base64 ***"), file("c.bin", b"\xff\x00hunter")]);
-        let named = ["link-***", "b.bin (a secret is in it)", "***.txt (a secret is in its name)"];
+        let named = ["link-***", "b.bin (it contains a secret)", "***.txt (its name contains a secret)"];
         assert_eq!(left_out, named);
     }
 

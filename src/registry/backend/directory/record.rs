@@ -103,7 +103,7 @@ mod tests {
             let text = record.text(&name, &version);
             assert_eq!(Record::parse(text.as_bytes(), &name, &version).as_ref(), Ok(&record), "{text}");
             let other = Record::parse(text.as_bytes(), &name, &Version::new(1, 2, 1));
-            assert_eq!(other, Err("is not of alice/pdf@1.2.1".to_owned()));
+            assert_eq!(other, Err("is not for alice/pdf@1.2.1".to_owned()));
         }
         assert!(Record::parse(b"{", &name, &version).is_err());
         assert!(Record::parse(br#"{"name":"alice/pdf","version":"1.2.0"}"#, &name, &version).is_err());

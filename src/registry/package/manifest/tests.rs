@@ -176,32 +176,32 @@ fn an_error_has_its_place_and_all_are_told() {
 fn what_breaks_a_rule_is_an_error() {
     for (yaml, says) in [
         ("", "empty"),
-        ("- a\n", "no mapping"),
+        ("- a\n", "not a mapping"),
         ("a: [\n", "enact.yaml:"),
         ("name: a/b\nname: c/d\n", "duplicate"),
-        ("description: x\n", "no `name`"),
-        ("name: a/b\n", "no `description`"),
+        ("description: x\n", "`name` is missing"),
+        ("name: a/b\n", "`description` is missing"),
         ("name: enact/x\ndescription: x\n", "reserved"),
         ("name: a/b/c/d/e/f/g/h/i\ndescription: x\n", "9 segments"),
         (&format!("name: a/b\ndescription: {}\n", "x".repeat(1025)), "1025 characters"),
         ("name: a/b\ndescription: \"a\\e[31mb\"\n", "control character"),
-        (&format!("{BARE}version: v1\n"), "no version such as"),
-        (&format!("{BARE}version: 1.0.0/..\n"), "no version such as"),
+        (&format!("{BARE}version: v1\n"), "not a version such as"),
+        (&format!("{BARE}version: 1.0.0/..\n"), "not a version such as"),
         (&format!("{BARE}timeout: 5\n"), "no unit"),
         (&format!("{BARE}env: [A]\n"), "mapping"),
         (&format!("{BARE}env: {{ A-B: }}\n"), "variable's name"),
         (&format!("{BARE}env: {{ PATH: }}\n"), "already"),
         (&format!("{BARE}env: {{ A: {{ secret: yes }} }}\n"), "true or false"),
         (&format!("{BARE}resources: {{ memory: lots }}\n"), "number"),
-        (&format!("{BARE}tags: [1]\n"), "text"),
-        (&format!("{BARE}inputSchema: {{ type: string }}\n"), "has to be `object`"),
+        (&format!("{BARE}tags: [1]\n"), "string"),
+        (&format!("{BARE}inputSchema: {{ type: string }}\n"), "must be `object`"),
         (
             &format!("{BARE}inputSchema: {{ properties: {{ a: {{ type: strin }} }} }}\n"),
             "`inputSchema.properties.a.type`: \"strin\" is not a type",
         ),
         (&format!("{BARE}outputSchema: {{ $ref: 'https://example.com/x' }}\n"), "points to nothing"),
         (&format!("{BARE}annotations: {{ readOnlyHint: 1 }}\n"), "true or false"),
-        (&format!("{BARE}command: [a]\n"), "text"),
+        (&format!("{BARE}command: [a]\n"), "string"),
         (&format!("{BARE}command: echo $(( ${{x}} ))\n"), "arithmetic"),
         (&format!("{BARE}command: ls\nscripts: {{ main: ls }}\n"), "already"),
         (&format!("{BARE}scripts: [ls]\n"), "mapping"),
@@ -212,7 +212,7 @@ fn what_breaks_a_rule_is_an_error() {
             &format!("{BARE}inputSchema: {{ properties: {{ city: {{}} }} }}\nscripts: {{ a: 'w {{{{cty}}}}' }}\n"),
             "did you mean 'city'?",
         ),
-        (&format!("{BARE}build: a\nhooks: {{ build: b }}\n"), "leave one of them out"),
+        (&format!("{BARE}build: a\nhooks: {{ build: b }}\n"), "leave out one of them"),
     ] {
         let found = errors(yaml);
         assert!(found.iter().any(|line| line.contains(says)), "{yaml}: {found:?}");
@@ -220,8 +220,8 @@ fn what_breaks_a_rule_is_an_error() {
     for (markdown, says) in [
         ("# Text", "no front matter"),
         ("---\n---\nText", "no front matter"),
-        ("---\nname: a\n", "no end"),
-        ("---\n- a\n---\n", "no mapping"),
+        ("---\nname: a\n", "is not closed"),
+        ("---\n- a\n---\n", "not a mapping"),
     ] {
         let found = of(&[("enact.md", markdown)]).errors;
         assert!(found[0].message.contains(says) && found[0].line > 0, "{markdown}: {found:?}");
@@ -237,15 +237,15 @@ fn what_could_be_better_is_a_warning() {
     for says in [
         "enact.yaml:3:1: `descripton`: unknown field; did you mean `description`?",
         "enact.yaml:5:1: `zzz`: unknown field",
-        "no `version`",
-        "no `license`",
-        "no `outputSchema`",
-        "no `timeout`",
-        "`env.A`: a secret with a default",
+        "`version` is missing",
+        "`license` is missing",
+        "`outputSchema` is missing",
+        "`timeout` is missing",
+        "`env.A`: everybody can read the default of a secret",
         "`env.B`: a required variable with a default",
         "`resources.gpu`",
-        "`-u` stays behind",
-        "`|` is an argument",
+        "`-u` is passed even if",
+        "`|` is passed as an argument",
     ] {
         assert!(found.iter().any(|line| line.contains(says)), "{says}: {found:#?}");
     }

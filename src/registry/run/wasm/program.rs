@@ -121,7 +121,7 @@ mod tests {
         assert!(of(&wrong).contains("type mismatch"), "{}", of(&wrong));
         assert_eq!(
             Program::compile("b.wasm", Arc::default()).err().as_deref(),
-            Some("there is no `b.wasm` in its package")
+            Some("its package has no file `b.wasm`")
         );
     }
 }
