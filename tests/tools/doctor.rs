@@ -126,7 +126,7 @@ fn trust_that_counts_for_nothing_here_and_keys_that_others_read_are_told() {
     let mut elsewhere = scratch.command();
     elsewhere.env("XDG_STATE_HOME", scratch.path().join("other")).args(["--json", "tool", "doctor"]);
     let elsewhere = parsed(&scratch, &mut elsewhere);
-    found(&elsewhere, "tool trust", "note", "without effect: 1 trusted identity");
+    found(&elsewhere, "tool trust", "note", "on this machine: 1 trusted identity");
     found(&elsewhere, "tool installs", "note", "1 installed tool not signed by anybody you trust: alice/weather@1.0.0");
     let key = scratch.path().join(".local/share/mcpkg/keys/default");
     set_mode(&key, 0o644);

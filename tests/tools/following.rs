@@ -177,7 +177,7 @@ fn a_toolset_that_the_file_narrows_is_narrowed_and_its_additions_wait_for_a_pers
         toolset(&scratch, tools, active);
         assert!(!has(&mut client, "alice__two"), "{tools:?} {active:?}");
     }
-    for waiting in ["alice/two in toolset web", "toolset all for servers as enact", "every tool for servers as enact"] {
+    for waiting in ["alice/two in toolset web", "toolset all instead of toolset web", "every tool instead of toolset"] {
         assert!(log().contains(waiting), "{waiting}: {}", log());
     }
     scratch.file(".enact/mcp.json", "{");

@@ -142,7 +142,7 @@ fn registries_are_listed_shown_indexed_and_removed() {
 fn a_bare_folder_is_named_so_that_the_next_command_takes_it() {
     let scratch = scratch_with_team();
     let published = scratch.run(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
-    assert!(published.stderr.contains("`mcpkg tool sign ./weather` does"), "{published}");
+    assert!(published.stderr.contains("sign it with `mcpkg tool sign ./weather`"), "{published}");
     for verb in ["sign", "audit", "verify"] {
         let more: &[&str] = if verb == "audit" { &["--result", "passed"] } else { &[] };
         let ran = scratch.run(&[&["tool", verb, "weather"], more].concat());

@@ -89,7 +89,7 @@ fn an_image_that_is_not_there_is_not_fetched() {
     let scratch = with_tool("'--privileged'");
     let refused = error(&scratch.run(&["--json", "tool", "run", "./tool"]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
-    assert!(reason.contains("no image's name"), "{refused}");
+    assert!(reason.contains("is not an image name"), "{refused}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ mod tests {
             ("shift; echo ${x}", "`shift`"),
             ("set -- a; echo ${x}", "`set --`"),
             ("echo $'a' ${x}", "`$'`"),
-            ("echo 'a ${x}", "no end"),
+            ("echo 'a ${x}", "is not closed"),
             ("echo $(case a in a) ${x};; esac)", "`case`"),
             ("", "empty"),
             ("a\0", "NUL"),
