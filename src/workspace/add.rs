@@ -18,7 +18,7 @@ use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// An https, ssh, git or file URL, host:path or a folder; =PATH says where it goes
+    /// An https, ssh, git or file URL, host:path or a folder; append =PATH to choose where it goes
     #[arg(value_name = "URL[=PATH]")]
     url: RepoArg,
     /// Show what would be done, and do nothing
@@ -32,8 +32,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["workspace", "add"];
     const TITLE: &'static str = "Add repository to workspace";
     const ABOUT: &'static str = "Clone one more repository into the workspace";
-    const HELP: &'static str = "It gets a main and a develop branch. A clone of the same repository that stands in its place \
-        is taken over.";
+    const HELP: &'static str = "The repository gets a main and a develop branch. If its folder already holds a clone of it, mcpkg \
+        uses that clone.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workspace add https://example.org/web.git",
         "mcpkg workspace add git@example.org:api.git=services/api",
@@ -121,9 +121,9 @@ fn refuse_known(workspace: &Workspace, new: &New) -> Result<()> {
         None => Ok(()),
         Some(repo) => Err(Error::new(
             Code::AlreadyExists,
-            format!("The workspace '{}' has the repository '{}' already", workspace.manifest.name, repo.name),
+            format!("The workspace '{}' already has the repository '{}'", workspace.manifest.name, repo.name),
         )
         .with_details(json!({ "repo": repo.name, "path": repo.path, "url": repo.url }))
-        .hint("URL=PATH gives another one another place, and the name of its last part")),
+        .hint("to add another repository, give it a different place: URL=PATH")),
     }
 }

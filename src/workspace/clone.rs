@@ -35,8 +35,8 @@ impl Origin {
     /// `E_INVALID_ARGUMENT`.
     pub fn read(text: &str, start: &Path) -> Result<Self> {
         let refused = |why: &str| {
-            Err(Error::new(Code::InvalidArgument, format!("`{}` is not a repository to clone: {why}", redact(text)))
-                .hint("name an https, ssh, git or file URL, host:path, or a folder"))
+            Err(Error::new(Code::InvalidArgument, format!("cannot clone `{}`: {why}", redact(text)))
+                .hint("give an https, ssh, git or file URL, host:path, or a folder"))
         };
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
             return refused("it is empty, begins with `-`, or has control characters");
@@ -109,7 +109,7 @@ impl Origin {
         if names::is_name(name) {
             return Ok(name.to_owned());
         }
-        Err(Error::new(Code::InvalidArgument, format!("`{}` ends with no name of a repository", self.shown()))
+        Err(Error::new(Code::InvalidArgument, format!("`{}` does not end with the name of a repository", self.shown()))
             .hint("say where it goes: URL=PATH"))
     }
 }
@@ -122,7 +122,7 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     if holds_slash || host.contains(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')) {
         return Err(Error::new(
             Code::InvalidArgument,
-            format!("`{}://***` is not a URL: its name or password is not encoded", redact(scheme)),
+            format!("`{}://***` is not a valid URL: its user name or password is not percent-encoded", redact(scheme)),
         )
         .hint("write a `/` there as %2F, an `@` as %40, a space as %20, `'` as %27 and `\"` as %22"));
     }
@@ -181,12 +181,9 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
             .hint("push a first commit to it"));
     };
     if !exists(main) {
-        return Err(Error::new(
-            Code::BranchNotFound,
-            format!("{name}: it has no branch `{main}`, or no commit at all"),
-        )
-        .with_details(serde_json::json!({ "repo": name, "branch": main }))
-        .hint("push a first commit to it, or name its main branch as `default_branch`"));
+        return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no branch `{main}`, or no commits"))
+            .with_details(serde_json::json!({ "repo": name, "branch": main }))
+            .hint("push a first commit to it, or set `default_branch` to its main branch"));
     }
     for branch in [main, develop] {
         if has(format!("refs/heads/{branch}")) {
@@ -208,11 +205,11 @@ fn failed(name: &str, origin: &Origin, had_secret: bool, error: Error) -> Error 
     let tail = error.details().and_then(|details| details["stderr"].as_str().map(str::to_owned)).unwrap_or_default();
     let mut said = error.message().trim_start_matches("git clone: ").to_owned();
     if had_secret && said.contains("could not read Username") {
-        "the name and password in its address are not the right ones".clone_into(&mut said);
+        "the user name or password in its address is wrong".clone_into(&mut said);
     }
-    Error::new(Code::RemoteFailed, format!("{name}: `{}` cannot be cloned: {said}", origin.shown()))
+    Error::new(Code::RemoteFailed, format!("{name}: cannot clone `{}`: {said}", origin.shown()))
         .with_details(serde_json::json!({ "repo": name, "remote": origin.shown(), "stderr_tail": tail }))
-        .hint("mcpkg answers no question of git's or ssh's; try `git clone` by hand")
+        .hint("mcpkg cannot answer questions that git or ssh ask; try `git clone` by hand")
         .with_source(error)
 }
 

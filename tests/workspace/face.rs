@@ -310,7 +310,7 @@ fn x45_two_servers_that_finish_one_feature() {
         let asked = servers.each_mut().map(|server| server.post("tools/call", finish.clone()));
         let answers: Vec<Value> = servers.iter_mut().zip(asked).map(|(server, id)| server.answer(&id.into())).collect();
         let done = answers.iter().filter(|answer| answer["result"]["isError"] == false).count();
-        let named = answers.iter().filter(|answer| answer.to_string().contains("was finished already, by the run"));
+        let named = answers.iter().filter(|answer| answer.to_string().contains("was already finished by run"));
         assert_eq!((done, named.count()), (1, 1), "{answers:?}");
         for (repo, _) in REPOS {
             assert_eq!(shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]), "1");

@@ -168,7 +168,7 @@ fn a_squash_of_what_is_there_already_makes_no_commit() {
     let done = shop.data(&["flow", "feature", "finish", "login", "--squash"]);
     let after: Vec<_> = REPOS.iter().map(|(repo, _)| shop.id(repo, "develop")).collect();
     assert_eq!(before, after, "{done}");
-    assert!(done.to_string().contains("nothing to merge: develop has all of it"), "{done}");
+    assert!(done.to_string().contains("nothing to merge: develop already has every commit"), "{done}");
 }
 
 /// What keeps a flow from beginning names the repository, and the command that helps.
@@ -344,7 +344,7 @@ fn x45_two_that_finish_one_feature() {
     let answer: serde_json::Value = serde_json::from_slice(&failed.next().expect("one fails").stdout).expect("JSON");
     assert!(failed.next().is_none(), "the other one does it");
     assert_eq!(answer["error"]["code"], "E_BRANCH_NOT_FOUND", "{answer}");
-    assert!(answer["error"]["message"].as_str().is_some_and(|said| said.contains("was finished already, by the run")));
+    assert!(answer["error"]["message"].as_str().is_some_and(|said| said.contains("was already finished by run")));
     for (repo, _) in REPOS {
         assert_eq!(shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]), "1");
     }

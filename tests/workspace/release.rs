@@ -55,7 +55,8 @@ fn a_release_without_anything_new_says_so() {
     shop.ok(&["flow", "release", "start", "1.0.0"]);
     let ran = shop.run(&["flow", "release", "finish", "1.0.0"]);
     assert!(
-        ran.status == 0 && ran.stdout.contains("nothing to merge: main and develop have all of it; tagged v1.0.0"),
+        ran.status == 0
+            && ran.stdout.contains("nothing to merge: main and develop already have every commit; tagged v1.0.0"),
         "{ran}"
     );
     assert!(ran.stderr.contains("CHANGELOG.md has no section for v1.0.0"), "{ran}");

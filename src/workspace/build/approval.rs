@@ -24,7 +24,7 @@ use crate::workspace::root::Workspace;
 const OPERATION: &str = "smctl_build";
 
 /// How far a yes goes, for a person to read.
-const FOR_GOOD: &str = "agents' later builds with the same commands are not asked for again";
+const FOR_GOOD: &str = "agents may run later builds with the same commands without asking again";
 
 /// What a person says yes to: a repository with all of its commands.
 struct Subject<'m> {
@@ -84,9 +84,12 @@ fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
     match subjects {
         [Subject { repo, .. }] => {
             let runs = plan::line(&repo.build);
-            format!("Build {} of the workspace '{workspace}' with your rights: `{runs}`", repo.name)
+            format!("Build {} of the workspace '{workspace}' with your permissions: `{runs}`", repo.name)
         }
-        _ => format!("Build {} of the workspace '{workspace}' with your rights", count(subjects.len(), "repository")),
+        _ => format!(
+            "Build {} of the workspace '{workspace}' with your permissions",
+            count(subjects.len(), "repository")
+        ),
     }
 }
 
@@ -123,8 +126,9 @@ impl<'m> Subject<'m> {
         for (step, argv) in commands {
             lines.push(format!("  {step}: {}", plan::line(argv)));
             if argv.iter().any(|word| hides_syntax(word)) {
-                lines
-                    .push(format!("  {step}: what `***` stands for is more than a password: it has what a shell runs"));
+                lines.push(format!(
+                    "  {step}: the text hidden as `***` is more than a password: it has characters that a shell acts on"
+                ));
             }
         }
         lines

@@ -49,11 +49,11 @@ impl Ended {
         match self {
             Ended::Exited(0) => "passed".to_owned(),
             Ended::Exited(code) => format!("failed with status {code}"),
-            Ended::Killed(Some(signal)) => format!("was ended by signal {signal}"),
+            Ended::Killed(Some(signal)) => format!("was killed by signal {signal}"),
             Ended::Killed(None) => "was killed".to_owned(),
-            Ended::TimedOut(limit) => format!("had not ended after {} s, and was stopped", limit.as_secs_f64()),
-            Ended::Cancelled => "was cancelled, and stopped".to_owned(),
-            Ended::Failed(why) => format!("could not be run: {why}"),
+            Ended::TimedOut(limit) => format!("was stopped: it had not ended after {} s", limit.as_secs_f64()),
+            Ended::Cancelled => "was cancelled".to_owned(),
+            Ended::Failed(why) => format!("could not run: {why}"),
         }
     }
 }
@@ -76,7 +76,7 @@ pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled:
         true => start(command, log, grace, cancelled),
         false => {
             let why =
-                format!("`{}` is not there; `mcpkg workspace sync` clones what is missing", command.folder.display());
+                format!("`{}` does not exist; `mcpkg workspace sync` clones what is missing", command.folder.display());
             Ended::Failed(why)
         }
     };
@@ -106,7 +106,7 @@ fn start(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &
         Err(Failure::TimedOut) => Ended::TimedOut(command.timeout),
         Err(Failure::Cancelled) => Ended::Cancelled,
         Err(Failure::NotStarted(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ended::Failed(format!("there is no program `{}`", command.argv[0]))
+            Ended::Failed(format!("program `{}` not found", command.argv[0]))
         }
         Err(Failure::NotStarted(error) | Failure::Lost(error)) => Ended::Failed(error.to_string()),
     }
@@ -141,10 +141,10 @@ mod tests {
         let outcome = sh("echo 1; echo 2 >&2; echo 3; exit 4", long);
         assert_eq!((&*outcome.output, outcome.ended), ("1\n2\n3\n", Ended::Exited(4)));
         let outcome = sh("printf no-end; sleep 1000", Duration::from_millis(100));
-        assert_eq!(outcome.output, "no-end\nmcpkg: api: test had not ended after 0.1 s, and was stopped\n");
+        assert_eq!(outcome.output, "no-end\nmcpkg: api: test was stopped: it had not ended after 0.1 s\n");
         let outcome = sh("kill -9 $$", long);
         assert_eq!(outcome.ended, Ended::Killed(Some(9)));
-        assert!(outcome.output.ends_with("was ended by signal 9\n"), "{outcome:?}");
+        assert!(outcome.output.ends_with("was killed by signal 9\n"), "{outcome:?}");
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         };
         let ran = |command: &Command| run(command, &Arc::default(), Duration::ZERO, &CancellationToken::new());
         let missing = ran(&command("no-such-program", folder.path().to_owned()));
-        assert_eq!(missing.ended, Ended::Failed("there is no program `no-such-program`".to_owned()));
+        assert_eq!(missing.ended, Ended::Failed("program `no-such-program` not found".to_owned()));
         let nowhere = ran(&command("true", folder.path().join("none")));
         assert!(nowhere.output.contains("`mcpkg workspace sync` clones"), "{nowhere:?}");
     }

@@ -16,7 +16,7 @@ use crate::workspace::{GROUP, SHAPE};
 /// List builds of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Most builds, the newest ones
+    /// List at most this many builds, the newest ones
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -30,8 +30,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_builds";
     const CLI: &'static [&'static str] = &["builds", "list"];
     const TITLE: &'static str = "List builds";
-    const ABOUT: &'static str = "List the builds of the workspace, the newest first";
-    const HELP: &'static str = "The last 50 are kept; `mcpkg limit set builds` changes it.";
+    const ABOUT: &'static str = "List the builds of the workspace, newest first";
+    const HELP: &'static str = "mcpkg keeps the last 50; change that with `mcpkg limit set builds`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg builds list", "mcpkg builds list -n 5"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -51,7 +51,7 @@ impl Operation for List {
         let table = Table {
             columns: &["ID", "AT", "BY", "WHAT", "RESULT", "TOOK"],
             rows: found.iter().map(row).collect(),
-            empty: "Nothing was built in this workspace yet".to_owned(),
+            empty: "Nothing has been built in this workspace yet".to_owned(),
         };
         let listed: Vec<Value> = found.iter().map(data).collect();
         Ok(Reply::new(Body::Table(table), json!({ "builds": listed })))

@@ -33,27 +33,27 @@ pub struct Build {
     #[arg(add = REPOS)]
     #[serde(default)]
     repo: Option<String>,
-    /// Build at the same time what does not depend on each other
+    /// Build repositories that do not depend on each other at the same time
     #[arg(long)]
     #[serde(default)]
     parallel: bool,
-    /// Run tests too
+    /// Also run the tests
     #[arg(long)]
     #[serde(default)]
     test: bool,
-    /// Take away first what earlier builds left
+    /// Run the clean commands first
     #[arg(long)]
     #[serde(default)]
     clean: bool,
-    /// Most repositories at the same time [default: as many as there are processors]
+    /// Build at most this many repositories at the same time [default: number of processors]
     #[arg(short, long, value_name = "NUMBER", requires = "parallel", value_parser = clap::value_parser!(u16).range(1..))]
     #[serde(skip)]
     jobs: Option<u16>,
-    /// Go on with all that depends on nothing that failed
+    /// After a failure, go on with the repositories that do not depend on the failed one
     #[arg(long)]
     #[serde(skip)]
     keep_going: bool,
-    /// Only show what would be run
+    /// Show what would be run, and run nothing
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -65,10 +65,10 @@ impl Operation for Build {
     const TITLE: &'static str = "Build repos";
     const ABOUT: &'static str = "Build repos in dependency order";
     const HELP: &'static str = "Runs the commands that the workspace's manifest has for each repository (clean_cmd, build_cmd, \
-        test_cmd), each after those of the repositories that it depends on. They are programs with arguments, no lines of a \
-        shell's; they run with your rights and your variables, but for those of git's and mcpkg's own. With --parallel, a \
-        failure lets the repositories beside it end; those after it are skipped. An agent may build a repository once you \
-        consented to its commands.";
+        test_cmd), after those of the repositories that it depends on. A command is a program with arguments; no shell runs it. It \
+        runs with your permissions and your environment variables, except those of git and mcpkg. With --parallel, builds that are \
+        already running go on when one fails; repositories that depend on the failed one are skipped. An agent may build a repository \
+        once you have consented to its commands.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg build",
         "mcpkg build api --test",
@@ -158,8 +158,8 @@ fn planned(plan: &Plan) -> Reply {
     let table = Table {
         columns: &["LEVEL", "REPO", "STEP", "COMMAND"],
         rows: rows.collect(),
-        empty: "The workspace has nothing to build".to_owned(),
+        empty: "Nothing to build in the workspace".to_owned(),
     };
     Reply::new(Body::Table(table), json!({ "dry_run": true, "commands": plan.data() }))
-        .hint("nothing was run; `mcpkg build` without --dry-run runs it")
+        .hint("nothing was run; run `mcpkg build` without --dry-run to build")
 }

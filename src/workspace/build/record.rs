@@ -50,7 +50,7 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
     });
     kept.err().map(|error| {
         tracing::warn!(%error, run = %report.run, "the end of a build could not be written");
-        format!("the build's outcome could not be kept: {error}")
+        format!("the build's outcome could not be saved: {error}")
     })
 }
 

@@ -75,7 +75,7 @@ impl Report {
     fn reply(&self) -> Reply {
         let rows: Vec<_> = self.stored();
         let sentence = match rows.len() {
-            0 => "There was nothing to run".to_owned(),
+            0 => "Nothing to run".to_owned(),
             commands => format!("{} passed in {}", count(commands, "command"), shown(millis(self.took))),
         };
         Reply::new(Body::Several(vec![Body::Table(table(&rows)), Body::Sentence(sentence)]), self.data())
@@ -83,7 +83,7 @@ impl Report {
 
     fn failure(&self, row: &Row) -> Error {
         let Some(Outcome { ended, output, .. }) = &row.outcome else {
-            return Error::internal("a command that was not run is not a failure");
+            return Error::internal("a command that did not run is not a failure");
         };
         let tail = tail(output);
         let (repo, step) = (&row.repo, row.step.word());
@@ -108,14 +108,14 @@ impl Report {
             "step": step,
             "exit_code": ended.exit_code(),
             "stderr_tail": tail,
-            "suggestion": format!("Mend what the output names and run smctl_build again; `{show}` has all of the output"),
+            "suggestion": format!("Fix what the output reports and run smctl_build again; `{show}` has the whole output"),
         });
         if let (Some(details), Value::Object(data)) = (details.as_object_mut(), self.data()) {
             details.extend(data);
         }
         Error::new(code, format!("{repo}: {step} {}{also} ({others}){said}", ended.said()))
             .with_details(details)
-            .hint(format!("`{show}` has all of the output"))
+            .hint(format!("`{show}` prints the whole output"))
     }
 }
 

@@ -26,10 +26,11 @@ const BUILDS: Names = Names::Stored(|typed| {
 /// Show a build of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the build [default: the last one]; a part at its end that only one has is enough
+    /// Id of the build [default: the last one]; the end of the id is enough if only one build has
+    /// it
     #[arg(add = BUILDS)]
     id: Option<String>,
-    /// Only the commands of this repository
+    /// Show only the commands of this repository
     #[arg(long, value_name = "NAME", add = REPOS)]
     repo: Option<String>,
 }
@@ -38,9 +39,9 @@ impl Operation for Show {
     const TOOL: &'static str = "show_build";
     const CLI: &'static [&'static str] = &["builds", "show"];
     const TITLE: &'static str = "Show build";
-    const ABOUT: &'static str = "Show the commands of a build, and what those that failed printed";
-    const HELP: &'static str = "With --repo it shows all that the commands of this repository printed. Of a long output the \
-        first 16 and the last 48 KiB are kept.";
+    const ABOUT: &'static str = "Show the commands of a build and the output of those that failed";
+    const HELP: &'static str = "--repo shows the output of all commands of one repository. Of a long output, mcpkg keeps the first 16 \
+        and the last 48 KiB.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg builds show", "mcpkg builds show 3f2a1b4c5d6e", "mcpkg builds show --repo api"];
     const EFFECT: Effect = Effect::Read;
@@ -61,7 +62,7 @@ impl Operation for Show {
             let of_run: Vec<String> = rows.iter().map(|row| row.repo.clone()).collect();
             rows.retain(|row| row.repo == *repo);
             if rows.is_empty() {
-                let missing = format!("The build {} has no command of '{}'", run.uuid, repo.escape_debug());
+                let missing = format!("The build {} ran no command of '{}'", run.uuid, repo.escape_debug());
                 let known = of_run.iter().map(String::as_str);
                 return Err(Error::new(Code::InvalidArgument, missing).suggest(repo, known, ""));
             }
@@ -82,7 +83,7 @@ impl Operation for Show {
 fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
     let Some(id) = id else {
         return runs.first().ok_or_else(|| {
-            Error::new(Code::NotFound, "Nothing was built in this workspace yet").hint("`mcpkg build` builds it")
+            Error::new(Code::NotFound, "Nothing has been built in this workspace yet").hint("`mcpkg build` builds it")
         });
     };
     let id = id.trim().to_ascii_lowercase();
@@ -93,9 +94,11 @@ fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
     let mut found = runs.iter().filter(is_named);
     match (found.next(), found.next()) {
         (Some(run), None) => Ok(run),
-        _ => Err(Error::new(Code::NotFound, format!("No build of this workspace has the id '{}'", id.escape_debug()))
-            .with_details(json!({ "run": id }))
-            .hint("`mcpkg builds list` lists them")),
+        _ => {
+            Err(Error::new(Code::NotFound, format!("This workspace has no build with the id '{}'", id.escape_debug()))
+                .with_details(json!({ "run": id }))
+                .hint("`mcpkg builds list` lists them"))
+        }
     }
 }
 

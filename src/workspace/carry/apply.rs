@@ -70,7 +70,7 @@ fn move_refs<'s>(carrier: &Carrier<'_>, steps: &[Step], held: impl Iterator<Item
         transaction.prepare().map_err(|error| match error.code() {
             // A hint is about the disk.
             Code::GitFailed if error.hints().is_empty() => {
-                moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message()))
+                moved(repo, format!("a branch or tag was moved in the meantime ({})", error.message()))
             }
             _ => error,
         })?;
@@ -104,7 +104,7 @@ pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
             let is = head(&git)?;
             if is.as_ref() != Some(from) {
                 let is = is.map_or("nothing".to_owned(), |is| is.to_string());
-                return Err(moved(repo, format!("`{}` has {is} checked out, not {from}", folder.display())));
+                return Err(moved(repo, format!("`{}` is on {is}, not on {from}", folder.display())));
             }
             switch(&git, to)
         }
@@ -176,10 +176,7 @@ fn on(git: &Git<'_>, repo: &str, branch: &str, id: &str) -> Result<()> {
     if is_on && refs::commit(git, "HEAD")?.as_deref() == Some(id) {
         return Ok(());
     }
-    Err(moved(
-        repo,
-        format!("`{}` has not {branch} checked out any more, or {branch} was moved", git.folder().display()),
-    ))
+    Err(moved(repo, format!("`{}` is no longer on {branch}, or {branch} was moved", git.folder().display())))
 }
 
 /// Checks out what a work tree is to have checked out.
@@ -198,5 +195,5 @@ pub fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
 fn moved(repo: &str, what: String) -> Error {
     Error::new(Code::FlowMoved, format!("{repo}: {what}"))
         .with_details(serde_json::json!({ "repo": repo }))
-        .hint("somebody else worked in the repository meanwhile; try again")
+        .hint("something else changed the repository in the meantime; try again")
 }

@@ -60,7 +60,7 @@ pub fn remove_empty(root: &Path, path: &Path) {
 /// Clears away what was made or put below [`TEMPORARY`], or all of that; returns a warning where something stays. What was done
 /// is done all the same, and whoever changes the workspace next clears it away.
 pub fn clear(path: &Path) -> Option<String> {
-    remove_tree(path).err().map(|error| format!("{}; it is of no use any more", error.message()))
+    remove_tree(path).err().map(|error| format!("{}; it is no longer needed", error.message()))
 }
 
 /// Removes a folder that mcpkg made, with all that is in it, read-only folders too.
@@ -107,8 +107,8 @@ fn open_up(_: &Path) -> io::Result<()> {
 pub fn write(root: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> Result<()> {
     let path = root.join(name);
     if text(&path)?.as_deref() != old {
-        return Err(Error::new(Code::FlowMoved, format!("`{name}` was changed meanwhile"))
-            .hint("somebody else edited it; try again"));
+        return Err(Error::new(Code::FlowMoved, format!("`{name}` was changed in the meantime"))
+            .hint("something else edited it; try again"));
     }
     let Some(new) = new else { return disk::remove(&path) };
     let folder = path.parent().unwrap_or(root);

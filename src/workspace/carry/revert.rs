@@ -9,7 +9,7 @@ use crate::file;
 use crate::git::{refs, unfinished};
 use crate::workspace::step::{Head, Step, whole};
 
-/// Takes steps back, the last one first: each only where what it moved is still where it left it. What was moved since stays.
+/// Takes steps back, the last one first: each only where what it moved is still where it left it. What has been moved since stays.
 ///
 /// # Errors
 /// As [`apply`]; the steps before it were tried all the same.
@@ -64,10 +64,13 @@ fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
         return Ok(None);
     }
     let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    Ok(Some(format!("files in `{}` stay, since they were changed meanwhile: {names}", folder.display())))
+    Ok(Some(format!(
+        "files in `{}` were left unchanged, since they were edited in the meantime: {names}",
+        folder.display()
+    )))
 }
 
-/// Takes one step back; returns what stays, where it was moved since.
+/// Takes one step back; returns what stays, where it has been moved since.
 fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     match step {
         Step::Ref { folder, name, old, new, .. } => {
@@ -80,7 +83,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is != *new {
-                return Ok(Some(format!("{name} was moved since")));
+                return Ok(Some(format!("{name} has been moved since")));
             }
             one(carrier, &step.clone().inverse()).map(|()| None)
         }
@@ -92,12 +95,13 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
-                return Ok(Some(format!("{branch} was moved since")));
+                return Ok(Some(format!("{branch} has been moved since")));
             }
             match one(carrier, &step.clone().inverse()) {
-                Err(error) if error.code() == Code::GitFailed => {
-                    Ok(Some(format!("{branch} stays, since a change in `{}` is in the way", folder.display())))
-                }
+                Err(error) if error.code() == Code::GitFailed => Ok(Some(format!(
+                    "{branch} was left unchanged, since a change in `{}` is in the way",
+                    folder.display()
+                ))),
                 result => result.map(|()| None),
             }
         }
@@ -109,11 +113,14 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is.as_ref() != Some(to) {
-                return Ok(Some(format!("`{}` has something else checked out since", folder.display())));
+                return Ok(Some(format!(
+                    "another branch or commit has been checked out in `{}` since",
+                    folder.display()
+                )));
             }
             match switch(&git, from) {
                 Err(error) if error.code() == Code::GitFailed => {
-                    Ok(Some(format!("`{}` stays on {to}, since a change is in the way", folder.display())))
+                    Ok(Some(format!("`{}` was left on {to}, since a change is in the way", folder.display())))
                 }
                 result => result.map(|()| None),
             }
@@ -147,7 +154,9 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
         Step::PutAside { path, aside, .. } | Step::BringBack { path: aside, aside: path, .. } => {
             let (place, from) = (whole(carrier.root, path), whole(carrier.root, aside));
             if from.exists() && place.exists() {
-                return Ok(Some(format!("`{path}` is there again, and what was there before is in `{aside}`")));
+                return Ok(Some(format!(
+                    "`{path}` was created again in the meantime; its earlier files are in `{aside}`"
+                )));
             }
             move_folder(&from, &place).map(|()| None)
         }
@@ -190,7 +199,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is != *new {
-                return Ok(Some(format!("{path} was changed since")));
+                return Ok(Some(format!("{path} has been changed since")));
             }
             write(carrier.root, path, new.as_deref(), old.as_deref()).map(|()| None)
         }

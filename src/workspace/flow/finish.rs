@@ -106,7 +106,7 @@ impl Finish<'_> {
         let reply = rows::reply(&branch, &rows, &plan, false, more);
         match self.push {
             true => push::after(context, &workspace, plan.uuid, reply),
-            false => Ok(reply.hint("`mcpkg flow undo` takes it back")),
+            false => Ok(reply.hint("`mcpkg flow undo` undoes it")),
         }
     }
 
@@ -184,7 +184,7 @@ impl Finish<'_> {
         let error = match run {
             Ok(Some(run)) => Error::new(
                 Code::BranchNotFound,
-                format!("{word} branch '{}' was finished already, by the run {}", self.name, run.uuid),
+                format!("{word} branch '{}' was already finished by run {}", self.name, run.uuid),
             ),
             _ => Error::new(
                 Code::BranchNotFound,
@@ -198,7 +198,7 @@ impl Finish<'_> {
                 "branch": branch,
                 "suggestion": format!("Run smctl_flow_{kind}_start first"),
             }))
-            .hint(format!("`mcpkg flow {kind} list` shows those there are"))
+            .hint(format!("`mcpkg flow {kind} list` lists them"))
     }
 
     fn version(&self, having: &[&Seen<'_>], prefix: &str) -> Result<Version> {
@@ -245,7 +245,7 @@ impl Finish<'_> {
                 )?;
                 self.move_target(workspace, seen, develop, new.as_deref(), run, &mut part, cancelled)?;
                 new.map(|new| format!("merged into {target} ({})", rows::at(&new)))
-                    .unwrap_or_else(|| format!("nothing to merge: {target} has all of it"))
+                    .unwrap_or_else(|| format!("nothing to merge: {target} already has every commit"))
             }
             Some((tag, heading)) => {
                 let main = seen.base(&seen.repo.default_branch)?;
@@ -275,15 +275,17 @@ impl Finish<'_> {
                     self.move_target(workspace, seen, develop, on_develop.as_deref(), run, &mut part, cancelled)?;
                 }
                 if let (None, Some(file)) = (&on_main, &flow.changelog) {
-                    let why = format!("{repo}: {name} has all of {branch}, so that {file} has no section for {tag}");
+                    let why = format!(
+                        "{repo}: {name} already has every commit of {branch}, so {file} gets no section for {tag}"
+                    );
                     part.warnings.push(why);
                 }
                 part.changelog = Some(section);
                 let did = match (&on_main, &on_develop) {
                     (Some(_), Some(_)) => format!("merged into {name} and {target}"),
-                    (Some(_), None) => format!("merged into {name}; {target} has all of it"),
-                    (None, Some(_)) => format!("merged into {target}; {name} has all of it"),
-                    (None, None) => format!("nothing to merge: {name} and {target} have all of it"),
+                    (Some(_), None) => format!("merged into {name}; {target} already had every commit"),
+                    (None, Some(_)) => format!("merged into {target}; {name} already had every commit"),
+                    (None, None) => format!("nothing to merge: {name} and {target} already have every commit"),
                 };
                 format!("{did}; tagged {tag} ({})", rows::at(&tagged))
             }
@@ -294,11 +296,12 @@ impl Finish<'_> {
         part.warnings.dedup();
         if !self.hooks {
             let skipped = hooks::of_merge(&git)?;
-            part.warnings.extend(
-                (!skipped.is_empty()).then(|| {
-                    format!("{repo}: skipped its hooks: {}; `--hooks` in a shell runs them", skipped.join(", "))
-                }),
-            );
+            part.warnings.extend((!skipped.is_empty()).then(|| {
+                format!(
+                    "{repo}: skipped its hooks: {}; to run them, finish at a shell with `--hooks`",
+                    skipped.join(", ")
+                )
+            }));
         }
         if !self.no_delete {
             self.leave(workspace, seen, tip, branch, develop, run, &mut part, cancelled)?;
@@ -324,7 +327,7 @@ impl Finish<'_> {
         let Some(base) = refs::merge_base(git, &target.id, tip)? else {
             return Err(Error::new(
                 Code::FlowConflict,
-                format!("{}: {name} and what is merged into it have no commit in common", seen.repo.name),
+                format!("{}: {name} and the branch to merge into it have no commit in common", seen.repo.name),
             )
             .with_details(json!({ "repo": seen.repo.name }))
             .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
@@ -455,7 +458,7 @@ impl Finish<'_> {
                 format!("{}: `{}` cannot go: {why}", seen.repo.name, place.display()),
             )
             .with_details(json!({ "repo": seen.repo.name, "worktree": place.display().to_string() }))
-            .hint("see to what is named, or finish with --no-delete, which keeps the worktree"));
+            .hint("fix what is listed, or finish with --no-delete, which keeps the worktree"));
         }
         if self.dry_run {
             return Ok(None);
@@ -488,9 +491,9 @@ fn refused_by_hook(repo: &str, error: Error) -> Error {
 fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
     let error = git.run(&["var", "GIT_COMMITTER_IDENT"]).err().filter(|error| error.code() == Code::GitFailed)?;
     Some(
-        Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
+        Error::new(Code::GitFailed, format!("{repo}: git has no name and email address for you"))
             .with_details(json!({ "repo": repo, "operation": "finish" }))
-            .hint("`git config --global user.name NAME` and `git config --global user.email MAIL` say it")
+            .hint("set them: `git config --global user.name NAME` and `git config --global user.email EMAIL`")
             .with_source(error),
     )
 }
@@ -511,10 +514,15 @@ fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Resul
     }
     let Some(first) = conflicts.first() else { return Ok(()) };
     let (repo, target) = (first["repo"].clone(), first["target"].as_str().unwrap_or_default());
-    let hint = format!("there, on {branch}: `git merge {target}`, resolve the conflicts, commit, and finish again");
-    Err(Error::new(Code::FlowConflict, format!("{branch} has conflicts, and nothing was moved: {}", lines.join("; ")))
-        .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
-        .hint(hint))
+    let hint = format!(
+        "in that repository, on {branch}, run `git merge {target}`, resolve the conflicts, commit, and finish again"
+    );
+    Err(Error::new(
+        Code::FlowConflict,
+        format!("{branch} has merge conflicts; nothing was changed: {}", lines.join("; ")),
+    )
+    .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
+    .hint(hint))
 }
 
 /// Warns where `origin` has commits of a target that are not here, as of the last fetch.
@@ -525,7 +533,7 @@ fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>
     if local.id == remote.id || refs::contains(git, &local.id, &remote.id)? {
         return Ok(None);
     }
-    Ok(Some(format!("{}: origin/{short} has commits that {short} has not, as of the last fetch", seen.repo.name)))
+    Ok(Some(format!("{}: as of the last fetch, origin/{short} has commits that {short} lacks", seen.repo.name)))
 }
 
 /// Warns of releases that are open and lack a hotfix.

@@ -27,7 +27,7 @@ impl Operation for Init {
     const TOOL: &'static str = "smctl_flow_init";
     const CLI: &'static [&'static str] = &["flow", "init"];
     const TITLE: &'static str = "Prepare flows";
-    const ABOUT: &'static str = "Make the develop branch in each repository that lacks it";
+    const ABOUT: &'static str = "Create the develop branch in each repository that lacks it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow init"];
     const EFFECT: Effect = Effect::Create;
     const LONG: bool = true;

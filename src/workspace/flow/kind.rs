@@ -70,8 +70,8 @@ impl Kind {
         }
         let prefix = self.prefix(flow);
         if !prefix.is_empty() && name.starts_with(prefix) {
-            return Err(Error::new(Code::InvalidArgument, format!("`{name}` has the prefix `{prefix}` already"))
-                .hint("name it without the prefix"));
+            return Err(Error::new(Code::InvalidArgument, format!("`{name}` already has the prefix `{prefix}`"))
+                .hint("give the name without the prefix"));
         }
         Ok(format!("{prefix}{name}"))
     }

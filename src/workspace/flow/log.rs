@@ -17,11 +17,11 @@ use crate::workspace::root::Workspace;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// Most runs to show
+    /// Show at most this many runs
     #[arg(long, default_value_t = 20)]
     #[serde(default = "usual")]
     limit: u32,
-    /// Where to go on: the cursor of the page before
+    /// Continue from this cursor, which the page before returned
     #[arg(long)]
     #[serde(default)]
     cursor: Option<String>,
@@ -35,10 +35,10 @@ impl Operation for Log {
     const TOOL: &'static str = "smctl_flow_log";
     const CLI: &'static [&'static str] = &["flow", "log"];
     const TITLE: &'static str = "Flow log";
-    const ABOUT: &'static str = "Show what flows did, the last run first";
-    const HELP: &'static str = "A run is applying while it goes on, landed when all that matters is done, and done. One that was \
-        taken back, or failed, is undone; kept where somebody moved a part of it meanwhile, which stays. The beginning of a \
-        run's id names it; `--json` has the whole.";
+    const ABOUT: &'static str = "Show what flows did, newest run first";
+    const HELP: &'static str = "A run is `applying` while it goes on, `landed` when only clean-up is left, and then `done`. A run \
+        that failed or was taken back is `undone`, or `kept` if part of it stays because somebody moved it in the meantime. The \
+        beginning of a run's id is enough to name it; `--json` shows whole ids.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::super::SHAPE;
@@ -85,7 +85,7 @@ impl Operation for Log {
             })
             .collect();
         let columns = &["RUN", "WHAT", "STATE", "BEGAN"];
-        let table = Table { columns, rows, empty: "no flow was run here yet".to_owned() };
+        let table = Table { columns, rows, empty: "no flow has run here yet".to_owned() };
         Ok(Reply::new(Body::Table(table), data))
     }
 }

@@ -63,7 +63,7 @@ impl<'w> Seen<'w> {
         let refs = refs::list(&git, &["refs/heads/", "refs/remotes/origin/", "refs/tags/"])?;
         let head = carry::head(&git)?;
         if !refs.iter().any(|found| found.name.starts_with("refs/heads/")) {
-            return Err(Error::new(Code::BranchNotFound, format!("{}: it has no commit yet", repo.name))
+            return Err(Error::new(Code::BranchNotFound, format!("{}: it has no commits yet", repo.name))
                 .with_details(serde_json::json!({ "repo": repo.name }))
                 .hint("make a first commit in it, then `mcpkg flow init`"));
         }
@@ -100,7 +100,7 @@ impl<'w> Seen<'w> {
         self.branch(name).ok_or_else(|| {
             Error::new(Code::BranchNotFound, format!("{}: it has no branch `{name}`", self.repo.name))
                 .with_details(serde_json::json!({ "repo": self.repo.name, "branch": name }))
-                .hint("`mcpkg flow init` makes the branches that a flow needs")
+                .hint("`mcpkg flow init` creates the branches that a flow needs")
         })
     }
 
@@ -125,7 +125,7 @@ fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
     let named = Error::new(Code::GitFailed, format!("{}: {}", repo.name, error.message())).with_details(details);
     let named = error.hints().iter().fold(named, |named, hint| named.hint(hint.clone()));
     named.hint(format!(
-        "nothing was changed; `git -C {} status` says what is wrong there",
+        "nothing was changed; `git -C {} status` shows what is wrong there",
         quote(&folder.display().to_string())
     ))
 }
@@ -138,10 +138,10 @@ fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> R
     let until = Instant::now() + LOCKED;
     while let Some(lock) = git::index_lock(worktree) {
         if Instant::now() >= until || cancelled.is_cancelled() {
-            let message = format!("{}: another git works in `{}`", repo.name, worktree.display());
+            let message = format!("{}: another git is running in `{}`", repo.name, worktree.display());
             return Err(Error::new(Code::GitLocked, message)
                 .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string() }))
-                .hint(format!("wait until it has ended; where none runs, delete `{}`", lock.display())));
+                .hint(format!("wait until it has ended; if none is running, delete `{}`", lock.display())));
         }
         std::thread::sleep(PAUSE);
     }
@@ -152,7 +152,7 @@ fn in_progress(repo: &Repo, operation: git::Operation, place: &Path) -> Error {
     let operation = operation.name();
     Error::new(Code::FlowDirty, format!("{}: a {operation} is in progress", repo.name))
         .with_details(serde_json::json!({ "repo": repo.name, "operation": operation }))
-        .hint(format!("end it or give it up in `{}`", place.display()))
+        .hint(format!("finish or abort it in `{}`", place.display()))
 }
 
 /// Refuses a work tree with changes that are not committed; untracked files count where the work tree goes.
@@ -218,9 +218,9 @@ fn stash(mut states: impl Iterator<Item = State> + Clone) -> &'static str {
 
 fn dirty(repo: &Repo, worktree: &Path, paths: &[String], stash: &str) -> Error {
     let shown = plural::first(paths, 10);
-    Error::new(Code::FlowDirty, format!("{}: `{}` has what is not committed: {shown}", repo.name, worktree.display()))
+    Error::new(Code::FlowDirty, format!("{}: `{}` has uncommitted changes: {shown}", repo.name, worktree.display()))
         .with_details(
             serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string(), "paths": paths }),
         )
-        .hint(format!("commit it, or put it aside with `{stash}`"))
+        .hint(format!("commit them, or stash them: `{stash}`"))
 }

@@ -22,7 +22,7 @@ pub struct FeatureStart {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Make worktrees for it, and leave the checkouts where they are
+    /// Create worktrees for it, and leave the checkouts on their branches
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -42,7 +42,7 @@ pub struct HotfixStart {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Make worktrees for it, and leave the checkouts where they are
+    /// Create worktrees for it, and leave the checkouts on their branches
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -71,7 +71,7 @@ pub struct FeatureFinish {
     /// Feature name (without feature/ prefix)
     #[arg(add = super::super::FEATURES)]
     name: String,
-    /// Make one commit of it
+    /// Squash it into one commit
     #[arg(long)]
     #[serde(default)]
     squash: bool,
@@ -79,11 +79,11 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
-    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    /// Run the repositories' own merge hooks, such as commit-msg and post-merge
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push what it moved, once it is finished here
+    /// Push the result after it is finished here
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -100,7 +100,7 @@ pub struct HotfixFinish {
     /// Hotfix name (without hotfix/ prefix)
     #[arg(add = super::super::HOTFIXES)]
     name: String,
-    /// Make one commit of it
+    /// Squash it into one commit
     #[arg(long)]
     #[serde(default)]
     squash: bool,
@@ -108,11 +108,11 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
-    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    /// Run the repositories' own merge hooks, such as commit-msg and post-merge
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push what it moved, once it is finished here
+    /// Push the result after it is finished here
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -129,11 +129,11 @@ pub struct ReleaseFinish {
     /// Semver version (e.g., 1.0.0)
     #[arg(add = super::super::RELEASES)]
     version: String,
-    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    /// Run the repositories' own merge hooks, such as commit-msg and post-merge
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push what it moved, once it is finished here
+    /// Push the result after it is finished here
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -164,12 +164,12 @@ const RELEASE_START: &str = r#"{"type":"object","properties":{"version":{"type":
 const RELEASE_FINISH: &str = r#"{"type":"object","properties":{"version":{"type":"string"}},"required":["version"]}"#;
 
 /// What `--help` says of a start.
-const STARTING: &str = "All repositories get the branch, or none does. Changes that are not committed stay in the work \
-    trees; where git cannot take them along, nothing is started.";
+const STARTING: &str = "Either all repositories get the branch, or none does. Uncommitted changes stay in the work trees; if git \
+    cannot carry them over, nothing is started.";
 
 /// What `--help` says of a finish.
-const FINISHING: &str = "Nothing moves before every merge of every repository is known to go through; where one has \
-    conflicts, all of them are told. A failure is undone, also where mcpkg is killed in the middle.";
+const FINISHING: &str = "mcpkg changes nothing until it knows that every merge in every repository succeeds; otherwise it reports all \
+    conflicts. A failure is undone, even if mcpkg is killed in the middle.";
 
 macro_rules! flow_operation {
     ($of:ident, $tool:literal, [$($word:literal),+], $title:literal, $about:literal $(=> $words:literal)?,
@@ -340,7 +340,7 @@ flow_list!(
     "feature",
     "features",
     "List features",
-    "List the features that are open",
+    "List the open features",
     "mcpkg flow feature list"
 );
 flow_list!(
@@ -350,7 +350,7 @@ flow_list!(
     "release",
     "releases",
     "List releases",
-    "List the releases that are open",
+    "List the open releases",
     "mcpkg flow release list"
 );
 flow_list!(
@@ -360,7 +360,7 @@ flow_list!(
     "hotfix",
     "hotfixes",
     "List hotfixes",
-    "List the hotfixes that are open",
+    "List the open hotfixes",
     "mcpkg flow hotfix list"
 );
 

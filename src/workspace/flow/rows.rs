@@ -68,7 +68,7 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
     let table = Table {
         columns: &["REPO", "STATE", "MESSAGE"],
         rows: rows.iter().map(|row| vec![row.repo.clone(), row.state.to_owned(), row.message.clone()]).collect(),
-        empty: "no repository has anything to do".to_owned(),
+        empty: "nothing to do in any repository".to_owned(),
     };
     let mut bodies = vec![Body::Table(table)];
     if dry_run {
@@ -76,7 +76,7 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
         bodies.push(Body::Text(steps));
     }
     let reply = Reply::new(Body::Several(bodies), data).warn(more.warnings);
-    if dry_run { reply.hint("nothing was done; the same command without --dry-run does it") } else { reply }
+    if dry_run { reply.hint("nothing was changed; run the same command without --dry-run to do it") } else { reply }
 }
 
 /// The refs of a repository that move, for programs; those that only keep old commits are left out.

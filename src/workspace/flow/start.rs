@@ -85,7 +85,7 @@ impl Start<'_> {
                 let path = workspace.worktree(self.name, seen.repo);
                 let place = workspace.below(&path)?;
                 if place.exists() {
-                    return Err(Error::new(Code::BranchInUse, format!("{repo}: `{path}` is there already"))
+                    return Err(Error::new(Code::BranchInUse, format!("{repo}: `{path}` already exists"))
                         .with_details(serde_json::json!({ "repo": repo, "path": path }))
                         .hint("remove it, or give the feature another name"));
                 }
@@ -98,7 +98,7 @@ impl Start<'_> {
                 {
                     let name = keep::tip(uuid, &format!("refs/detached/{}", rows::at(commit)));
                     warnings.push(format!(
-                        "{repo}: the commit {} was not on any branch; it is kept as {name}",
+                        "{repo}: commit {} was not on any branch, so it was kept as {name}",
                         rows::at(commit)
                     ));
                     let (repo, folder, new) = (repo.clone(), folder.clone(), Some(commit.clone()));
@@ -139,7 +139,7 @@ impl Start<'_> {
             return match seen.refs.iter().find(|found| below(&found.name)) {
                 Some(other) => Err(Error::new(
                     Code::BranchInUse,
-                    format!("{repo}: `{branch}` cannot be made beside `{}`", other.short("refs/heads/")),
+                    format!("{repo}: cannot create `{branch}` next to `{}`", other.short("refs/heads/")),
                 )
                 .with_details(serde_json::json!({ "repo": repo, "branch": branch }))
                 .hint("give it another name")),
@@ -147,10 +147,10 @@ impl Start<'_> {
             };
         };
         let kind = self.kind.word();
-        Err(Error::new(Code::BranchInUse, format!("{repo}: the branch `{branch}` is there already"))
+        Err(Error::new(Code::BranchInUse, format!("{repo}: the branch `{branch}` already exists"))
             .with_details(serde_json::json!({ "repo": repo, "branch": branch, "ref": taken }))
             .hint(if self.kind == Kind::Feature && taken.starts_with("refs/remotes/") {
-                format!("`mcpkg worktree add {}` checks out the one of origin", self.name)
+                format!("`mcpkg worktree add {}` checks out origin's branch", self.name)
             } else {
                 format!("finish it with `mcpkg flow {kind} finish {}`, or give this one another name", self.name)
             }))
@@ -163,7 +163,7 @@ impl Start<'_> {
         let last = |seen: &Seen<'_>| {
             let (last, _) = version::tagged(&seen.refs, prefix).pop()?;
             let below = version < last;
-            below.then(|| format!("{}: {version} is not above the last version, {last}", seen.repo.name))
+            below.then(|| format!("{}: {version} is not higher than the last version, {last}", seen.repo.name))
         };
         seen.iter().filter_map(last).collect()
     }

@@ -28,7 +28,7 @@ pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// Run to take back, as `flow log` names it [default: the last one that stands]
+    /// Id of the run to undo, as `flow log` shows it [default: the last run that is in effect]
     #[serde(default)]
     run: Option<String>,
     /// Show what would be done, and do nothing
@@ -41,10 +41,9 @@ impl Operation for Undo {
     const TOOL: &'static str = "smctl_flow_undo";
     const CLI: &'static [&'static str] = &["flow", "undo"];
     const TITLE: &'static str = "Undo a flow";
-    const ABOUT: &'static str = "Take back what a flow did, in all repositories or in none";
-    const HELP: &'static str = "Branches, tags, work trees and what the configuration says of branches are as before. It is \
-        refused where something of it was moved since, or pushed. Given again, it takes back the run before. Naming an undo \
-        takes that back: the run is done again.";
+    const ABOUT: &'static str = "Undo what a flow did, in all repositories or in none";
+    const HELP: &'static str = "Restores branches, tags, work trees and the branches' configuration. Refused if any of them was moved \
+        since, or pushed. Run it again to undo the run before. Undo an undo to redo the run.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg flow undo", "mcpkg flow undo --dry-run", "mcpkg flow undo 01a20be6-7be2"];
     const EFFECT: Effect = Effect::Write;
@@ -82,8 +81,8 @@ impl Operation for Undo {
             return Ok(reply);
         }
         Ok(reply.hint(match &done.again {
-            None => format!("`mcpkg flow undo {}` does it again", named::shown(plan.uuid)),
-            Some(_) => "`mcpkg flow undo` takes it back again".to_owned(),
+            None => format!("redo it: `mcpkg flow undo {}`", named::shown(plan.uuid)),
+            Some(_) => "undo it again: `mcpkg flow undo`".to_owned(),
         }))
     }
 }
@@ -148,10 +147,10 @@ fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result
         (Some(key), None) => flow_runs::newest(db, key),
     })?;
     found.ok_or_else(|| {
-        let what = run.map_or("No run of this workspace stands that could be taken back".to_owned(), |run| {
-            format!("No run of this workspace has the id `{}`, or begins with it", run.escape_debug())
+        let what = run.map_or("This workspace has no run to undo".to_owned(), |run| {
+            format!("This workspace has no run whose id is `{}` or begins with it", run.escape_debug())
         });
-        Error::new(Code::NotFound, what).hint("`mcpkg flow log` shows the runs")
+        Error::new(Code::NotFound, what).hint("list the runs: `mcpkg flow log`")
     })
 }
 
@@ -162,22 +161,19 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
     if *state != State::Done || operation == redo {
         let what = format!("`{operation} {subject}` ({})", named::shown(run.uuid));
         let error = if *state == State::Done {
-            Error::new(Code::RunState, format!("{what} is taken back by the run that it did again"))
+            Error::new(Code::RunState, format!("{what} redid a run: undo that run instead"))
         } else {
-            Error::new(Code::RunState, format!("{what} is {}, and cannot be taken back", state.word()))
+            Error::new(Code::RunState, format!("cannot undo {what}: it is {}", state.word()))
         };
         let error = error.with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }));
-        return Err(error.hint("`mcpkg flow log` shows the runs"));
+        return Err(error.hint("list the runs: `mcpkg flow log`"));
     }
     let pushed = context.store.read(|db| flow_runs::pushes(db, run.id))?;
     if !pushed.is_empty() {
         let rows: Vec<_> = pushed.iter().map(|(repo, name, _)| json!({ "repo": repo, "ref": name })).collect();
-        return Err(Error::new(
-            Code::FlowPushed,
-            format!("`{operation} {subject}` was pushed, and what was pushed is not moved back"),
-        )
-        .with_details(json!({ "repos": rows }))
-        .hint("undo its commits with `git revert`"));
+        return Err(Error::new(Code::FlowPushed, format!("cannot undo `{operation} {subject}`: it was pushed"))
+            .with_details(json!({ "repos": rows }))
+            .hint("revert its commits with `git revert`"));
     }
     if !journal::is_of_this_machine(context, run, steps)? {
         return Err(Error::new(
@@ -186,12 +182,12 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
                 "The database says that `{operation} {subject}` was run, but this user did not run it on this machine"
             ),
         )
-        .hint("move the branches by hand where it is so"));
+        .hint("if it did run, move the branches by hand"));
     }
     Ok(())
 }
 
-/// Refuses what was moved since: it is where the run left it no more, and never will be.
+/// Refuses what has been moved since: it is where the run left it no more, and never will be.
 fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Plan) -> Result<()> {
     let mut seen = HashSet::new();
     for step in &plan.land {
@@ -216,10 +212,10 @@ fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Pl
         let what = done.what();
         return Err(Error::new(
             Code::FlowMoved,
-            format!("{repo}: {name} was moved since: it is {is}, and was {left} after `{what}`, which cannot be taken back any more"),
+            format!("{repo}: {name} has been moved since: it is {is}, and was {left} after `{what}`, which can no longer be undone"),
         )
         .with_details(json!({ "repo": repo, "ref": name, "run": done.run.uuid.to_string() }))
-        .hint("nothing was changed; undo its commits with `git revert`"));
+        .hint("nothing was changed; revert its commits with `git revert`"));
     }
     Ok(())
 }
@@ -239,7 +235,7 @@ fn plan(
             Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error)
         })?;
         if let Step::Place { .. } | Step::Unmark { .. } | Step::Write { .. } = step {
-            return Err(Error::new(Code::RunState, format!("`{}` is not taken back", run.operation))
+            return Err(Error::new(Code::RunState, format!("`{}` is not undone", run.operation))
                 .hint("`mcpkg workspace remove REPO` takes a repository out of the workspace"));
         }
         done.push((row.tidies, step));

@@ -33,7 +33,7 @@ pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<Strin
         Some(name) => Ok(name),
         None if context.is_shell() => of_branch(context, workspace)?.ok_or_else(|| {
             Error::new(Code::InvalidArgument, "No spec is named, and the current branch has none")
-                .hint("`mcpkg spec list` shows those there are")
+                .hint("`mcpkg spec list` lists them")
         }),
         None => Err(Error::new(Code::InvalidArgument, "`name` is missing: the spec's name")),
     }

@@ -163,7 +163,7 @@ impl Trees {
         let known = all.iter().map(|found| found.name.as_str());
         Error::new(Code::NotFound, format!("Spec '{}' does not exist", wanted.escape_debug()))
             .with_details(json!({ "spec": wanted }))
-            .suggest(name, known, "`mcpkg spec list` shows those there are")
+            .suggest(name, known, "`mcpkg spec list` lists them")
     }
 
     fn specs(&mut self, tree: &Tree) -> Result<Vec<Found>> {

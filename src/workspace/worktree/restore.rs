@@ -177,7 +177,7 @@ fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
 /// Its files were of another commit than the branch has now: put back, they would take back what came since.
 fn moved(repo: &Repo, name: &str, kept: &Kept) -> Error {
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
-    Error::new(Code::FlowMoved, format!("{}: {branch} was moved since the set was removed", repo.name))
+    Error::new(Code::FlowMoved, format!("{}: {branch} has been moved since the set was removed", repo.name))
         .with_details(json!({ "repo": repo.name, "branch": branch, "ref": kept.name }))
         .hint(format!(
             "`git switch -c NEW {}^1` and `git restore --source={} .` bring the files back",

@@ -142,7 +142,7 @@ pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
     if members.is_empty() {
         return Err(Error::new(Code::NotFound, format!("There is no worktree set '{}'", set.escape_debug()))
             .with_details(json!({ "name": set, "suggestion": "Run smctl_worktree_add first" }))
-            .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` shows those there are"));
+            .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` lists them"));
     }
     Ok(members)
 }

@@ -137,7 +137,7 @@ fn ended(status: ExitStatus, said: &str) -> Stopped {
             Stopped::new("memory_limit", format!("it needs more than {} MiB of memory", MEMORY >> 20))
         }
         Some(Signal::TimeIsUp) => late(),
-        Some(Signal::Other(signal)) => Stopped::new("crashed", format!("it was ended by signal {signal}")),
+        Some(Signal::Other(signal)) => Stopped::new("crashed", format!("it was killed by signal {signal}")),
         // What it printed is a panic in Rust's words, which help nobody but the engine's authors; the log has them.
         None => Stopped::new("crashed", "the engine failed on this model"),
     }

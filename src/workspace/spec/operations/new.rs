@@ -106,7 +106,7 @@ impl Operation for New {
             make(context, &mut trees, &tree, name, &files)
         });
         made.map_err(|error| match &started {
-            Some(_) => error.hint(format!("the feature '{name}' was started; `mcpkg flow undo` takes it back")),
+            Some(_) => error.hint(format!("the feature '{name}' was started; `mcpkg flow undo` undoes it")),
             None => error,
         })?;
         let (status, warnings) = status::one(context, &workspace, &qualified)?;
