@@ -23,10 +23,10 @@ use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepoArg {
-    /// Where it is cloned from
+    /// URL to clone from
     #[serde(default)]
     url: String,
-    /// Where it goes, below the workspace; the last part of its address else
+    /// Folder below the workspace [default: the last part of the URL]
     #[serde(default)]
     path: Option<String>,
 }
@@ -50,10 +50,10 @@ impl std::str::FromStr for RepoArg {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Init {
-    /// Workspace name [default: the folder's]
+    /// Workspace name [default: the folder's name]
     #[serde(default)]
     name: Option<String>,
-    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; =PATH says where to
+    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; append =PATH to choose where to
     #[arg(long = "repo", value_name = "URL[=PATH]")]
     #[serde(default)]
     repos: Vec<RepoArg>,
@@ -80,9 +80,9 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["workspace", "init"];
     const TITLE: &'static str = "Initialize workspace";
     const ABOUT: &'static str = "Initialize a SmallAIOS multi-repo workspace";
-    const HELP: &'static str = "The repositories are cloned, and each gets a main and a develop branch. Where one of them \
-        fails, nothing is left. A clone of the same repository that stands in its place is taken over; any other folder \
-        with something in it is refused.";
+    const HELP: &'static str = "Clones the repositories and gives each a main and a develop branch. If one of them fails, \
+        nothing is left behind. A folder that already holds a clone of the same repository is used; any other folder that \
+        is not empty is refused.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workspace init",
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
@@ -182,9 +182,9 @@ fn place(context: &Context) -> Result<PathBuf> {
     if is_reserved(&root) {
         return Err(Error::new(
             Code::InvalidArgument,
-            format!("`{}` is the home folder, `/`, or an agent's own folder: no place for a workspace", root.display()),
+            format!("`{}` cannot be a workspace: it is the home folder, `/`, or an agent's own folder", root.display()),
         )
-        .hint("make a folder for it, and run the command there"));
+        .hint("create a folder for the workspace, and run the command there"));
     }
     Ok(root)
 }
@@ -222,17 +222,17 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
         if !names::is_repo_path(&path) || !names::is_name(&name) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is not a path of a repository", path.escape_debug()),
+                format!("`{}` is not a valid path for a repository", path.escape_debug()),
             )
-            .hint("name a path below the workspace, without `..`, `.git` and `.smctl`"));
+            .hint("give a path below the workspace, without `..`, `.git` and `.smctl`"));
         }
         let folder = super::root::below(root, &path)?;
         if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("Two repositories would be called '{name}', or lie in `{}`", other.path),
+                format!("Two repositories would have the name '{name}', or the folder `{}`", other.path),
             )
-            .hint("give one of them another place: --repo URL=PATH"));
+            .hint("choose another place for one of them: --repo URL=PATH"));
         }
         let is_there = is_there(context, &folder, &origin)?;
         all.push(New { name, path, origin, is_there });
@@ -257,10 +257,10 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     }
     Err(Error::new(
         Code::WorkspaceExists,
-        format!("`{}` is there already, and is not a clone of `{}`", folder.display(), origin.shown()),
+        format!("`{}` already exists, and is not a clone of `{}`", folder.display(), origin.shown()),
     )
     .with_details(json!({ "path": folder.display().to_string() }))
-    .hint("move it away, or name another place: --repo URL=PATH"))
+    .hint("move it away, or choose another place: --repo URL=PATH"))
 }
 
 /// Asks a person where an agent would have a folder read that lies outside of the workspace.
@@ -361,6 +361,6 @@ fn shown(root: &Path, name: &str, new: &[New], dry_run: bool) -> Reply {
     } else if new.is_empty() {
         reply.hint("`mcpkg workspace add URL` adds a repository")
     } else {
-        reply.hint("`mcpkg flow feature start NAME` begins a change in all of them")
+        reply.hint("start a change in all of them: `mcpkg flow feature start NAME`")
     }
 }

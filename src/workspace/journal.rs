@@ -117,7 +117,7 @@ pub fn recover(context: &Context) {
     match put_right(context, &root, false) {
         Ok(None) => {}
         Ok(Some(what)) => tracing::warn!(root = %root.display(), "{what}"),
-        Err(error) => tracing::warn!(root = %root.display(), %error, "a change of the workspace is still half done"),
+        Err(error) => tracing::warn!(root = %root.display(), %error, "a change of the workspace is still incomplete"),
     }
 }
 
@@ -147,14 +147,14 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
         None if is_ours && !by_file => {
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
-            Ok(Some(format!("{what} had not begun, and was forgotten")))
+            Ok(Some(format!("{what} had not begun, and was discarded")))
         }
         Some((id, State::Landed)) => {
             let warnings = tidy(&carrier, &applying.tidy);
             set(context, id, State::Done)?;
             end(root)?;
             let more = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
-            Ok(Some(format!("{what}, which was cut off, is completed now{more}")))
+            Ok(Some(format!("{what} was interrupted; completed it now{more}")))
         }
         Some((_, state)) if state.is_over() => {
             end(root)?;
@@ -172,7 +172,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
             let more = kept.iter().map(|kept| format!("; {}: {}", kept.repo, kept.what)).collect::<String>();
-            Ok(Some(format!("{what}, which was cut off, is undone{more}")))
+            Ok(Some(format!("{what} was interrupted; undid it{more}")))
         }
     };
     clear(root);
@@ -252,10 +252,13 @@ fn unfinished(applying: &Applying) -> Error {
     let command = format!("mcpkg --db {} workspace recover", crate::shell::quote(database));
     Error::new(
         Code::WorkspaceBusy,
-        format!("`{operation} {subject}` was cut off in this workspace, and is not put right yet; nothing was changed"),
+        format!(
+            "`{operation} {subject}` was interrupted in this workspace, and has not been repaired yet; nothing was \
+            changed"
+        ),
     )
     .with_details(json!({ "run": run, "database": database, "command": command }))
-    .hint(format!("`{command}` puts it right"))
+    .hint(format!("repair it: `{command}`"))
 }
 
 fn find(db: &Db<'_>, applying: &Applying) -> Result<Option<FlowRun>> {
@@ -287,7 +290,7 @@ fn read(root: &Path) -> Result<Option<(Applying, String)>> {
     };
     let applying: Applying = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::WorkspaceBusy, format!("`{}` is damaged: {error}", path.display()))
-            .hint("look at the repositories, and delete the file when they are as they should be")
+            .hint("check the repositories; when they are in order, delete the file")
     })?;
     let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
     let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
@@ -386,12 +389,12 @@ fn may_have_begun(error: &Error) -> bool {
 
 fn said(error: Error, kept: &[Kept]) -> Error {
     if kept.is_empty() {
-        return error.hint("all repositories are as they were before");
+        return error.hint("all repositories are unchanged");
     }
     let rows: Vec<Value> = kept.iter().map(|kept| json!({ "repo": kept.repo, "what": kept.what })).collect();
     let lines = kept.iter().map(|kept| format!("{}: {}", kept.repo, kept.what));
     let undone =
-        Error::new(Code::FlowUndone, format!("{}; what was done is undone, but not all of it", error.message()));
+        Error::new(Code::FlowUndone, format!("{}; only a part of what was done could be undone", error.message()));
     lines.fold(undone.with_details(json!({ "kept": rows })), Error::hint).with_source(error)
 }
 

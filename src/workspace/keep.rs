@@ -122,11 +122,11 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
     }
     if let Some(own) = own_folder(folder) {
         if own.join("index.lock").exists() {
-            look.refused.push("another git works in it, or was killed (index.lock)".to_owned());
+            look.refused.push("another git is running in it, or was killed there (index.lock)".to_owned());
         }
         if std::fs::read_dir(own.join("modules")).is_ok_and(|mut modules| modules.next().is_some()) {
             look.refused
-                .push("it has submodules, whose commits are not kept (`git submodule deinit --all`)".to_owned());
+                .push("it has submodules, whose commits mcpkg cannot keep (`git submodule deinit --all`)".to_owned());
         }
     }
     let mut size = 0;
@@ -134,14 +134,15 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
         let is_folder = entry.path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let shown = entry.path.display();
         match (entry.state, is_folder) {
-            (State::Untracked, true) => look.refused.push(format!("`{shown}` is a repository of its own")),
+            (State::Untracked, true) => look.refused.push(format!("`{shown}` is a separate repository")),
             (State::Ignored, true) => look.let_go.push(shown.to_string()),
             (State::Ignored, false) => {
                 let path = folder.join(&entry.path);
                 let metadata = path.symlink_metadata().map_err(|error| Error::file("read", &path, error))?;
                 size += metadata.len();
                 if metadata.len() > IGNORED_FILE {
-                    look.refused.push(format!("`{shown}` is ignored by git and larger than the 1 MiB that are kept"));
+                    look.refused
+                        .push(format!("git ignores `{shown}`, and it is larger than 1 MiB, the most that mcpkg keeps"));
                 }
                 look.ignored.push(entry.path.clone());
             }
@@ -149,7 +150,7 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
         }
     }
     if size > IGNORED_FILES {
-        look.refused.push("its ignored files have more than the 16 MiB that are kept".to_owned());
+        look.refused.push("its ignored files are larger than 16 MiB, the most that mcpkg keeps".to_owned());
     }
     Ok(look)
 }

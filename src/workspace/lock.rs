@@ -148,7 +148,7 @@ fn words(root: &Path) -> String {
 
 fn busy(root: &Path) -> Error {
     let holder = words(root);
-    Error::new(Code::WorkspaceBusy, format!("Another mcpkg works in the workspace `{}`: {holder}", root.display()))
+    Error::new(Code::WorkspaceBusy, format!("Another mcpkg is working in the workspace `{}`: {holder}", root.display()))
         .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
         .hint("try again when it has ended")
 }

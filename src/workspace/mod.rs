@@ -51,16 +51,16 @@ pub const DOMAIN: Domain = Domain {
     operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
-        ("worktree", "Work trees of several repositories for one change"),
-        ("flow", "Features, releases and hotfixes over all repositories"),
-        ("flow feature", "Branches of features, which are merged into develop"),
-        ("flow release", "Branches of releases, which are merged into main and develop, and tagged"),
-        ("flow hotfix", "Branches of hotfixes, which begin at main and end as a release does"),
-        ("spec", "Write and check specs: what a change does and why, for the workspace and each repository"),
-        ("builds", "Look at the builds of a workspace"),
+        ("worktree", "Create and remove worktrees of several repositories for one change"),
+        ("flow", "Start and finish features, releases and hotfixes across all repositories"),
+        ("flow feature", "Work with feature branches, which are merged into develop"),
+        ("flow release", "Work with release branches, which are tagged and merged into main and develop"),
+        ("flow hotfix", "Work with hotfix branches, which start at main and finish like a release"),
+        ("spec", "Write and check specs, which say what a change does and why"),
+        ("builds", "Show the builds of a workspace"),
         ("gate", "Add, list and test ONNX models"),
-        ("gate models", "The models that the gate has"),
-        ("gate routes", "The endpoints that stand for models"),
+        ("gate models", "Manage the models of the gate"),
+        ("gate routes", "Manage the routes from endpoints to models"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -69,8 +69,8 @@ pub const DOMAIN: Domain = Domain {
         within_project: false,
         // It runs git, and what the repositories say, in a folder of the user's.
         named_over_network: true,
-        instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
-            smctl_flow_feature_finish branch and merge all of them as one, or none.",
+        instructions: "This folder is in a workspace of several git repositories: smctl_flow_feature_start and \
+            smctl_flow_feature_finish branch and merge either all of them or none.",
         holds: in_workspace,
     }],
     resources: &[resources::RESOURCES],

@@ -28,8 +28,8 @@ pub fn name(what: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("`{name}` is not a name of a {what}")).hint(
-        "a name has up to 100 letters, digits, `.`, `_` and `-`, begins with a letter or digit, and has no `..`, no `.` \
-         and no `.lock` at its end",
+        "a name has up to 100 letters, digits, `.`, `_` and `-`, begins with a letter or digit, does not contain `..`, and \
+         does not end with `.` or `.lock`",
     ))
 }
 

@@ -25,7 +25,7 @@ const USUAL: &str = "30d";
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// How old it is at least, such as 30d, 12h or 2w
+    /// Delete only what is at least this old, such as 30d, 12h or 2w
     #[arg(long, value_name = "SPAN", default_value = USUAL)]
     #[serde(default = "usual")]
     older_than: String,
@@ -42,10 +42,10 @@ fn usual() -> String {
 impl Operation for Prune {
     const TOOL: &'static str = "prune_workspace";
     const CLI: &'static [&'static str] = &["workspace", "prune"];
-    const TITLE: &'static str = "Prune what the workspace keeps";
+    const TITLE: &'static str = "Prune kept branches and worktrees";
     const ABOUT: &'static str = "Delete old branches and removed worktrees that the workspace keeps";
-    const HELP: &'static str = "What is deleted can be had back no more: neither by `mcpkg flow undo` nor by `mcpkg worktree \
-        restore`. `mcpkg workspace kept` shows what there is.";
+    const HELP: &'static str = "After that, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring them back. \
+        `mcpkg workspace kept` lists them.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workspace prune --dry-run", "mcpkg workspace prune --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;
@@ -65,7 +65,7 @@ impl Operation for Prune {
         };
         let found = old(&workspace)?;
         if found.is_empty() {
-            return Ok(Reply::sentence("There is nothing to prune", self.data(&found)));
+            return Ok(Reply::sentence("Nothing to prune", self.data(&found)));
         }
         let counted = plural::count(found.len(), "kept ref");
         if self.dry_run {

@@ -19,9 +19,9 @@ impl Operation for Recover {
     const TOOL: &'static str = "recover_workspace";
     const CLI: &'static [&'static str] = &["workspace", "recover"];
     const TITLE: &'static str = "Recover workspace";
-    const ABOUT: &'static str = "Put right what a command that was killed left half done";
-    const HELP: &'static str = "The next command in the workspace does it by itself, where it works with the same database. \
-        Where that database is gone, this undoes the change by what stands in the workspace itself, and asks before.";
+    const ABOUT: &'static str = "Finish or undo what a killed command left incomplete";
+    const HELP: &'static str = "The next command in the workspace does this by itself if it uses the same database. If that \
+        database is gone, this command undoes the change from what the workspace itself records. It asks first.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace recover"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
@@ -44,7 +44,7 @@ impl Operation for Recover {
             done => done?,
         };
         let data = json!({ "root": root.display().to_string(), "recovered": done });
-        Ok(Reply::sentence(done.unwrap_or_else(|| "Nothing is half done in this workspace".to_owned()), data))
+        Ok(Reply::sentence(done.unwrap_or_else(|| "Nothing is incomplete in this workspace".to_owned()), data))
     }
 }
 
@@ -53,11 +53,11 @@ impl Operation for Recover {
 fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
     if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
         return Err(Error::new(Code::TerminalRequired, error.message().to_owned())
-            .hint("this machine did not begin it: run the command at a terminal, which shows the steps and asks"));
+            .hint("this machine did not begin it: run the command at a terminal, where it shows the steps and asks"));
     }
     if context.confirmation == Confirmation::Given {
         return Ok(());
     }
     let steps = journal::steps(root)?;
-    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo those of these steps that were done?")
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo the steps that were done?")
 }

@@ -30,7 +30,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_workspace_repo";
     const CLI: &'static [&'static str] = &["workspace", "remove"];
     const TITLE: &'static str = "Remove repository from workspace";
-    const ABOUT: &'static str = "Take a repository out of the workspace; its files stay";
+    const ABOUT: &'static str = "Remove a repository from the workspace, and keep its files";
     const HELP: &'static str = "Refused while another repository depends on it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace remove api", "mcpkg workspace remove api --dry-run"];
     const EFFECT: Effect = Effect::Write;
@@ -54,16 +54,17 @@ impl Operation for Remove {
             repos.filter(|repo| repo.depends_on.contains(&self.repo)).map(|repo| repo.name.as_str()).collect();
         if !needing.is_empty() {
             let verb = if needing.len() == 1 { "depends" } else { "depend" };
-            let message = format!("The repository '{}' stays, since {} {verb} on it", self.repo, needing.join(" and "));
+            let message =
+                format!("Cannot remove the repository '{}': {} {verb} on it", self.repo, needing.join(" and "));
             return Err(Error::new(Code::InvalidArgument, message)
                 .with_details(json!({ "repo": self.repo, "needed_by": needing }))
-                .hint(format!("take it out of depends_on in {MANIFEST} first")));
+                .hint(format!("remove it from depends_on in {MANIFEST} first")));
         }
         let new = manifest::remove(&workspace.text, MANIFEST, &self.repo)?;
         let mut data = json!({ "name": workspace.manifest.name, "removed": self.repo, "path": path });
         let Some(lock) = lock else {
             data["dry_run"] = true.into();
-            let message = format!("Would take '{}' out of the workspace, and leave its files in {path}", self.repo);
+            let message = format!("Would remove '{}' from the workspace, and leave its files in {path}", self.repo);
             return Ok(Reply::sentence(message, data));
         };
         let plan = Plan {
@@ -76,7 +77,7 @@ impl Operation for Remove {
             becomes: Vec::new(),
         };
         let warnings = journal::carry_out(context, &root, &lock, &plan)?;
-        let message = format!("Took '{}' out of the workspace; its files stay in {path}", self.repo);
+        let message = format!("Removed '{}' from the workspace; its files stay in {path}", self.repo);
         Ok(Reply::sentence(message, data).warn(warnings))
     }
 }

@@ -122,9 +122,9 @@ pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
     if names::is_path(path) && there.is_some_and(|there| there.starts_with(root)) {
         return Ok(whole);
     }
-    Err(Error::new(Code::InvalidPath, format!("`{path}` does not stay below the workspace `{}`", root.display()))
+    Err(Error::new(Code::InvalidPath, format!("`{path}` leads out of the workspace `{}`", root.display()))
         .with_details(serde_json::json!({ "path": path }))
-        .hint("name a path below the workspace that no link leads out of"))
+        .hint("give a path below the workspace, without links that lead out of it"))
 }
 
 /// Returns the folder from which a workspace is looked for.
@@ -165,10 +165,10 @@ pub fn around(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
 
 /// Returns the failure of a folder that lies in no workspace.
 pub fn not_found(start: &Path) -> Error {
-    Error::new(Code::WorkspaceNotFound, format!("`{}` lies in no workspace", start.display()))
+    Error::new(Code::WorkspaceNotFound, format!("`{}` is not in a workspace", start.display()))
         .with_details(serde_json::json!({
             "path": start.display().to_string(),
             "suggestion": "Run smctl_workspace_init first",
         }))
-        .hint("`mcpkg workspace init --repo URL` makes one here; `-w FOLDER` names another")
+        .hint("create one here with `mcpkg workspace init --repo URL`, or choose another with `-w FOLDER`")
 }

@@ -194,25 +194,25 @@ fn inputs_are_held_against_the_header_first() {
     shop.ok(&["gate", "models", "add", "models/relu.onnx"]);
     shop.scratch.file("work/shop/empty/README", "");
     for (name, bytes, says) in [
-        ("a.json", &b"[1, 2, 3]"[..], "`x` is [3], and the model takes [1, 2]"),
+        ("a.json", &b"[1, 2, 3]"[..], "`x` is [3], but the model takes [1, 2]"),
         ("b.json", b"{\"y\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [1, 2]}}", "has no input `y`"),
         (
             "c.json",
             b"{\"x\": {\"dtype\": \"int8\", \"shape\": [1, 2], \"data\": [1, 2]}}",
-            "`x` is int8, and the model takes float32",
+            "`x` is int8, but the model takes float32",
         ),
         ("d.json", b"{}", "`x` is missing"),
         ("e.json", b"nonsense", "it is not valid JSON"),
         ("f.npy", b"PK", "it is not a .npy file"),
-        ("g.pb", b"\xff", "it is not a tensor of ONNX's"),
-        ("h.txt", b"1 2", "an input is a .json, .pb or .npy file, or a folder"),
+        ("g.pb", b"\xff", "it is not an ONNX tensor"),
+        ("h.txt", b"1 2", "an input must be a .json, .pb or .npy file, or a folder"),
     ] {
         shop.scratch.file(&format!("work/shop/{name}"), bytes);
         let (error, _) = shop.refused(&["gate", "test", "relu", name]);
         assert_eq!((&error["code"], &error["details"]["kind"]), (&json!("E_GATE_FAILED"), &json!("input")), "{error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{name}: {error}");
     }
-    assert!(shop.refused(&["gate", "test", "relu", "empty"]).0.to_string().contains("has no `input_0.pb`"));
+    assert!(shop.refused(&["gate", "test", "relu", "empty"]).0.to_string().contains("does not contain `input_0.pb`"));
     assert_eq!(shop.refused(&["gate", "test", "relu", "none.json"]).0["code"], "E_NOT_FOUND");
     assert_eq!(shop.refused(&["gate", "test", "rleu", "a.json"]).0["hints"], json!(["did you mean 'relu'?"]));
     shop.ok(&["gate", "routes", "set", "relu", "/v1/relu", "--inactive"]);

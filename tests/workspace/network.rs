@@ -93,7 +93,7 @@ fn the_default_identity_shows_them_inside_of_a_workspace() {
         assert!(tools.len() <= 32 << 10, "tools/list is {} bytes", tools.len());
         assert!(!client.result("resources/list", json!({})).to_string().contains("smctl://"));
         client.finish();
-        let told = told.contains("lies in a workspace of several git repositories");
+        let told = told.contains("is in a workspace of several git repositories");
         (tools.contains(TOOL), templates.contains("smctl://workspace/config"), told)
     };
     assert_eq!(listed(&shop.root()), (true, true, true));

@@ -113,5 +113,5 @@ fn the_root_folder_is_named_where_it_lies_in_no_workspace() {
     let scratch = Scratch::new();
     let mut command = scratch.command();
     let ran = scratch.finish(command.current_dir("/").args(["--json", "workspace", "status"]));
-    assert!(ran.stdout.contains("`/` lies in no workspace") && ran.stdout.contains(r#""path": "/""#), "{ran}");
+    assert!(ran.stdout.contains("`/` is not in a workspace") && ran.stdout.contains(r#""path": "/""#), "{ran}");
 }

@@ -233,7 +233,7 @@ fn x46_what_could_not_be_kept_is_not_removed() {
 
     std::fs::create_dir(lib.join("inner")).expect("a folder");
     shop.git(&lib.join("inner"), &["init", "-q"]);
-    refused("repository of its own", &["--force"]);
+    refused("separate repository", &["--force"]);
     std::fs::remove_dir_all(lib.join("inner")).expect("gone");
 
     let origin = format!("file://{}", shop.origin("web").display());

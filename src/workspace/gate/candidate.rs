@@ -37,7 +37,7 @@ impl Candidate {
         let failed = |error| Error::file("read", &path, error);
         let size = file.metadata().map_err(failed)?.len();
         if size > MAX_MODEL {
-            let what = format!("`{}` has more than {} MiB, the most that a model has", path.display(), MAX_MODEL >> 20);
+            let what = format!("`{}` is larger than {} MiB, the limit for a model", path.display(), MAX_MODEL >> 20);
             return Err(Error::new(Code::GateFailed, what).with_details(json!({ "kind": "too_large", "path": text })));
         }
         let header = Header::read(&file, size).map_err(|refusal| refused(text, refusal))?;
@@ -56,7 +56,7 @@ impl Candidate {
             return Ok(self);
         }
         let what = format!(
-            "`{}` cannot run: its file, inputs and outputs need {} MiB, and a test has {} MiB of memory",
+            "`{}` cannot run: its file, inputs and outputs need {} MiB of memory, and a test gets {} MiB",
             self.path.display(),
             bytes >> 20,
             memory >> 20
@@ -81,7 +81,7 @@ fn refused(path: &str, refusal: Refusal) -> Error {
     let details = json!({ "kind": refusal.kind(), "path": path });
     let error = Error::new(Code::GateFailed, format!("`{}` {refusal}", path.escape_debug())).with_details(details);
     match refusal {
-        Refusal::ExternalData => error.hint("save the model with its weights in it, as one file"),
+        Refusal::ExternalData => error.hint("save the model as one file, with its weights inside"),
         Refusal::Disk(cause) => error.with_source(cause),
         Refusal::NotOnnx(_) | Refusal::Truncated | Refusal::NoGraph => error,
     }

@@ -98,9 +98,9 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotOnnx(why) => write!(f, "is not an ONNX model: {why}"),
-            Self::Truncated => f.write_str("is a truncated ONNX model: it ends in the middle"),
+            Self::Truncated => f.write_str("is a truncated ONNX model"),
             Self::NoGraph => f.write_str("is an ONNX model without a graph"),
-            Self::ExternalData => f.write_str("has weights in other files, which a gate does not take"),
+            Self::ExternalData => f.write_str("has weights in other files, which a gate does not support"),
             Self::Disk(error) => write!(f, "cannot be read: {error}"),
         }
     }
@@ -140,14 +140,14 @@ impl Header {
             }
         }
         let ir_version = ir_version.filter(|version| (1..1000).contains(version));
-        let ir_version = ir_version.ok_or_else(|| Refusal::NotOnnx("it does not say of which version".to_owned()))?;
+        let ir_version = ir_version.ok_or_else(|| Refusal::NotOnnx("its version is missing".to_owned()))?;
         let graph = graph.ok_or(Refusal::NoGraph)?;
         if graph.is_external {
             return Err(Refusal::ExternalData);
         }
         // Operators have versions of their own since the third version of the format.
         if !has_operators && ir_version >= 3 {
-            return Err(Refusal::NotOnnx("it names no operators".to_owned()));
+            return Err(Refusal::NotOnnx("it does not name its operator set".to_owned()));
         }
         // Up to the third version of the format, weights stand among the inputs too.
         let inputs = graph.inputs.into_iter().filter(|input| !graph.weights.contains(&input.name)).collect();

@@ -53,10 +53,10 @@ pub struct Status {
     /// remote or embedded.
     #[serde(default)]
     pub mode: String,
-    /// Where it answers.
+    /// Address of the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What runs models, of an embedded one; `None` where nothing does.
+    /// The engine of an embedded gate; `None` if this build has none.
     #[serde(default)]
     pub engine: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct Status {
 pub struct Model {
     /// Its name.
     pub name: String,
-    /// The form of its file.
+    /// Format of the file.
     #[serde(default = "onnx")]
     pub format: String,
     /// The bytes of its file.
@@ -75,16 +75,16 @@ pub struct Model {
     pub registered_at: Option<String>,
     /// loaded, unloaded or error.
     pub status: String,
-    /// The SHA-256 of its file.
+    /// SHA-256 of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The version of ONNX's own operators that it uses.
+    /// Version of the ONNX operator set that the model uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opset: Option<u64>,
-    /// What it takes.
+    /// Inputs that the model takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<Port>>,
-    /// What it gives.
+    /// Outputs that the model returns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<Port>>,
 }
@@ -103,7 +103,7 @@ pub struct Route {
     pub endpoint: String,
     /// Whether it is used.
     pub active: bool,
-    /// How often it was asked; `None` where nobody counts.
+    /// Number of requests; `None` if the gate does not count them.
     #[serde(default)]
     pub request_count: Option<u64>,
 }
@@ -111,7 +111,7 @@ pub struct Route {
 /// A line of a gate's log.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// When it was written, where the gate says so.
+    /// Time of the line, if the gate reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The line.
@@ -123,5 +123,5 @@ pub fn no_model(name: &str, known: &[Model]) -> Error {
     let known = known.iter().map(|model| model.name.as_str());
     Error::new(Code::NotFound, format!("Model '{}' is not registered", name.escape_debug()))
         .with_details(json!({ "model": name, "suggestion": "Run smctl_gate_models_add first" }))
-        .suggest(name, known, "`mcpkg gate models list` lists them")
+        .suggest(name, known, "list the models: `mcpkg gate models list`")
 }

@@ -110,16 +110,19 @@ impl Gate for Local<'_> {
             let workspace = journal::key(context, db, &self.workspace.root, &self.workspace.manifest.name)?;
             let is_new = gate::add(db, &New { workspace, name, content: &content, header: &header, now })?;
             let found =
-                gate::find(db, workspace, name)?.ok_or_else(|| damaged_value("a model is neither new nor there"))?;
+                gate::find(db, workspace, name)?.ok_or_else(|| damaged_value("a model was neither added nor found"))?;
             if is_new {
                 context.event(db, context.author(), None, "gate.models.add", name)?;
             }
             Ok((found, is_new))
         })?;
         if found.sha256 != content.sha256() {
-            return Err(Error::new(Code::AlreadyExists, format!("Model '{name}' is registered with other bytes"))
-                .with_details(json!({ "model": name, "sha256": hex::encode(&found.sha256) }))
-                .hint(format!("name the file otherwise, or `mcpkg gate models remove {name}` first")));
+            return Err(Error::new(
+                Code::AlreadyExists,
+                format!("Model '{name}' is already registered with different bytes"),
+            )
+            .with_details(json!({ "model": name, "sha256": hex::encode(&found.sha256) }))
+            .hint(format!("choose another name, or remove the model first: `mcpkg gate models remove {name}`")));
         }
         ahead.keep();
         Ok((shown(found)?, is_new))
@@ -217,7 +220,7 @@ fn text(header: &Header) -> Result<String> {
 }
 
 fn header(model: &gate::Model) -> Result<Header> {
-    serde_json::from_str(&model.header).map_err(|_| damaged_value("the header of a model is none"))
+    serde_json::from_str(&model.header).map_err(|_| damaged_value("the header of a model is invalid"))
 }
 
 fn shown(model: gate::Model) -> Result<Model> {

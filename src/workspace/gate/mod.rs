@@ -57,10 +57,10 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
     let base = Url::parse(&url).ok_or_else(|| {
         Error::new(
             Code::InvalidArgument,
-            format!("{source} is not an address of a gate: `{}`", redact(&url).escape_debug()),
+            format!("{source} is not the address of a gate: `{}`", redact(&url).escape_debug()),
         )
         .with_details(json!({ "url": redact(&url) }))
-        .hint("an address is of http or https, such as http://127.0.0.1:8080, without a user and a password")
+        .hint("give an http or https address without a user name and password, such as http://127.0.0.1:8080")
     })?;
     // Without a query, which may hold a secret that no answer is to show.
     let base = base.below("", &[]);
@@ -102,10 +102,13 @@ pub fn health(context: &Context) -> Vec<Finding> {
     let local = local::Local { context, workspace: &workspace };
     match (local.models().map(|models| models.len()), worker::engine()) {
         (Ok(0) | Err(_), _) => Vec::new(),
-        (Ok(_), Some(engine)) => vec![Finding::new("gate", Health::Ok, format!("models are run by {engine}"))],
+        (Ok(_), Some(engine)) => vec![Finding::new("gate", Health::Ok, format!("{engine} runs the models"))],
         (Ok(_), None) => {
-            let what = "the workspace has models, and this mcpkg has no engine that runs them";
-            vec![Finding::new("gate", Health::Note, what).action(format!("{} builds one with it", engine::BUILD))]
+            let what = "the workspace has models, but this mcpkg was built without an engine to run them";
+            vec![
+                Finding::new("gate", Health::Note, what)
+                    .action(format!("to build mcpkg with the engine: {}", engine::BUILD)),
+            ]
         }
     }
 }

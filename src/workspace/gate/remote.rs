@@ -99,7 +99,8 @@ impl Remote<'_> {
             Some(Payload { content_type, body }) => request.header(CONTENT_TYPE, content_type).body(body),
             None => request.body(Upload::new(std::io::empty(), 0)),
         };
-        let request = request.map_err(|error| Error::internal("a URL is none of a request").with_source(error))?;
+        let request =
+            request.map_err(|error| Error::internal("a URL is not valid for a request").with_source(error))?;
         let time = if path == LOGS { self.timeout.min(LOG) } else { self.timeout };
         let limits =
             Limits { until: Instant::now() + time, cancelled: self.context.cancelled.clone(), size: MAX_ANSWER };
@@ -109,7 +110,7 @@ impl Remote<'_> {
             (status, _) if status.is_success() => Ok(response),
             (StatusCode::NOT_FOUND, Some(model)) => Err(no_model(model, &[])),
             (status, _) if status.is_redirection() => {
-                Err(self.unreachable("http", Some(status), "it redirects, which is not followed"))
+                Err(self.unreachable("http", Some(status), "it answers with a redirect, which mcpkg does not follow"))
             }
             (status, _) => {
                 let said = self.whole(&mut response).ok().and_then(|bytes| words(&bytes));
@@ -130,11 +131,7 @@ impl Remote<'_> {
         let mut response = self.send(method, path, payload, model)?;
         let body = self.whole(&mut response)?;
         serde_json::from_slice(&body).map_err(|error| {
-            self.unreachable(
-                "parse",
-                Some(response.status),
-                &format!("its answer is not that of a model gate: {error}"),
-            )
+            self.unreachable("parse", Some(response.status), &format!("its answer is not a model gate's: {error}"))
         })
     }
 
@@ -154,7 +151,7 @@ impl Remote<'_> {
 
     fn failed(&self, failure: &Failure) -> Error {
         let kind = match failure {
-            Failure::Cancelled => return Error::new(Code::Cancelled, "The model gate was not waited for"),
+            Failure::Cancelled => return Error::new(Code::Cancelled, "Cancelled while waiting for the model gate"),
             Failure::NoAddress(_) => "dns",
             Failure::NotConnected(_) => "refused",
             Failure::Tls(_) => "tls",
@@ -169,15 +166,15 @@ impl Remote<'_> {
         let url = self.base.as_str();
         Error::new(
             Code::GateUnreachable,
-            format!("The model gate at {url} does not answer as it should ({kind}): {why}"),
+            format!("The model gate at {url} failed ({kind}): {why}"),
         )
         .with_details(json!({
             "url": url,
             "kind": kind,
             "status": status.map(|status| status.as_u16()),
-            "suggestion": "Check that ModelGate runs there, and that the address is right",
+            "suggestion": "Check that ModelGate is running there and that the address is right",
         }))
-        .hint("the address is that of --url, MODELGATE_URL or `[gate].url`; without any of them the gate is embedded")
+        .hint("the address comes from --url, MODELGATE_URL or `[gate].url`; without them mcpkg uses its embedded gate")
     }
 
     /// Notes in the trail what was changed elsewhere.
@@ -264,7 +261,7 @@ impl Gate for Remote<'_> {
         let path = files.path(text)?;
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         if files.found(&path)? == Found::Folder || !is_json {
-            return Err(input::refused(text, "a gate elsewhere takes a .json file"));
+            return Err(input::refused(text, "only the embedded gate accepts this input; give a .json file"));
         }
         let bytes = files.read(&path, input::MAX_JSON)?;
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {

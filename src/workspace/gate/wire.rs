@@ -71,7 +71,7 @@ impl Value {
     pub fn part(self) -> Result<u64, Fault> {
         match self {
             Self::Part(end) => Ok(end),
-            _ => Err(Fault::malformed("a field is of another type than it should be")),
+            _ => Err(Fault::malformed("a field has the wrong type")),
         }
     }
 
@@ -82,7 +82,7 @@ impl Value {
     pub fn varint(self) -> Result<u64, Fault> {
         match self {
             Self::Varint(number) => Ok(number),
-            _ => Err(Fault::malformed("a field is of another type than it should be")),
+            _ => Err(Fault::malformed("a field has the wrong type")),
         }
     }
 }
@@ -118,7 +118,7 @@ impl<R: Read + Seek> Wire<R> {
                 Value::Part(self.at.checked_add(size).filter(|part| *part <= end).ok_or(Fault::Truncated)?)
             }
             5 => Value::Fixed32(self.array(end)?),
-            _ => return Err(Fault::malformed("a field is of a type that there is not")),
+            _ => return Err(Fault::malformed("a field has an unknown type")),
         };
         Ok(Some(Field { number, value }))
     }

@@ -30,7 +30,7 @@ pub(super) fn repos(placed: &Placed) -> Vec<Found> {
         }
         let path = repo.path.trim_end_matches('/');
         if let Some(other) = paths.insert(path, repo.name.as_str()) {
-            found.push((place.clone(), format!("\"{}\" and \"{other}\" lie in the same folder, `{path}`", repo.name)));
+            found.push((place.clone(), format!("\"{}\" and \"{other}\" have the same folder, `{path}`", repo.name)));
         }
     }
     for (repo, (_, places)) in repos.iter().zip(&placed.repos) {

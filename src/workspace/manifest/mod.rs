@@ -44,7 +44,7 @@ pub struct Manifest {
 pub struct Repo {
     /// Its name, which is a path's last part or more of them.
     pub name: String,
-    /// Where it is cloned from, without a password.
+    /// Address to clone from, without a password.
     pub url: String,
     /// Where it lies, below the root; `.` where the root is the repository.
     pub path: String,

@@ -124,7 +124,7 @@ impl Reader<'_> {
         if let Some((root, place)) = workspace.and_then(|table| self.placed_text(table, "root"))
             && root != "."
         {
-            let message = "`root` can only be \".\": a workspace is the folder that .smctl stands in";
+            let message = "`root` must be \".\": a workspace is the folder that contains .smctl";
             self.fault(place, message.to_owned());
         }
         let flow = self.flow(document);
@@ -162,7 +162,7 @@ impl Reader<'_> {
             };
             let whole = if key.ends_with("_prefix") { format!("{word}x") } else { word.clone() };
             if !names::is_branch(&whole) {
-                self.fault(place, format!("`{key}` is not part of a branch's or tag's name: \"{word}\""));
+                self.fault(place, format!("`{key}` cannot be part of a branch or tag name: \"{word}\""));
             }
             word
         };
@@ -211,7 +211,7 @@ impl Reader<'_> {
                 if path != "." {
                     self.inside(&path, place.clone(), "path");
                     if names::is_path(&path) && !names::is_repo_path(&path) {
-                        let why = format!("`path` of a repository is not in the workspace's own folder: \"{path}\"");
+                        let why = format!("`path` of a repository is not inside the workspace: \"{path}\"");
                         self.fault(place, why);
                     }
                 }
@@ -257,13 +257,15 @@ impl Reader<'_> {
                 for value in list {
                     match value.as_inline_table() {
                         Some(table) => tables.push((table, value.span())),
-                        None => self.fault(value.span(), "a repository is a table with `name` and `url`".to_owned()),
+                        None => {
+                            self.fault(value.span(), "a repository must be a table with `name` and `url`".to_owned())
+                        }
                     }
                 }
                 tables
             }
             Some(item) => {
-                self.fault(item.span(), "`repos` is a list of tables: write [[repos]]".to_owned());
+                self.fault(item.span(), "`repos` must be a list of tables: write [[repos]]".to_owned());
                 Vec::new()
             }
         }
@@ -273,7 +275,7 @@ impl Reader<'_> {
     fn table<'d>(&mut self, document: &'d toml_edit::Table, name: &str) -> Option<&'d dyn TableLike> {
         let item = document.get(name)?;
         let Some(table) = item.as_table_like() else {
-            self.fault(item.span(), format!("`{name}` is a table: write [{name}]"));
+            self.fault(item.span(), format!("`{name}` must be a table: write [{name}]"));
             return None;
         };
         let keys = TABLES.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, keys)| keys);
@@ -297,7 +299,7 @@ impl Reader<'_> {
     ) {
         let place = table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
         let near = nearest(key, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        self.warn(place, &format!("{of} has no key `{key}`, which is left as it is{near}"));
+        self.warn(place, &format!("{of} has no key `{key}`, so it is ignored{near}"));
     }
 
     fn required(&mut self, table: &dyn TableLike, key: &str, place: Option<Range<usize>>, of: &str) -> String {
@@ -363,7 +365,7 @@ impl Reader<'_> {
             Some(text) => match shlex::split(text) {
                 Some(words) => words,
                 None => {
-                    self.fault(item.span(), format!("`{key}` has a quote that does not end"));
+                    self.fault(item.span(), format!("`{key}` has an unclosed quote"));
                     return None;
                 }
             },
@@ -371,7 +373,7 @@ impl Reader<'_> {
         };
         if words.first().is_none_or(String::is_empty) {
             if item.as_str().is_some() || item.as_array().is_some_and(toml_edit::Array::is_empty) {
-                self.fault(item.span(), format!("`{key}` names no program"));
+                self.fault(item.span(), format!("`{key}` does not name a program"));
             }
             return None;
         }
@@ -390,12 +392,12 @@ impl Reader<'_> {
 
     fn inside(&mut self, path: &str, place: Option<Range<usize>>, key: &str) {
         if !names::is_path(path) {
-            self.fault(place, format!("`{key}` has to stay below the folder it is relative to: \"{path}\""));
+            self.fault(place, format!("`{key}` must stay below the folder that it is relative to: \"{path}\""));
         }
     }
 
     fn wrong<T>(&mut self, key: &str, item: &Item, right: &str) -> Option<T> {
-        self.fault(item.span(), format!("`{key}` is {}, and has to be {right}", item.type_name()));
+        self.fault(item.span(), format!("`{key}` is {}, but must be {right}", item.type_name()));
         None
     }
 }

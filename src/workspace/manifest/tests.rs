@@ -60,7 +60,7 @@ fn faults_have_their_places_all_of_them() {
     let text = "[workspace]\nname = 1\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\npath = \"../a\"\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\n";
     let error = read_text(text).unwrap_err();
     assert_eq!(error.code(), Code::WorkspaceInvalid);
-    assert_eq!(error.message(), ".smctl/workspace.toml:2:8: `name` is integer, and has to be a text (and 2 more)");
+    assert_eq!(error.message(), ".smctl/workspace.toml:2:8: `name` is integer, but must be a text (and 2 more)");
     let findings = error.details().unwrap()["findings"].as_array().unwrap().clone();
     let lines: Vec<_> = findings.iter().map(|finding| finding["line"].as_u64().unwrap()).collect();
     assert_eq!(lines, [2, 7, 9]);
@@ -84,9 +84,7 @@ fn what_nothing_reads_is_a_warning_with_what_was_meant() {
     let warnings = read_text(text).unwrap().warnings;
     assert_eq!(
         warnings,
-        [
-            ".smctl/workspace.toml:4:1: [flow] has no key `main_brunch`, which is left as it is; did you mean `main_branch`?"
-        ]
+        [".smctl/workspace.toml:4:1: [flow] has no key `main_brunch`, so it is ignored; did you mean `main_branch`?"]
     );
 }
 

@@ -17,7 +17,7 @@ pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
         Value::Object(tensors) => tensors.into_iter().map(|(name, value)| of_name(name, &value, ports)).collect(),
         array @ Value::Array(_) => match ports {
             [only] => Ok(vec![(Some(only.name.clone()), of_array(&array, Some(only), None, None)?)]),
-            _ => Err(format!("the model takes {} inputs, and an array is one", ports.len())),
+            _ => Err(format!("the model takes {} inputs, and an array holds only one", ports.len())),
         },
         _ => Err("it is neither an object nor an array".to_owned()),
     }
@@ -36,13 +36,16 @@ fn of_name(name: String, value: &Value, ports: &[Port]) -> Result<Named, String>
 fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor, String> {
     const KEYS: [&str; 3] = ["dtype", "shape", "data"];
     if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        return Err(format!("a tensor has `dtype`, `shape` and `data`, and no `{}`", unknown.escape_debug()));
+        return Err(format!(
+            "unknown key of a tensor (known are `dtype`, `shape` and `data`): `{}`",
+            unknown.escape_debug()
+        ));
     }
     let dtype = match object.get("dtype") {
         None => None,
         Some(name) => {
             let known = name.as_str().and_then(Dtype::named);
-            Some(known.ok_or_else(|| format!("{name} is not a type of a tensor's elements, such as \"float32\""))?)
+            Some(known.ok_or_else(|| format!("{name} is not a supported `dtype`, such as \"float32\""))?)
         }
     };
     let shape = match object.get("shape") {
@@ -50,10 +53,10 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
         Some(shape) => {
             let lengths =
                 shape.as_array().and_then(|shape| shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
-            Some(lengths.ok_or("`shape` is a list of lengths")?)
+            Some(lengths.ok_or("`shape` must be a list of lengths")?)
         }
     };
-    let data = object.get("data").filter(|data| data.is_array()).ok_or("`data` is an array")?;
+    let data = object.get("data").filter(|data| data.is_array()).ok_or("`data` must be an array")?;
     of_array(data, port, dtype, shape)
 }
 
@@ -102,7 +105,7 @@ fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes
     let Value::Array(values) = array else {
         return match shape.len() == depth && tensor::push(dtype, bytes, array) {
             true => Ok(()),
-            false if shape.len() != depth => Err("the arrays in each other differ in depth".to_owned()),
+            false if shape.len() != depth => Err("the nested arrays differ in depth".to_owned()),
             false => {
                 let shown: String = array.to_string().chars().take(40).collect();
                 Err(format!("{shown} is not a {}", dtype.name()))
@@ -111,10 +114,10 @@ fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes
     };
     let length = values.len() as u64;
     match shape.get(depth) {
-        None if depth >= DEEPEST => return Err("there are too many arrays in each other".to_owned()),
+        None if depth >= DEEPEST => return Err("the arrays are nested too deeply".to_owned()),
         None if depth == shape.len() && bytes.is_empty() => shape.push(length),
         Some(known) if *known == length => {}
-        _ => return Err("the arrays in each other differ in length".to_owned()),
+        _ => return Err("the nested arrays differ in length".to_owned()),
     }
     values.iter().try_for_each(|value| gather(value, depth + 1, shape, dtype, bytes))
 }
@@ -156,19 +159,19 @@ mod tests {
     fn what_is_no_tensor_is_told() {
         for (value, why) in [
             (json!("x"), "it is neither an object nor an array"),
-            (json!([1, [2]]), "the arrays in each other differ in length"),
-            (json!([[1], 2]), "the arrays in each other differ in depth"),
-            (json!([[1, 2], [3]]), "the arrays in each other differ in length"),
+            (json!([1, [2]]), "the nested arrays differ in length"),
+            (json!([[1], 2]), "the nested arrays differ in depth"),
+            (json!([[1, 2], [3]]), "the nested arrays differ in length"),
             (json!([1.5]), "1.5 is not an int32"),
             (json!([4_294_967_296_u64]), "4294967296 is not an int32"),
-            (json!({ "x": { "data": 1 } }), "`x`: `data` is an array"),
+            (json!({ "x": { "data": 1 } }), "`x`: `data` must be an array"),
             (
                 json!({ "x": { "data": [], "shpae": [] } }),
-                "`x`: a tensor has `dtype`, `shape` and `data`, and no `shpae`",
+                "`x`: unknown key of a tensor (known are `dtype`, `shape` and `data`): `shpae`",
             ),
-            (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is not a type"),
-            (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` is a list of lengths"),
-            (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not go with 1 elements"),
+            (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is not a supported `dtype`"),
+            (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` must be a list of lengths"),
+            (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not match 1 elements"),
             (json!({ "y": [1] }), "the model has no input `y`; "),
         ] {
             let told = one(&value, &[Dim::Any]).unwrap_err();
@@ -177,7 +180,7 @@ mod tests {
         assert!(read(b"{", &[]).unwrap_err().starts_with("it is not valid JSON: "));
         assert!(read(b"[1]", &[]).unwrap_err().contains("takes 0 inputs"));
         let deep = format!("{}1{}", "[".repeat(50), "]".repeat(50));
-        assert!(read(deep.as_bytes(), &[port(&[Dim::Any])]).unwrap_err().contains("too many arrays"));
+        assert!(read(deep.as_bytes(), &[port(&[Dim::Any])]).unwrap_err().contains("nested too deeply"));
     }
 
     proptest! {

@@ -40,7 +40,7 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
         let inputs = numbered(files, &path, "input", &header.inputs, &mut left)?;
         let expected = numbered(files, &path, "output", &header.outputs, &mut left)?;
         if inputs.is_empty() && !header.inputs.is_empty() {
-            return Err(fail("the folder has no `input_0.pb`".to_owned()));
+            return Err(fail("the folder does not contain `input_0.pb`".to_owned()));
         }
         let inputs = held(header, inputs).map_err(fail)?;
         let named = expected.into_iter().filter_map(|(name, tensor)| Some((name?, tensor)));
@@ -54,14 +54,14 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
         "json" => array::read(&files.read(&path, MAX_JSON)?, &header.inputs).map_err(fail)?,
         "pb" => vec![protobuf::read(&files.read(&path, left)?).map_err(fail)?],
         "npy" => vec![(None, numpy::read(&files.read(&path, left)?).map_err(fail)?)],
-        _ => return Err(fail("an input is a .json, .pb or .npy file, or a folder with `input_0.pb`".to_owned())),
+        _ => return Err(fail("an input must be a .json, .pb or .npy file, or a folder with `input_0.pb`".to_owned())),
     };
     Ok(Input { inputs: held(header, found).map_err(fail)?, expected: Vec::new() })
 }
 
 /// Returns the failure of an input that cannot be taken.
 pub fn refused(input: &str, why: &str) -> Error {
-    Error::new(Code::GateFailed, format!("The input `{}` cannot be taken: {why}", input.escape_debug()))
+    Error::new(Code::GateFailed, format!("Invalid input `{}`: {why}", input.escape_debug()))
         .with_details(json!({ "kind": "input", "input": input }))
 }
 
@@ -94,7 +94,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
         let port = match (&name, header.inputs.first()) {
             // A file for the only input may call it something else, or nothing.
             (None, Some(only)) if is_only => only,
-            (None, _) => return Err(format!("it does not say which input it is; the model takes {}", all())),
+            (None, _) => return Err(format!("it does not name the input that it is for; the model takes {}", all())),
             (Some(name), _) => named_port(&header.inputs, name)?,
         };
         if named.iter().any(|(known, _)| *known == port.name) {
@@ -119,14 +119,14 @@ fn kind_of(port: &Port) -> Option<String> {
 /// Refuses a tensor that is not of its port's type or shape.
 fn check(port: &Port, tensor: &Tensor) -> Result<(), String> {
     if port.dtype != tensor.dtype.name() {
-        return Err(format!("`{}` is {}, and the model takes {}", port.name, tensor.dtype.name(), port.dtype));
+        return Err(format!("`{}` is {}, but the model takes {}", port.name, tensor.dtype.name(), port.dtype));
     }
     let Some(shape) = &port.shape else { return Ok(()) };
     let fits = |(dim, length): (&Dim, &u64)| !matches!(dim, Dim::Fixed(fixed) if fixed != length);
     if shape.len() == tensor.shape.len() && shape.iter().zip(&tensor.shape).all(fits) {
         return Ok(());
     }
-    Err(format!("`{}` is {}, and the model takes {}", port.name, tensor::shown(&tensor.shape), shown(shape)))
+    Err(format!("`{}` is {}, but the model takes {}", port.name, tensor::shown(&tensor.shape), shown(shape)))
 }
 
 /// Returns a shape as people read it, such as `[N, 3, 224, 224]`.
@@ -173,11 +173,11 @@ mod tests {
         for (found, why) in [
             (vec![named("image", &image)], "`mask` is missing"),
             (vec![named("imgae", &image)], "the model has no input `imgae`; did you mean `image`?"),
-            (vec![(None, image.clone())], "it does not say which input it is; the model takes `image`, `mask`"),
+            (vec![(None, image.clone())], "it does not name the input that it is for; the model takes `image`, `mask`"),
             (vec![named("mask", &mask), named("mask", &mask)], "`mask` is there twice"),
-            (vec![named("image", &mask)], "`image` is bool, and the model takes float32"),
-            (vec![named("image", &tensor(Dtype::Float32, &[5, 3]))], "`image` is [5, 3], and the model takes [N, 2]"),
-            (vec![named("image", &tensor(Dtype::Float32, &[2]))], "`image` is [2], and the model takes [N, 2]"),
+            (vec![named("image", &mask)], "`image` is bool, but the model takes float32"),
+            (vec![named("image", &tensor(Dtype::Float32, &[5, 3]))], "`image` is [5, 3], but the model takes [N, 2]"),
+            (vec![named("image", &tensor(Dtype::Float32, &[2]))], "`image` is [2], but the model takes [N, 2]"),
         ] {
             assert_eq!(names(found).unwrap_err(), why);
         }

@@ -33,12 +33,12 @@ pub fn read(bytes: &[u8]) -> Result<Tensor, String> {
     };
     let (header, data) = rest.split_at_checked(size).filter(|_| size <= MAX_HEADER).ok_or_else(none)?;
     let header = std::str::from_utf8(header).ok().and_then(|header| HEADER.captures(header)).ok_or_else(none)?;
-    let dtype = Dtype::of_numpy(&header[2]).ok_or_else(|| format!("tensors of {} are not taken", &header[2]))?;
+    let dtype = Dtype::of_numpy(&header[2]).ok_or_else(|| format!("tensors of {} are not supported", &header[2]))?;
     if &header[1] == ">" && dtype.size() > 1 {
-        return Err("its numbers have the highest byte first".to_owned());
+        return Err("its numbers are big-endian, which is not supported".to_owned());
     }
     if &header[3] == "True" {
-        return Err("it is in Fortran's order; `numpy.ascontiguousarray` brings it into that of C".to_owned());
+        return Err("it is in Fortran order; convert it with `numpy.ascontiguousarray`".to_owned());
     }
     let lengths = header[4].split(',').map(str::trim).filter(|length| !length.is_empty());
     let shape: Option<Vec<u64>> = lengths.map(|length| length.parse().ok()).collect();
@@ -78,9 +78,9 @@ mod tests {
             (b"PK".to_vec(), "it is not a .npy file"),
             (MAGIC.to_vec(), "it is not a .npy file"),
             (npy("{'descr': [('a', '<f4')]}", &[]), "it is not a .npy file"),
-            (of("<c8", "False", "4"), "tensors of c8 are not taken"),
-            (of(">f4", "False", "2"), "its numbers have the highest byte first"),
-            (of("<f4", "False", "3"), "its shape [3] of float32 does not go with 2 elements"),
+            (of("<c8", "False", "4"), "tensors of c8 are not supported"),
+            (of(">f4", "False", "2"), "its numbers are big-endian, which is not supported"),
+            (of("<f4", "False", "3"), "its shape [3] of float32 does not match 2 elements"),
             (of("<f4", "False", "99999999999999999999"), "it is not a .npy file"),
         ] {
             assert_eq!(read(&bytes).unwrap_err(), why);

@@ -16,12 +16,12 @@ const MAX_NAME: u64 = 4096;
 /// # Errors
 /// What is wrong with it.
 pub fn read(bytes: &[u8]) -> Result<Named, String> {
-    let proto = Proto::read(bytes).map_err(|fault| format!("it is not a tensor of ONNX's: {fault}"))?;
+    let proto = Proto::read(bytes).map_err(|fault| format!("it is not an ONNX tensor: {fault}"))?;
     if proto.is_external {
-        return Err("its values lie in another file".to_owned());
+        return Err("its values are in another file, which is not supported".to_owned());
     }
     let Some(dtype) = Dtype::of_code(proto.data_type) else {
-        return Err(format!("tensors of {} are not taken", Dtype::name_of_code(proto.data_type)));
+        return Err(format!("tensors of {} are not supported", Dtype::name_of_code(proto.data_type)));
     };
     let mut bytes = proto.raw;
     if bytes.is_empty() {
@@ -132,13 +132,13 @@ mod tests {
     #[test]
     fn what_is_none_is_told() {
         for (bytes, why) in [
-            (&b"\xff"[..], "it is not a tensor of ONNX's: it ends in the middle"),
-            (&[0x10, 8], "tensors of string are not taken"),
-            (&[0x10, 16], "tensors of bfloat16 are not taken"),
-            (&[0x10, 22], "tensors of int4 are not taken"),
-            (&[], "tensors of unknown are not taken"),
-            (&[0x10, 1, 0x70, 1], "its values lie in another file"),
-            (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not go with 0 elements"),
+            (&b"\xff"[..], "it is not an ONNX tensor: it ends in the middle"),
+            (&[0x10, 8], "tensors of string are not supported"),
+            (&[0x10, 16], "tensors of bfloat16 are not supported"),
+            (&[0x10, 22], "tensors of int4 are not supported"),
+            (&[], "tensors of unknown are not supported"),
+            (&[0x10, 1, 0x70, 1], "its values are in another file, which is not supported"),
+            (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not match 0 elements"),
             (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not an int8"),
         ] {
             assert_eq!(read(bytes).unwrap_err(), why);

@@ -22,7 +22,7 @@ pub struct Add {
     /// Path to ONNX model file
     #[arg(value_hint = clap::ValueHint::FilePath)]
     path: String,
-    /// Name of the model [default: that of the file, without its extension]
+    /// Name of the model [default: the file's name without its extension]
     #[arg(long, value_name = "NAME")]
     #[serde(skip)]
     name: Option<String>,
@@ -30,7 +30,7 @@ pub struct Add {
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
-    /// Only show what would be registered
+    /// Show what would be registered, and register nothing
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -41,9 +41,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["gate", "models", "add"];
     const TITLE: &'static str = "Register model";
     const ABOUT: &'static str = "Register a new ONNX model with ModelGate";
-    const HELP: &'static str = "The model is one file of 1 GiB at most, with its weights in it. Its header is read first: what is no \
-        model of ONNX's, ends in the middle or has no graph is refused, and nothing is stored. The same file again changes \
-        nothing; other bytes under the name of a model that there is are refused.";
+    const HELP: &'static str = "The model must be one file of 1 GiB at most, with its weights inside. mcpkg reads its \
+        header first, and refuses a file that is not an ONNX model, is truncated or has no graph. Adding the same file \
+        again changes nothing. Adding a different file under an existing name is refused.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate models add resnet50.onnx",
         "mcpkg gate models add build/model.onnx --name resnet50 --dry-run",
@@ -76,7 +76,7 @@ impl Operation for Add {
             return Ok(Reply::new(Body::Table(table(&[model])), data).hint("nothing was registered"));
         }
         let (model, is_new) = gate.add(&mut files, &self.path, &name)?;
-        let did = if is_new { "Registered model" } else { "There is already the model" };
+        let did = if is_new { "Registered model" } else { "Already registered: model" };
         let mut data = json!(model);
         data["registered"] = is_new.into();
         Ok(Reply::sentence(format!("{did} '{}'", crate::op::cell(&model.name)), data))
@@ -91,7 +91,9 @@ impl Add {
             return Ok(name);
         }
         let message = format!("`{}` is not a name of a model", name.escape_debug());
-        Err(Error::new(Code::InvalidArgument, message)
-            .hint("a name has up to 100 letters, digits, `.`, `_` and `-`, and begins with a letter or digit; `--name` gives one"))
+        Err(Error::new(Code::InvalidArgument, message).hint(
+            "a name has up to 100 letters, digits, `.`, `_` and `-`, and begins with a letter or digit; set one with \
+                `--name`",
+        ))
     }
 }

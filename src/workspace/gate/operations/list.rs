@@ -27,7 +27,7 @@ impl Operation for List {
     const TITLE: &'static str = "List models";
     const ABOUT: &'static str = "List registered ONNX models";
     const HELP: &'static str =
-        "Of the embedded gate each model is shown with what it takes and gives, as the header of its file says.";
+        "The embedded gate also shows each model's inputs and outputs, as its file declares them.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate models list", "mcpkg gate models list --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

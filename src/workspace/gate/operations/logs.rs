@@ -15,7 +15,7 @@ use crate::workspace::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logs {
-    /// Most lines, the newest ones
+    /// Show at most this many lines, the newest ones
     #[arg(short = 'n', long, default_value_t = default_lines())]
     #[serde(default = "default_lines")]
     lines: u16,
@@ -34,8 +34,8 @@ impl Operation for Logs {
     const CLI: &'static [&'static str] = &["gate", "logs"];
     const TITLE: &'static str = "Gate logs";
     const ABOUT: &'static str = "Show the newest log lines of the gate";
-    const HELP: &'static str = "The log of the embedded gate is what the database's trail has of the models and routes of all \
-        workspaces. One elsewhere is read for 5 seconds at most.";
+    const HELP: &'static str = "The embedded gate has no log of its own: this shows the database's events about models and \
+        routes, of all workspaces. A gate elsewhere is read for 5 seconds at most.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate logs", "mcpkg gate logs -n 200"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -43,7 +43,7 @@ fn table(models: &[Model]) -> Table {
     Table {
         columns: &["NAME", "STATUS", "SIZE", "TAKES", "GIVES", "SHA256", "REGISTERED"],
         rows: models.iter().map(row).collect(),
-        empty: "No model is registered; `mcpkg gate models add FILE` registers one".to_owned(),
+        empty: "No models are registered; add one with `mcpkg gate models add FILE`".to_owned(),
     }
 }
 
@@ -69,6 +69,6 @@ fn route_table(routes: &[Route]) -> Table {
     Table {
         columns: &["ENDPOINT", "MODEL", "ACTIVE", "REQUESTS"],
         rows: routes.iter().map(row).collect(),
-        empty: "No endpoint stands for a model; `mcpkg gate routes set MODEL ENDPOINT` makes one".to_owned(),
+        empty: "No routes; add one with `mcpkg gate routes set MODEL ENDPOINT`".to_owned(),
     }
 }

@@ -24,7 +24,7 @@ pub struct Remove {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
-    /// Only show what would be removed
+    /// Show what would be removed, and remove nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -34,8 +34,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_gate_model";
     const CLI: &'static [&'static str] = &["gate", "models", "remove"];
     const TITLE: &'static str = "Remove model";
-    const ABOUT: &'static str = "Remove a model from the gate, with the routes to it";
-    const HELP: &'static str = "A model that was removed cannot be had back.";
+    const ABOUT: &'static str = "Remove a model and its routes from the gate";
+    const HELP: &'static str = "You cannot undo this.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate models remove resnet50", "mcpkg gate models remove resnet50 --dry-run"];
     const ALIASES: &'static [&'static str] = &["rm"];
@@ -79,6 +79,6 @@ impl Operation for Remove {
         };
         let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
         // What the embedded gate has stored takes room in the database until that is made smaller.
-        Ok(if self.url.is_none() { reply.hint("`mcpkg compact` frees the disk space of the model") } else { reply })
+        Ok(if self.url.is_none() { reply.hint("free the disk space of the model: `mcpkg compact`") } else { reply })
     }
 }

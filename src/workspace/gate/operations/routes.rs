@@ -25,8 +25,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_gate_routes";
     const CLI: &'static [&'static str] = &["gate", "routes", "list"];
     const TITLE: &'static str = "List routes";
-    const ABOUT: &'static str = "List the endpoints of the gate, and the models that they stand for";
-    const HELP: &'static str = "The embedded gate counts no requests.";
+    const ABOUT: &'static str = "List the routes of the gate: each endpoint and its model";
+    const HELP: &'static str = "The embedded gate does not count requests.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate routes list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -23,7 +23,7 @@ pub struct Set {
     model: String,
     /// Endpoint, such as /v1/classify
     endpoint: String,
-    /// Keep the route without using it
+    /// Save the route, but leave it inactive
     #[arg(long)]
     #[serde(default)]
     inactive: bool,
@@ -31,7 +31,7 @@ pub struct Set {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
-    /// Only show what would be set
+    /// Show what would be set, and set nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -41,9 +41,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_gate_route";
     const CLI: &'static [&'static str] = &["gate", "routes", "set"];
     const TITLE: &'static str = "Set route";
-    const ABOUT: &'static str = "Make an endpoint of the gate stand for a model";
-    const HELP: &'static str = "`mcpkg gate test` takes the endpoint of an active route instead of a model's name. An \
-        endpoint that stood for another model stands for this one from then on.";
+    const ABOUT: &'static str = "Route an endpoint of the gate to a model";
+    const HELP: &'static str = "`mcpkg gate test` accepts the endpoint of an active route instead of a model's name. If the \
+        endpoint already has a route, it is changed to this model.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate routes set resnet50 /v1/classify", "mcpkg gate routes set resnet50 /v1/classify --inactive"];
     const EFFECT: Effect = Effect::Write;
@@ -63,8 +63,9 @@ impl Operation for Set {
         let workspace = Workspace::open(context)?;
         if !is_endpoint(&self.endpoint) {
             let message = format!("`{}` is not an endpoint", self.endpoint.escape_debug());
-            return Err(Error::new(Code::InvalidArgument, message)
-                .hint("an endpoint is a path such as /v1/classify, of letters, digits, `.`, `_`, `-`, `~` and `/`"));
+            return Err(Error::new(Code::InvalidArgument, message).hint(
+                "an endpoint is a path such as /v1/classify, with letters, digits, `.`, `_`, `-`, `~` and `/` only",
+            ));
         }
         let gate = open(context, &workspace, self.url.as_deref())?;
         let route = Route { model: self.model, endpoint: self.endpoint, active: !self.inactive, request_count: None };
@@ -84,7 +85,7 @@ impl Operation for Set {
 
 fn said(route: &Route) -> String {
     let inactive = if route.active { "" } else { ", not used" };
-    format!("{} stands for model '{}'{inactive}", crate::op::cell(&route.endpoint), crate::op::cell(&route.model))
+    format!("{} routes to model '{}'{inactive}", crate::op::cell(&route.endpoint), crate::op::cell(&route.model))
 }
 
 /// Whether a text is a path of plain parts.

@@ -26,9 +26,9 @@ impl Operation for ShowStatus {
     const CLI: &'static [&'static str] = &["gate", "status"];
     const TITLE: &'static str = "Gate status";
     const ABOUT: &'static str = "Show ModelGate instance health and status";
-    const HELP: &'static str = "A gate holds models of ONNX's and runs tests of them: one that answers over HTTP where an address \
-        is given, else the one that is embedded in mcpkg, whose models the database has. The embedded one is degraded where \
-        this mcpkg was built without the engine that runs models.";
+    const HELP: &'static str = "A gate stores ONNX models and runs tests of them. If you give an address, mcpkg uses the \
+        gate that answers there over HTTP; otherwise the gate embedded in mcpkg, which keeps its models in the database. \
+        The embedded gate is degraded if this mcpkg was built without the engine that runs models.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate status", "mcpkg gate status --url http://127.0.0.1:8080 --json"];
     const EFFECT: Effect = Effect::Read;
@@ -46,13 +46,13 @@ impl Operation for ShowStatus {
         let models = plural::count(usize::try_from(status.model_count).unwrap_or(usize::MAX), "model");
         let place = match (&status.url, &status.engine) {
             (Some(url), _) => format!("at {url}, version {}", crate::op::cell(&status.version)),
-            (None, Some(engine)) => format!("embedded, models are run by {engine}"),
-            (None, None) => "embedded, nothing runs models".to_owned(),
+            (None, Some(engine)) => format!("embedded, {engine} runs the models"),
+            (None, None) => "embedded, no engine to run models".to_owned(),
         };
         let sentence = format!("The gate is {}, with {models} ({place})", crate::op::cell(&status.status));
         let reply = Reply::sentence(sentence, json!(status));
         Ok(match status.mode == "embedded" && status.engine.is_none() {
-            true => reply.hint(format!("{} builds an mcpkg that runs models", engine::BUILD)),
+            true => reply.hint(format!("to build an mcpkg that runs models: {}", engine::BUILD)),
             false => reply,
         })
     }

@@ -32,7 +32,7 @@ fn absolute() -> f64 {
 /// Reads a tolerance, which is a number from 0.
 fn tolerance(text: &str) -> std::result::Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it is not a number of at least 0".to_owned()) }
+    if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it must be 0 or more".to_owned()) }
 }
 
 /// Run a model on an input
@@ -49,15 +49,15 @@ pub struct Test {
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
-    /// Write all outputs whole to this file, as JSON
+    /// Write the complete outputs to this file, as JSON
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// How far an output may differ from the expected one, as a part of the expected number
+    /// Relative tolerance: how far an output may differ, as a fraction of the expected number
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = relative())]
     #[serde(skip, default = "relative")]
     rtol: f64,
-    /// How far it may differ in addition, as a number
+    /// Absolute tolerance, added to the relative one
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = absolute())]
     #[serde(skip, default = "absolute")]
     atol: f64,
@@ -68,12 +68,13 @@ impl Operation for Test {
     const CLI: &'static [&'static str] = &["gate", "test"];
     const TITLE: &'static str = "Test model";
     const ABOUT: &'static str = "Run test inference against a registered model";
-    const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [0.5, 1]}}, or the array \
-        alone where the model takes one input. A .pb file is a tensor of ONNX's, a .npy file one of NumPy's; a folder has \
-        `input_0.pb` and so on, and where it has `output_0.pb`, the outputs are compared with them: the exit status is 1 where they \
-        differ by more than --rtol and --atol allow. Each output is shown with its first 32 elements, its smallest and largest one, their \
-        mean and the place of the largest; --output writes all of it to a file. The embedded gate runs the model in a process of its own, with 2 GiB of memory and 30 seconds at most, which \
-        opens no file.";
+    const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [0.5, \
+        1]}}, or only the array if the model takes one input. A .pb file is an ONNX tensor, a .npy file a NumPy array. A \
+        folder has `input_0.pb` and so on; if it also has `output_0.pb` and so on, the outputs are compared with them, and \
+        the exit status is 1 if they differ by more than --rtol and --atol allow. Each output is shown with its first 32 \
+        elements, its minimum, maximum and mean, and the position of the maximum; --output writes all elements to a file. \
+        The embedded gate runs the model in a separate process that opens no files, with at most 2 GiB of memory and 30 \
+        seconds.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate test resnet50 cat.npy",
         "mcpkg gate test resnet50 testdata/resnet50/ --json",
@@ -125,8 +126,8 @@ fn sentence(tested: &Value) -> String {
     let model = tested["model"].as_str().unwrap_or_default();
     let took = tested["latency_ms"].as_f64().map_or_else(String::new, |took| format!(" in {took} ms"));
     let expected = match tested["expected_match"].as_bool() {
-        Some(true) => ", and gave what was expected",
-        Some(false) => ", and gave something else than was expected",
+        Some(true) => "; the outputs match",
+        Some(false) => "; the outputs do not match",
         None => "",
     };
     format!("Model '{}' ran{took}{expected}", crate::op::cell(model))

@@ -67,14 +67,14 @@ impl Worker {
         let missing = |message: String| {
             Error::new(Code::GateEngineMissing, message)
                 .with_details(json!({ "kind": "engine_missing" }))
-                .hint(format!("{} builds an mcpkg with it", engine::BUILD))
+                .hint(format!("to build mcpkg with the engine: {}", engine::BUILD))
         };
         if engine::NAME.is_none() {
             let message = "This mcpkg was built without the engine that runs models (the cargo feature `gate-onnx`)";
             return Err(missing(message.to_owned()));
         }
         let program =
-            beside().map_err(|error| Error::internal("mcpkg does not find its own program").with_source(error))?;
+            beside().map_err(|error| Error::internal("mcpkg cannot find its own program").with_source(error))?;
         if !program.is_file() {
             return Err(missing(format!("The engine that runs models is missing: `{}`", program.display())));
         }
@@ -101,7 +101,7 @@ impl Worker {
             },
             Ok(output) => ended(output.status, &output.stderr.text()),
             Err(Failure::TimedOut) => late(),
-            Err(Failure::Cancelled) => return Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            Err(Failure::Cancelled) => return Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
             Err(Failure::NotStarted(error)) => Stopped::new("crashed", format!("it could not be started: {error}")),
             Err(Failure::Lost(error)) => Stopped::new("crashed", format!("it was lost: {error}")),
         };
@@ -168,7 +168,7 @@ fn refused(model: &str, stopped: &Stopped) -> Error {
         .with_details(json!({ "kind": stopped.kind, "model": model, "why": why }));
     match stopped.kind.as_str() {
         "unsupported_operator" => {
-            error.hint("a gate of its own (`--url`, `[gate].url`) may run what this engine does not")
+            error.hint("a separate gate (`--url`, `[gate].url`) may support what this engine does not")
         }
         _ => error,
     }
