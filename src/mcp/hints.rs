@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_flag_is_an_argument_or_nothing_for_an_agent() {
         assert_eq!(said("deploy_apply", "--yes confirms it").as_deref(), Some("yes=true confirms it"));
-        let hint = "commit the changes, or remove it with --force, which keeps them first";
+        let hint = "commit the changes, or remove it with --force, which first keeps a copy of them";
         let expected = "commit the changes, or remove it with force=true, which keeps them first";
         assert_eq!(said("smctl_worktree_remove", hint).as_deref(), Some(expected));
         assert_eq!(

@@ -121,15 +121,15 @@ impl Step {
                 format!("{repo}: move {branch} from {} to {}, with the files in {folder}", short(old), short(new))
             }
             Step::Switch { repo, folder, from, to } => format!("{repo}: switch {folder} from {from} to {to}"),
-            Step::AddWorktree { repo, path, branch, .. } => format!("{repo}: make the worktree {path} for {branch}"),
+            Step::AddWorktree { repo, path, branch, .. } => format!("{repo}: create the worktree {path} for {branch}"),
             Step::RemoveWorktree { repo, path, .. } => format!("{repo}: remove the worktree {path}"),
             Step::PutAside { repo, path, .. } => format!("{repo}: move the worktree {path} aside"),
             Step::BringBack { repo, path, .. } => format!("{repo}: move the worktree {path} back"),
             Step::RestoreWorktree { repo, path, kept, .. } => {
-                format!("{repo}: make the worktree {path} again, with the files of {}", short(kept))
+                format!("{repo}: create the worktree {path} again, with the files of {}", short(kept))
             }
             Step::SetConfig { repo, branch, .. } => format!("{repo}: set the configuration of {branch}"),
-            Step::UnsetConfig { repo, branch, .. } => format!("{repo}: forget the configuration of {branch}"),
+            Step::UnsetConfig { repo, branch, .. } => format!("{repo}: remove the configuration of {branch}"),
             Step::Place { repo, path, .. } => format!("{repo}: put the clone in {path}"),
             Step::Unmark { repo, path, .. } => format!("{repo}: keep the clone in {path}"),
             Step::Write { path, new, .. } => {

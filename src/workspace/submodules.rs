@@ -27,7 +27,7 @@ pub fn warning(repo: &str, folder: &Path, cancelled: &CancellationToken) -> Opti
         let (are, them) = if names.len() == 1 { ("the submodule", "is") } else { ("the submodules", "are") };
         let place = shell::quote(&folder.display().to_string());
         format!(
-            "{repo}: {are} {} {them} empty: `git -C {place} submodule update --init` fetches what belongs there",
+            "{repo}: {are} {} {them} empty; fetch the contents with `git -C {place} submodule update --init`",
             names.join(", ")
         )
     })

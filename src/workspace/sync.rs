@@ -31,7 +31,7 @@ use crate::plural;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sync {
-    /// A repository [default: all]
+    /// Repository to sync [default: all]
     #[arg(add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
@@ -46,10 +46,10 @@ impl Operation for Sync {
     const CLI: &'static [&'static str] = &["workspace", "sync"];
     const TITLE: &'static str = "Sync workspace";
     const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone what is missing";
-    const HELP: &'static str = "The main branch, the develop branch and the one that is checked out are moved forward to where \
-        origin has them, where nothing is lost by it. A branch that has commits of its own besides is diverged, and one whose \
-        work tree has changes is dirty: both stay. Where a repository fails, the others are synced all the same, and the exit \
-        status is 1. Where origin gained a main or develop branch that is older here, the branch follows that from then on.";
+    const HELP: &'static str = "Fast-forwards the main branch, the develop branch and the branch that is checked out to \
+        origin's. A branch that also has commits of its own is `diverged`, and one with changes in its work tree is \
+        `dirty`: both are left unchanged. If a repository fails, the others are still synced, and the exit status is 1. If \
+        origin gets a main or develop branch that existed only here before, the local branch follows it from then on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
@@ -105,7 +105,7 @@ impl Operation for Sync {
                 .iter()
                 .map(|row| vec![row.name.clone(), row.state.word().to_owned(), row.message.clone()])
                 .collect(),
-            empty: "The workspace has no repositories: `mcpkg workspace add URL` adds one".to_owned(),
+            empty: "The workspace has no repositories; add one with `mcpkg workspace add URL`".to_owned(),
         };
         let mut reply = Reply::new(Body::Table(table), data);
         reply.failed = failed > 0;
@@ -234,7 +234,7 @@ fn unreachable(repo: &Repo, error: Error) -> Error {
     }
     let said = error.message().trim_start_matches("git fetch: ").to_owned();
     let details = json!({ "repo": repo.name, "remote": repo.url });
-    Error::new(Code::RemoteFailed, format!("origin cannot be fetched: {said}")).with_details(details).with_source(error)
+    Error::new(Code::RemoteFailed, format!("cannot fetch from origin: {said}")).with_details(details).with_source(error)
 }
 
 /// A branch that is moved.
@@ -287,7 +287,7 @@ impl Done {
 
     fn follows(&mut self, followed: &Followed) {
         let (branch, upstream) = (followed.branch.short("refs/heads/"), followed.upstream.short("refs/remotes/"));
-        self.note(Outcome::Synced, format!("{branch} follows {upstream} now"));
+        self.note(Outcome::Synced, format!("{branch} now follows {upstream}"));
     }
 
     fn told(self) -> (Outcome, String) {
@@ -311,11 +311,14 @@ fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result
             status::read(&there, Extra::Untracked)?.entries.iter().any(|entry| entry.state != State::Untracked);
         let operation = git::own_folder(place).and_then(|own| git::operation(&own));
         if let Some(operation) = operation {
-            done.note(Outcome::Dirty, format!("{name} stays, since a {} is in progress", operation.name()));
+            done.note(
+                Outcome::Dirty,
+                format!("{name} was left unchanged, since a {} is in progress", operation.name()),
+            );
             return Ok(false);
         }
         if is_changed {
-            done.note(Outcome::Dirty, format!("{name} stays, since its work tree has changes"));
+            done.note(Outcome::Dirty, format!("{name} was left unchanged, since its work tree has changes"));
             return Ok(false);
         }
     }
@@ -336,7 +339,10 @@ fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Resu
                 }
                 done.lines.truncate(before);
                 let name = branch.short("refs/heads/");
-                done.note(Outcome::Dirty, format!("{name} stays, since a file is in the way: {}", error.message()));
+                done.note(
+                    Outcome::Dirty,
+                    format!("{name} was left unchanged, since a file is in the way: {}", error.message()),
+                );
             }
             Ok(())
         }

@@ -27,10 +27,11 @@ impl Operation for Trust {
     const TOOL: &'static str = "trust_repository";
     const CLI: &'static [&'static str] = &["workspace", "trust"];
     const TITLE: &'static str = "Trust a repository";
-    const ABOUT: &'static str = "Let git run the programs that a repository's own configuration names";
-    const HELP: &'static str = "A repository that you copied with its .git may name programs that git runs: filters, merge drivers, an \
-        ssh command, a signer, a hook. mcpkg runs none of them until you trusted these settings here, once. It asks again when they change. Your \
-        own configuration (~/.gitconfig) is not asked about.";
+    const ABOUT: &'static str = "Allow the programs that a repository's git configuration names";
+    const HELP: &'static str = "The configuration of a repository that you copied with its .git may name programs that git \
+        runs: filters, merge drivers, an ssh command, a signer, a hook. mcpkg does not let git run them until you trust \
+        these settings here, once. If they change, you have to trust them again. Your own configuration (~/.gitconfig) \
+        needs no trust.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace trust", "mcpkg workspace trust api"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -52,7 +53,7 @@ impl Operation for Trust {
         if named.is_trusted(&context.approved)? {
             let sentence = match named.settings.is_empty() {
                 true => format!("`{shown}` does not name any programs: there is nothing to trust"),
-                false => format!("You trusted `{shown}` already"),
+                false => format!("You already trust `{shown}`"),
             };
             return Ok(Reply::sentence(sentence, data(true)));
         }
@@ -66,8 +67,8 @@ impl Operation for Trust {
         }
         let programs = named.lines().into_iter().map(|line| format!("  {line}"));
         let lines =
-            std::iter::once(format!("Git follows these settings of `{shown}` once you trust it:")).chain(programs);
-        (context.ask)(Body::lines(lines), &format!("Trust what `{shown}` names?"))?;
+            std::iter::once(format!("Once you trust it, git uses these settings of `{shown}`:")).chain(programs);
+        (context.ask)(Body::lines(lines), &format!("Trust these settings of `{shown}`?"))?;
         programs::trust(&named, &context.approved)?;
         Ok(Reply::sentence(format!("Trusted `{shown}`"), data(true)))
     }

@@ -31,8 +31,7 @@ pub(super) fn health(context: &Context) -> Vec<Finding> {
     }
     let watch = Watch::new(context, Arc::new(|| {}));
     let Some(why) = watch.lacks else { return Vec::new() };
-    let what =
-        format!("the workspace's files cannot be watched: {why}; servers look at them every few seconds instead");
+    let what = format!("cannot watch the workspace's files: {why}; servers check them every few seconds instead");
     vec![Finding::new("workspace", Health::Note, what)]
 }
 
@@ -147,7 +146,7 @@ impl Watch {
     /// Keeps why the system does not watch all of it, and says so once.
     fn lack(&mut self, why: String) {
         if self.lacks.is_none() {
-            tracing::warn!(why, "the workspace's files cannot be watched; they are looked at from time to time");
+            tracing::warn!(why, "cannot watch the workspace's files; checking them every few seconds instead");
             self.lacks = Some(why);
         }
     }
@@ -165,7 +164,7 @@ impl Watching for Watch {
         };
         self.lacks = self.lacks.take().filter(|_| self.watcher.is_none());
         if let Some(kind) = wanted.folders.keys().find_map(|folder| remote(folder)) {
-            self.lack(format!("they lie on {kind}"));
+            self.lack(format!("they are on {kind}"));
         }
         let Some(mut watcher) = self.watcher.take() else { return };
         let stale = |(folder, depth): (&PathBuf, &Depth)| {

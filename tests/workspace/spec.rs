@@ -220,7 +220,8 @@ fn x25_a_scaffold_is_not_valid() {
     let warnings = places(&error["details"], "warnings");
     assert!(warnings.contains(&"proposal.md:5".to_owned()) && warnings.contains(&"specs".to_owned()), "{warnings:?}");
     let message = error["message"].as_str().expect("a message");
-    let first = "Spec '_workspace:login' is not valid:\n  openspec/changes/login/proposal.md:3: the section 'Why' says nothing\n  ";
+    let first =
+        "Spec '_workspace:login' is not valid:\n  openspec/changes/login/proposal.md:3: the section 'Why' is empty\n  ";
     assert!(message.starts_with(first), "{message}");
     // The scaffold that the original makes.
     let proposal = "# a — Proposal\n\n## Why\n\n<!-- Describe it -->\n\n## What Changes\n\n<!-- Describe it -->\n\n## References\n\n- \n";
@@ -544,7 +545,7 @@ fn agents_make_check_and_archive_specs() {
     assert_eq!((code, &data["code"]), (&json!(-32003), &json!("E_SPEC_INVALID")), "{invalid}");
     assert_eq!((&data["qualified"], &data["result"]["valid"]), (&json!("_workspace:login"), &json!(false)));
     let message = invalid["error"]["message"].as_str().expect("a message");
-    assert!(message.contains("openspec/changes/login/proposal.md:3: the section 'Why' says nothing"), "{message}");
+    assert!(message.contains("openspec/changes/login/proposal.md:3: the section 'Why' is empty"), "{message}");
     shop.spec("openspec/changes/login", &[]);
     let valid = call("smctl_spec_validate", json!({ "name": "login" }));
     assert_eq!(valid["result"]["structuredContent"]["result"]["valid"], true, "{valid}");

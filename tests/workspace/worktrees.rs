@@ -405,6 +405,6 @@ fn a_workspace_without_repositories_says_so() {
     ] {
         let (error, _) = shop.refused(line);
         assert_eq!(error["message"], "The workspace 'shop' has no repositories", "{error}");
-        assert_eq!(error["hints"], json!(["`mcpkg workspace add URL` adds one"]), "{error}");
+        assert_eq!(error["hints"], json!(["add one with `mcpkg workspace add URL`"]), "{error}");
     }
 }

@@ -62,7 +62,7 @@ impl Branches {
                 Ok(Some(refs)) => all.repos.push(OfRepo { name: repo.name.clone(), refs }),
                 // It is not cloned yet, which `workspace status` tells.
                 Ok(None) => {}
-                Err(error) => all.warnings.push(format!("the branches of '{}' cannot be read: {error}", repo.name)),
+                Err(error) => all.warnings.push(format!("cannot read the branches of '{}': {error}", repo.name)),
             }
         }
         all

@@ -58,7 +58,7 @@ impl Metadata {
         if let (Some(created), Some(at)) = (&read.created, keys.get("created"))
             && created.parse::<jiff::civil::Date>().is_err()
         {
-            let message = format!("`created` is '{created}', and no day such as 2026-02-11");
+            let message = format!("`created` is '{created}', which is not a date such as 2026-02-11");
             read.faults.push(Fault { line: line(&at.referenced), message });
             read.created = None;
         }

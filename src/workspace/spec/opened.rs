@@ -140,7 +140,7 @@ impl Spec {
 /// # Errors
 /// `E_NOT_FOUND` where it is gone; as [`Trees::open`].
 pub(super) fn folder_of(trees: &mut Trees, found: &Found) -> Result<Rc<Folder>> {
-    let gone = || Error::new(Code::NotFound, format!("Spec '{}' does not exist any more", found.qualified()));
+    let gone = || Error::new(Code::NotFound, format!("Spec '{}' no longer exists", found.qualified()));
     trees.open(&found.path)?.ok_or_else(gone)
 }
 

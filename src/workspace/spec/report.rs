@@ -99,7 +99,7 @@ impl Checks<'_> {
             }
         }
         if status.as_deref() == Some("archived") && !self.spec.found.is_archived {
-            self.warn(metadata::FILE, None, "says that the spec is archived, and it is not; archive it again");
+            self.warn(metadata::FILE, None, "says that the spec is archived, but it is not; archive it again");
         }
     }
 
@@ -122,7 +122,7 @@ impl Checks<'_> {
             match line {
                 None => self.refuse(file, Some(1), format!("has no section '{title}'")),
                 Some(_) if self.spec.proposes(title) => {}
-                Some(line) => self.refuse(file, Some(line), format!("the section '{title}' says nothing")),
+                Some(line) => self.refuse(file, Some(line), format!("the section '{title}' is empty")),
             }
         }
     }
@@ -151,7 +151,11 @@ impl Checks<'_> {
         let file = Which::Tasks.file();
         let tasks = self.spec.tasks();
         if tasks.is_empty() {
-            self.refuse(file, Some(1), "has no task: an item with a checkbox, such as `- [ ] 1.1 Read the file`");
+            self.refuse(
+                file,
+                Some(1),
+                "has no task: add a list item with a checkbox, such as `- [ ] 1.1 Read the file`",
+            );
         }
         for task in tasks.iter().filter(|task| !task.done) {
             self.open(file, task.line, "open task", &task.text);
@@ -175,14 +179,18 @@ impl Checks<'_> {
         if branches.is_empty() {
             self.warn(metadata::FILE, None, format!("no repository has the branch '{branch}'"));
         } else if branches.iter().all(|branch| branch.merged) {
-            self.warn(metadata::FILE, None, format!("the branch '{branch}' is merged wherever it is"));
+            self.warn(
+                metadata::FILE,
+                None,
+                format!("the branch '{branch}' is already merged in every repository that has it"),
+            );
         }
     }
 }
 
 fn left_over(block: &Block, comments: &HashSet<String>) -> Option<&'static str> {
     match block.kind {
-        Kind::Comment if comments.contains(&block.text) => Some("the scaffold's comment is left"),
+        Kind::Comment if comments.contains(&block.text) => Some("a comment of the scaffold is left"),
         Kind::Item { .. } if block.is_blank() => Some("an item without text is left"),
         _ => None,
     }

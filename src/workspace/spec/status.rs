@@ -115,7 +115,7 @@ pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec
             Ok(spec) => all.push(Status::of(&spec, workspace, &branches)),
             // It was archived or deleted a moment ago.
             Err(error) if error.code() == Code::NotFound => {}
-            Err(error) => unread.push(format!("the spec '{name}' cannot be read: {error}")),
+            Err(error) => unread.push(format!("cannot read the spec '{name}': {error}")),
         }
     }
     (all, [trees.refused(), unread, branches.warnings].concat())

@@ -127,7 +127,7 @@ impl Trees {
 
     /// Returns why trees were left out, a line for each.
     pub(super) fn refused(&self) -> Vec<String> {
-        self.refused.iter().map(|(repo, error)| format!("the specs of '{repo}' cannot be read: {error}")).collect()
+        self.refused.iter().map(|(repo, error)| format!("cannot read the specs of '{repo}': {error}")).collect()
     }
 
     /// Returns the spec that a name means: `NAME`, or `REPO:NAME`. An archived one is found by the name of its folder,
@@ -201,7 +201,7 @@ impl Trees {
     /// As [`Trees::open`]; `E_DISK_FULL`.
     pub(super) fn make(&mut self, path: &Path) -> Result<Rc<Folder>> {
         self.folders.make_all(path)?;
-        self.open(path)?.ok_or_else(|| Error::internal("a folder that was made is not there"))
+        self.open(path)?.ok_or_else(|| Error::internal("a folder that was just created is missing"))
     }
 
     /// Removes those folders that are empty, the deepest first; the others are left.
@@ -243,7 +243,7 @@ fn ambiguous(name: &str, several: &[&Found]) -> Error {
     let names: Vec<String> = several.iter().map(|found| found.qualified()).collect();
     Error::new(Code::InvalidArgument, format!("Several repositories have a spec '{name}': {}", names.join(", ")))
         .with_details(json!({ "spec": name, "choices": names }))
-        .hint(format!("name one of them, such as {}", names[0]))
+        .hint(format!("give one of them, such as {}", names[0]))
 }
 
 /// Returns the name after a day, such as `login` of `2026-02-11-login`.

@@ -24,11 +24,11 @@ use crate::workspace::{names, parallel};
 pub struct Add {
     /// The set's name
     name: String,
-    /// A repository of the set [default: all]
+    /// Repository to include [default: all]
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// The branch to check out [default: the feature of this name]
+    /// Branch to check out [default: the feature of this name]
     #[arg(long)]
     #[serde(default)]
     branch: Option<String>,
@@ -43,9 +43,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["worktree", "add"];
     const TITLE: &'static str = "Add worktree set";
     const ABOUT: &'static str = "Create linked worktrees for parallel feature development";
-    const HELP: &'static str = "A branch that exists is checked out; one that `origin` has is followed; another is made at \
-        the develop branch. Either every repository gets its worktree, or none does. Repositories may be added to a set \
-        later.";
+    const HELP: &'static str = "If the branch exists, it is checked out. If only `origin` has it, a local branch that \
+        follows it is created. Otherwise it is created from the develop branch. Either every repository gets its worktree, \
+        or none does. You can add repositories to a set later.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree add login", "mcpkg worktree add login --repo api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;
@@ -70,8 +70,10 @@ impl Operation for Add {
             None => format!("{}{}", workspace.manifest.flow.feature_prefix, self.name),
         };
         if !names::is_branch(&branch) {
-            let message = format!("`{}` is not a name of a branch", branch.escape_debug());
-            return Err(Error::new(Code::InvalidArgument, message).hint("see `git help check-ref-format`"));
+            let message = format!("`{}` is not a valid branch name", branch.escape_debug());
+            return Err(
+                Error::new(Code::InvalidArgument, message).hint("for the rules, see `git help check-ref-format`")
+            );
         }
         journal::put_right(context, &workspace.root, false)?;
         let lock = match self.dry_run {
@@ -81,7 +83,7 @@ impl Operation for Add {
         let looked = parallel::each(&repos, |_, repo| look(context, &workspace, repo, &self.name, &branch));
         let looked: Vec<Looked> = looked.into_iter().collect::<Result<_>>()?;
         if looked.iter().all(|looked| looked.is_there) {
-            let message = format!("The worktree set '{}' is there already, with all of these repositories", self.name);
+            let message = format!("The worktree set '{}' already has all of these repositories", self.name);
             return Err(Error::new(Code::AlreadyExists, message)
                 .with_details(json!({ "name": self.name }))
                 .hint(format!("`cd \"$(mcpkg worktree cd {})\"` goes there", self.name)));
@@ -105,14 +107,14 @@ impl Operation for Add {
             repos.iter().zip(&looked).map(|(repo, looked)| set::made(repo, &branch, &looked.place)).collect();
         let data = json!({ "name": self.name, "worktrees": worktrees, "run": plan.uuid.to_string() });
         let Some(lock) = lock else {
-            return Ok(dry_run::reply(&format!("Would make the worktree set '{}'", self.name), &plan.land, data));
+            return Ok(dry_run::reply(&format!("Would create the worktree set '{}'", self.name), &plan.land, data));
         };
         let warnings = journal::carry_out(context, &workspace.root, &lock, &plan)?;
         let rows = repos.iter().zip(&looked).map(|(repo, looked)| {
             vec![repo.name.clone(), branch.clone(), looked.how.to_owned(), relative(&workspace.root, &looked.place)]
         });
         let table = Table { columns: &["REPO", "BRANCH", "HOW", "FOLDER"], rows: rows.collect(), empty: String::new() };
-        let sentence = Body::Sentence(format!("Made the worktree set '{}'", self.name));
+        let sentence = Body::Sentence(format!("Created the worktree set '{}'", self.name));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
             .hint(format!("`cd \"$(mcpkg worktree cd {})\"` goes there", self.name))
             .warn(warnings))
@@ -148,10 +150,10 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
         }
         let is = there.branch.as_deref().unwrap_or("no branch");
         let is = is.strip_prefix("refs/heads/").unwrap_or(is);
-        let message = format!("{}: the worktree set '{name}' is there already, on {is}", repo.name);
+        let message = format!("{}: the worktree set '{name}' already exists, on {is}", repo.name);
         return Err(Error::new(Code::AlreadyExists, message)
             .with_details(json!({ "repo": repo.name, "branch": is }))
-            .hint(format!("take another name, or `mcpkg worktree remove {name}` first")));
+            .hint(format!("choose another name, or run `mcpkg worktree remove {name}` first")));
     }
     if let Some(other) = known.iter().find(|known| known.branch.as_deref() == Some(&*full)) {
         return Err(in_use(repo, branch, &other.path));
@@ -188,7 +190,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
             let develop = &workspace.manifest.flow.develop_branch;
             return Err(Error::new(Code::BranchNotFound, format!("{}: it has no branch `{develop}`", repo.name))
                 .with_details(json!({ "repo": repo.name, "branch": develop }))
-                .hint("`mcpkg flow init` makes it"));
+                .hint("create it with `mcpkg flow init`"));
         }
     };
     let path = relative(&workspace.root, &place);
@@ -198,9 +200,12 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
 
 fn in_use(repo: &Repo, branch: &str, place: &Path) -> Error {
     let place = place.display().to_string();
-    Error::new(Code::BranchInUse, format!("{}: {branch} is checked out in `{place}` already", repo.name))
+    Error::new(Code::BranchInUse, format!("{}: {branch} is already checked out in `{place}`", repo.name))
         .with_details(json!({ "repo": repo.name, "branch": branch, "path": place }))
-        .hint(format!("`git -C {} switch` another branch, or take another one here", crate::shell::quote(&place)))
+        .hint(format!(
+            "switch to another branch there (`git -C {} switch`), or choose another one here",
+            crate::shell::quote(&place)
+        ))
 }
 
 /// Refuses a place where something is already.
@@ -212,8 +217,9 @@ fn free(repo: &Repo, place: &Path) -> Result<()> {
     if is_free {
         return Ok(());
     }
-    let message = format!("{}: `{}` is there already, and is not a worktree of it", repo.name, place.display());
+    let message =
+        format!("{}: `{}` already exists, and is not a worktree of that repository", repo.name, place.display());
     Err(Error::new(Code::AlreadyExists, message)
         .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
-        .hint("move it away, or take another name"))
+        .hint("move it away, or choose another name"))
 }

@@ -14,10 +14,10 @@ use crate::workspace::root::Workspace;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cd {
-    /// The set's name
+    /// Name of the worktree set
     #[arg(add = SETS)]
     name: String,
-    /// A repository of it: the folder of its worktree
+    /// Repository of the set: print the folder of its worktree
     #[arg(add = REPOS)]
     #[serde(default)]
     repo: Option<String>,
@@ -27,7 +27,7 @@ impl Operation for Cd {
     const TOOL: &'static str = "worktree_folder";
     const CLI: &'static [&'static str] = &["worktree", "cd"];
     const TITLE: &'static str = "Folder of a worktree set";
-    const ABOUT: &'static str = "Print the folder of a set of worktrees, or of one worktree of it";
+    const ABOUT: &'static str = "Print the folder of a worktree set, or of one worktree in it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg worktree cd login", "mcpkg worktree cd login api"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;
@@ -45,7 +45,7 @@ impl Operation for Cd {
                 let member = members.iter().find(|member| member.repo.name == *name);
                 let member = member.ok_or_else(|| {
                     Error::new(Code::NotFound, format!("The worktree set '{}' has no '{name}'", self.name))
-                        .hint(format!("`mcpkg worktree add {} --repo {name}` adds it", self.name))
+                        .hint(format!("add it with `mcpkg worktree add {} --repo {name}`", self.name))
                 })?;
                 member.worktree.path.clone()
             }

@@ -11,6 +11,6 @@ pub fn reply<'s>(sentence: &str, steps: impl IntoIterator<Item = &'s Step>, mut 
     data["dry_run"] = true.into();
     data["steps"] = json!(steps);
     let rows = steps.into_iter().map(|step| vec![step]).collect();
-    let table = Table { columns: &["STEP"], rows, empty: "There is nothing to do".to_owned() };
+    let table = Table { columns: &["STEP"], rows, empty: "Nothing to do".to_owned() };
     Reply::new(Body::Several(vec![Body::Sentence(sentence.to_owned()), Body::Table(table)]), data)
 }

@@ -43,7 +43,7 @@ impl Operation for List {
         let table = Table {
             columns: &["SET", "REPO", "BRANCH", "CHANGES"],
             rows: rows.collect(),
-            empty: "There are no worktree sets: `mcpkg worktree add NAME` makes one".to_owned(),
+            empty: "There are no worktree sets; create one with `mcpkg worktree add NAME`".to_owned(),
         };
         Ok(Reply::new(Body::Table(table), data(&members)))
     }

@@ -24,10 +24,10 @@ use crate::workspace::{carry, parallel};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
-    /// The set's name
+    /// Name of the worktree set
     #[arg(add = SETS)]
     name: String,
-    /// Remove it also with changes that are not committed; they are kept first
+    /// Remove it even with uncommitted changes; mcpkg keeps a copy of them
     #[arg(long)]
     #[serde(default)]
     force: bool,
@@ -42,10 +42,10 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["worktree", "remove"];
     const TITLE: &'static str = "Remove worktree set";
     const ABOUT: &'static str = "Remove a worktree set and optionally clean up branches";
-    const HELP: &'static str = "Where any worktree of the set has changes, files that are not tracked or an operation in \
-        progress, none is removed without --force. What they hold is kept in either case, and `mcpkg worktree restore` \
-        brings it back; of what git ignores, files by themselves such as `.env` are kept, and folders such as `target/` \
-        are not. Branches that are merged are deleted, unless worktree.cleanup_on_remove is false.";
+    const HELP: &'static str = "If any worktree of the set has changes, untracked files or an operation in progress, none \
+        is removed without --force. mcpkg always keeps the contents, and `mcpkg worktree restore` brings them back. Of what \
+        git ignores, it keeps single files such as `.env`, but not folders such as `target/`. Merged branches are deleted \
+        unless worktree.cleanup_on_remove is false.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg worktree remove login",
         "mcpkg worktree remove login --force",
@@ -126,7 +126,7 @@ impl Operation for Remove {
             Table { columns: &["REPO", "BRANCH", "KEPT", "IGNORED"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(self.sentence("Removed", &looks));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
-            .hint(format!("`mcpkg worktree restore {}` brings it back", crate::shell::quote(&self.name)))
+            .hint(format!("bring it back with `mcpkg worktree restore {}`", crate::shell::quote(&self.name)))
             .warn(warnings))
     }
 }
@@ -246,12 +246,12 @@ fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Res
             json!({ "repo": member.repo.name, "path": member.worktree.path.display().to_string(), "findings": found })
         })
         .collect();
-    let message = format!("The worktree set '{set}' is not removed, and nothing was touched:{shown}{more}");
+    let message = format!("The worktree set '{set}' was not removed, and nothing was changed:{shown}{more}");
     let error = Error::new(Code::WorktreeDirty, message)
         .with_details(json!({ "name": set, "operation": "worktree remove", "repos": repos }));
     Err(match looks.iter().all(|look| look.refused.is_empty()) {
-        true => error.hint("commit the changes, or remove it with --force, which keeps them first"),
-        false => error.hint("see to what is named; --force does not remove it either"),
+        true => error.hint("commit the changes, or remove it with --force, which first keeps a copy of them"),
+        false => error.hint("fix what is listed; --force does not remove it either"),
     })
 }
 

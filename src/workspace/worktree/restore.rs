@@ -21,7 +21,7 @@ use crate::workspace::step::{Step, relative};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Restore {
-    /// The set's name
+    /// Name of the worktree set
     #[arg(add = REMOVED)]
     name: String,
     /// Show what would be done, and do nothing
@@ -34,9 +34,9 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_worktree";
     const CLI: &'static [&'static str] = &["worktree", "restore"];
     const TITLE: &'static str = "Restore worktree set";
-    const ABOUT: &'static str = "Bring a set of worktrees back that was removed, with the changes that it had";
-    const HELP: &'static str = "The set that was removed last is brought back; `mcpkg workspace kept` shows what there is. \
-        A branch that was deleted with it is made again.";
+    const ABOUT: &'static str = "Bring back a removed worktree set, with its uncommitted changes";
+    const HELP: &'static str = "If several sets had this name, the one that was removed last comes back; `mcpkg workspace \
+        kept` lists them. A branch that was deleted with the set is created again.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
     const EFFECT: Effect = Effect::Create;
@@ -112,9 +112,12 @@ fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
         kept.extend(of_repo?.into_iter().filter(|kept| kept.is_worktree_of(set)).map(|kept| (repo, kept)));
     }
     let Some(newest) = kept.iter().map(|(_, kept)| kept.run).max() else {
-        return Err(Error::new(Code::NotFound, format!("No removed worktree set '{}' is kept", set.escape_debug()))
-            .with_details(json!({ "name": set }))
-            .hint("`mcpkg workspace kept` shows what is"));
+        return Err(Error::new(
+            Code::NotFound,
+            format!("mcpkg keeps no removed worktree set '{}'", set.escape_debug()),
+        )
+        .with_details(json!({ "name": set }))
+        .hint("list what is kept: `mcpkg workspace kept`"));
     };
     kept.retain(|(_, kept)| kept.run == newest);
     Ok(kept)
@@ -128,7 +131,7 @@ fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept
         let message = format!("{}: `{}` is there already", repo.name, place.display());
         return Err(Error::new(Code::AlreadyExists, message)
             .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
-            .hint("move it away, or remove the set that is there"));
+            .hint("move it away, or remove the existing set"));
     }
     let head = keep::checked_out(&git, &kept.id)?;
     let name = keep::branch(&git, &kept.id)?;
@@ -180,7 +183,7 @@ fn moved(repo: &Repo, name: &str, kept: &Kept) -> Error {
     Error::new(Code::FlowMoved, format!("{}: {branch} has been moved since the set was removed", repo.name))
         .with_details(json!({ "repo": repo.name, "branch": branch, "ref": kept.name }))
         .hint(format!(
-            "`git switch -c NEW {}^1` and `git restore --source={} .` bring the files back",
+            "bring the files back with `git switch -c NEW {}^1` and `git restore --source={} .`",
             kept.name, kept.name
         ))
 }

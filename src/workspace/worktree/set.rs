@@ -96,7 +96,7 @@ pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec
         match worktrees::list(&Git::of(&folder, &context.cancelled)) {
             Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => Err(error),
             Err(error) => {
-                tracing::warn!(repo = repo.name, %error, "its worktrees cannot be listed");
+                tracing::warn!(repo = repo.name, %error, "cannot list its worktrees");
                 Ok(Vec::new())
             }
             Ok(worktrees) => Ok(worktrees.into_iter().filter_map(|worktree| member(&base, repo, worktree)).collect()),

@@ -27,11 +27,11 @@ use crate::workspace::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {
-    /// Spec: NAME, or REPO:NAME [default: that of the current branch]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
-    /// Archive it though it is not valid, or has open tasks or questions
+    /// Archive it even if it is invalid, or has open tasks or questions
     #[arg(long)]
     #[serde(skip)]
     force: bool,
@@ -46,8 +46,8 @@ impl Operation for Archive {
     const CLI: &'static [&'static str] = &["spec", "archive"];
     const TITLE: &'static str = "Archive spec";
     const ABOUT: &'static str = "Archive a completed spec to openspec/changes/archive/";
-    const HELP: &'static str = "The folder becomes archive/DAY-NAME beside the other specs, and its metadata says so. One \
-        that is not valid, or has open tasks or questions, is refused. Its branch stays.";
+    const HELP: &'static str = "Moves the spec's folder to archive/DAY-NAME next to the other specs, and notes that in its \
+        metadata. A spec that is invalid, or has open tasks or questions, is refused. Its branch stays.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec archive login", "mcpkg spec archive api:login --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -69,7 +69,7 @@ impl Operation for Archive {
         let lock = (!self.dry_run).then(|| Lock::take(context, &workspace.root, "spec archive")).transpose()?;
         let found = trees.find(&name)?;
         if found.is_archived {
-            let message = format!("Spec '{}' is archived already, in `{}`", found.qualified(), found.path.display());
+            let message = format!("Spec '{}' is already archived, in `{}`", found.qualified(), found.path.display());
             return Err(Error::new(Code::AlreadyExists, message).with_details(json!({ "spec": found.qualified() })));
         }
         let spec = Spec::open(&mut trees, found)?;
@@ -112,14 +112,14 @@ impl Operation for Archive {
 fn check_complete(spec: &Spec, workspace: &Workspace) -> Result<()> {
     let report = report::of(spec, &workspace.manifest.flow.feature_prefix, None);
     if !report.errors.is_empty() {
-        return Err(invalid(&spec.found, &report, "is not valid, and was not archived", &report.errors));
+        return Err(invalid(&spec.found, &report, "is not valid, so it was not archived", &report.errors));
     }
     let open: Vec<Finding> = report.warnings.iter().filter(|finding| finding.is_open).cloned().collect();
     if open.is_empty() {
         return Ok(());
     }
-    let error = invalid(&spec.found, &report, "is not complete, and was not archived", &open);
-    Err(error.hint("check its tasks off, strike its questions through; a person can archive it as it is with --force"))
+    let error = invalid(&spec.found, &report, "is not complete, so it was not archived", &open);
+    Err(error.hint("check off its tasks and strike through its questions; a person can archive it anyway with --force"))
 }
 
 /// Returns where an archived spec goes.
@@ -130,9 +130,12 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
     if let Some(folder) = trees.open(&archive)?
         && folder.entry(OsStr::new(&name))?.is_some()
     {
-        return Err(Error::new(Code::AlreadyExists, format!("`{}` exists; nothing was moved", target.display()))
-            .with_details(json!({ "spec": found.qualified(), "path": disk::posix(&target) }))
-            .hint("rename the one that is there"));
+        return Err(Error::new(
+            Code::AlreadyExists,
+            format!("`{}` already exists; nothing was moved", target.display()),
+        )
+        .with_details(json!({ "spec": found.qualified(), "path": disk::posix(&target) }))
+        .hint("rename that folder, and try again"));
     }
     Ok(target)
 }
@@ -142,7 +145,7 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
 /// tells of it, and archiving it again completes the work.
 fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, day: &str) -> Result<Option<String>> {
     let (Some(changes), Some(archive)) = (found.path.parent(), target.parent()) else {
-        return Err(Error::internal("a spec's folder has none above it"));
+        return Err(Error::internal("a spec's folder has no parent folder"));
     };
     let folder = opened::folder_of(trees, found)?;
     let (from, to) = (found.path.file_name().unwrap_or_default(), target.file_name().unwrap_or_default());
@@ -174,8 +177,7 @@ fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, d
     }
     changes.sync();
     into.sync();
-    let told =
-        after.is_none().then(|| format!("the metadata of '{}' does not say that it is archived", found.qualified()));
+    let told = after.is_none().then(|| format!("could not mark '{}' as archived in its metadata", found.qualified()));
     Ok(told)
 }
 

@@ -51,5 +51,9 @@ pub(super) fn table(specs: &[status::Status]) -> Table {
         ]
     });
     let columns = &["SPEC", "PHASE", "TASKS", "QUESTIONS", "CREATED"];
-    Table { columns, rows: rows.collect(), empty: "There are no specs: `mcpkg spec new NAME` makes one".to_owned() }
+    Table {
+        columns,
+        rows: rows.collect(),
+        empty: "There are no specs yet; create one with `mcpkg spec new NAME`".to_owned(),
+    }
 }

@@ -27,11 +27,11 @@ use crate::workspace::{GROUP, names};
 pub struct New {
     /// Spec name, which is the feature's too
     name: String,
-    /// Repository that it is about [default: the one that the manifest calls smctl_home, else the workspace's folder]
+    /// Repository that the spec is about [default: the manifest's smctl_home, else the workspace's folder]
     #[arg(long, value_name = "REPO")]
     #[serde(skip)]
     repo: Option<String>,
-    /// Start the feature of the same name too: its branch in every repository
+    /// Also start the feature of the same name: its branch in every repository
     #[arg(long)]
     #[serde(skip)]
     start: bool,
@@ -46,9 +46,9 @@ impl Operation for New {
     const CLI: &'static [&'static str] = &["spec", "new"];
     const TITLE: &'static str = "New spec";
     const ABOUT: &'static str = "Create a new OpenSpec feature folder with scaffolded documents";
-    const HELP: &'static str = "The folder is changes/NAME below the specs' folder, openspec unless the manifest names \
-        another. Its documents have OpenSpec's headings, and comments that say what belongs below them. No branch is made \
-        unless --start asks for it, and nothing is committed.";
+    const HELP: &'static str = "Creates the folder changes/NAME below the specs' folder, which is openspec unless the \
+        manifest names another. Its documents have OpenSpec's headings, with comments that say what to write below them. \
+        Nothing is committed. A branch is created only with --start.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api --start"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -72,7 +72,7 @@ impl Operation for New {
         };
         names::name("spec", name)?;
         if name == ARCHIVE {
-            let message = format!("'{ARCHIVE}' is the folder of archived specs, and no name of a spec");
+            let message = format!("a spec cannot be called '{ARCHIVE}': that is the folder of archived specs");
             return Err(Error::new(Code::InvalidArgument, message));
         }
         let mut trees = Trees::of(&workspace);
@@ -98,7 +98,7 @@ impl Operation for New {
             if let Some(started) = started {
                 data["start"] = started.data;
             }
-            let sentence = format!("Would make the spec '{qualified}' in {}: {}", path.display(), written.join(", "));
+            let sentence = format!("Would create the spec '{qualified}' in {}: {}", path.display(), written.join(", "));
             return Ok(Reply::sentence(sentence, data));
         }
         let made = Lock::take(context, &workspace.root, "spec new").and_then(|_lock| {
@@ -112,14 +112,14 @@ impl Operation for New {
         let (status, warnings) = status::one(context, &workspace, &qualified)?;
         let mut data = status.value()?;
         data["files"] = json!(written);
-        let mut sentence = format!("Made the spec '{qualified}' in {}", path.display());
-        let mut hint = format!("fill its documents in; `mcpkg spec validate {qualified}` says what is missing");
+        let mut sentence = format!("Created the spec '{qualified}' in {}", path.display());
+        let mut hint = format!("fill in its documents; `mcpkg spec validate {qualified}` lists what is missing");
         match started {
             Some(started) => {
                 sentence = format!("{sentence}, and started the feature '{name}'");
                 data["start"] = started.data;
             }
-            None => hint = format!("{hint}, `mcpkg flow feature start {name}` makes its branch"),
+            None => hint = format!("{hint}; `mcpkg flow feature start {name}` creates its branch"),
         }
         Ok(Reply::sentence(sentence, data).warn(warnings).hint(hint))
     }
@@ -135,7 +135,7 @@ fn tree(workspace: &Workspace, trees: &mut Trees, repo: Option<&str>) -> Result<
         // The folder of a repository that is not cloned yet would be in its way.
         let folder = workspace.folder(repo)?;
         if trees.open(&folder)?.is_none() {
-            let message = format!("The repository '{}' is not there: `{}`", repo.name, folder.display());
+            let message = format!("The repository '{}' is missing: `{}`", repo.name, folder.display());
             return Err(Error::new(Code::NotFound, message)
                 .with_details(json!({ "repo": repo.name }))
                 .hint("`mcpkg workspace sync` clones what is missing"));
@@ -150,9 +150,9 @@ fn check_free(trees: &mut Trees, tree: &Tree, name: &str) -> Result<()> {
         return Ok(());
     }
     let path = tree.changes.join(name);
-    Err(Error::new(Code::AlreadyExists, format!("Spec '{}:{name}' exists already, in `{}`", tree.repo, path.display()))
+    Err(Error::new(Code::AlreadyExists, format!("Spec '{}:{name}' already exists, in `{}`", tree.repo, path.display()))
         .with_details(json!({ "repo": tree.repo, "spec": name, "path": disk::posix(&path) }))
-        .hint(format!("name another, or archive it: `mcpkg spec archive {}:{name}`", tree.repo)))
+        .hint(format!("choose another name, or archive that spec: `mcpkg spec archive {}:{name}`", tree.repo)))
 }
 
 /// Writes the files beside their place and renames their folder, so that a spec is there whole or not at all.

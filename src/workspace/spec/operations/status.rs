@@ -16,7 +16,7 @@ use crate::workspace::spec::status;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// Spec: NAME, or REPO:NAME [default: that of the current branch, or all where it has none]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's, or all specs if it has none]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
@@ -27,9 +27,9 @@ impl Operation for Status {
     const CLI: &'static [&'static str] = &["spec", "status"];
     const TITLE: &'static str = "Spec status";
     const ABOUT: &'static str = "Show spec progress: tasks done/total, open questions, linked branches";
-    const HELP: &'static str = "A spec is New while nothing was written into it, Draft until it is valid, Active while tasks \
-        or questions are open, Done after that, and Archived. A branch is merged where all that was committed on it is in \
-        the branch that features are merged into.";
+    const HELP: &'static str = "A spec is New until somebody writes into it, Draft until it is valid, Active while tasks or \
+        questions are open, then Done, and finally Archived. A branch counts as merged when all its commits are in the \
+        branch that features are merged into.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;

@@ -16,11 +16,11 @@ use crate::workspace::spec::trees::Trees;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// Spec: NAME, or REPO:NAME [default: that of the current branch]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
-    /// List those alone that are not done
+    /// List only the tasks that are not done
     #[arg(long)]
     #[serde(skip)]
     open: bool,
@@ -31,8 +31,8 @@ impl Operation for Tasks {
     const CLI: &'static [&'static str] = &["spec", "tasks"];
     const ALIASES: &'static [&'static str] = &["apply"];
     const TITLE: &'static str = "List tasks";
-    const ABOUT: &'static str = "List the tasks of a spec, and which of them are done";
-    const HELP: &'static str = "A task is an item with a checkbox in tasks.md. It is done when its box is checked.";
+    const ABOUT: &'static str = "List the tasks of a spec, with those that are done";
+    const HELP: &'static str = "A task is a list item with a checkbox in tasks.md. It is done when its box is checked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;
@@ -60,7 +60,10 @@ impl Operation for Tasks {
             vec![mark.to_owned(), task.line.to_string(), text, cell(&task.section).into_owned()]
         });
         let empty = match total {
-            0 => format!("Spec '{}' has no tasks yet: items with a checkbox in tasks.md", spec.found.qualified()),
+            0 => format!(
+                "Spec '{}' has no tasks yet: add list items with a checkbox to tasks.md",
+                spec.found.qualified()
+            ),
             _ => format!("All tasks of spec '{}' are done", spec.found.qualified()),
         };
         let table = Table { columns: &["STATE", "LINE", "TASK", "SECTION"], rows: rows.collect(), empty };

@@ -19,7 +19,7 @@ use crate::workspace::spec::trees::Trees;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Validate {
-    /// Spec: NAME, or REPO:NAME [default: that of the current branch]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
@@ -31,10 +31,10 @@ impl Operation for Validate {
     const ALIASES: &'static [&'static str] = &["ff"];
     const TITLE: &'static str = "Validate spec";
     const ABOUT: &'static str = "Check spec completeness: required files exist, design has decisions, tasks defined";
-    const HELP: &'static str = "An error is a document that is missing, 'Why' or 'What Changes' without text, no decision \
-        with a choice and a rationale, no task, or malformed metadata. A warning is what is left to do: open tasks and \
-        questions, TODO, FIXME and TBD, what is left of the scaffold, no spec file, no branch. Exits with 5 where there is \
-        an error.";
+    const HELP: &'static str = "These are errors: a missing document, 'Why' or 'What Changes' without text, no decision \
+        with a choice and a rationale, no task, malformed metadata. Warnings show what is left to do: open tasks and \
+        questions, TODO, FIXME and TBD, leftovers of the scaffold, no spec file, no branch. The exit status is 5 if there \
+        is an error.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec validate login", "mcpkg spec validate api:login --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;
