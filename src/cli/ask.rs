@@ -45,7 +45,7 @@ impl Output {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
                 let text =
-                    format!(" some of these {whole} lines are not on the screen; `v` shows them all in a pager\n");
+                    format!(" not all of these {whole} lines fit on the screen; `v` shows them all in a pager\n");
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }
             self.note(&shown_question.clone().without_end().then(format!(" {choices} ")));
@@ -67,7 +67,7 @@ impl Output {
     /// Returns the error for a question that the person did not answer.
     fn given_up(&self) -> Error {
         self.note(&Shown::plain("\n"));
-        Error::new(Code::Cancelled, "Given up; nothing was changed")
+        Error::new(Code::Cancelled, "Cancelled; nothing was changed")
     }
 
     /// Returns the function that asks before something is written.
@@ -82,7 +82,7 @@ impl Output {
         Arc::new(move |shown, question| {
             let refused = |why: String| Error::new(Code::TerminalRequired, why);
             if confirmation(false) == Confirmation::Nobody {
-                return Err(refused(format!("Nobody is there to answer: {question}")));
+                return Err(refused(format!("There is no terminal to ask at: {question}")));
             }
             let columns = size(&stderr()).0;
             output.note(&Lines::of(shown, columns).rows(columns, true).0);

@@ -34,7 +34,7 @@ pub(super) fn screen() -> String {
     for (line, about) in [
         ("mcpkg help", "all commands, and the topics"),
         ("mcpkg help COMMAND", "one of them, such as `mcpkg help prompt create`"),
-        ("mcpkg help words", "what the words mean: project, skill, target and others"),
+        ("mcpkg help words", "what words such as project, skill and target mean"),
     ] {
         let _ = writeln!(text, "{name}{line}{name:#}{:gap$}{about}", "", gap = 24 - line.len());
     }

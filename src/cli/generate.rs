@@ -38,7 +38,7 @@ if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 /// Returns the two commands for the tree.
 pub(super) fn commands() -> [Command; 2] {
     let completions = Command::new("completions")
-        .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to complete for"));
+        .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to print the script for"));
     let man = Command::new("man").arg(
         Arg::new("folder")
             .required(true)
@@ -46,15 +46,15 @@ pub(super) fn commands() -> [Command; 2] {
             .value_parser(value_parser!(PathBuf))
             .help("Folder to write to"),
     );
-    let notes = "In bash, zsh and fish the names of what the database holds are completed too.";
+    let notes = "In bash, zsh and fish, names from the database are completed too.";
     let of_shells = [
         "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",
         "mcpkg completions zsh > ~/.zfunc/_mcpkg",
         "mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish",
     ];
     [
-        help::finished(completions, "Print the completions of a shell", &["completions"], notes, &of_shells),
-        help::finished(man, "Write the man pages into a folder", &["man"], "", &["mcpkg man ~/.local/share/man/man1"]),
+        help::finished(completions, "Print a shell's completion script", &["completions"], notes, &of_shells),
+        help::finished(man, "Write the man pages to a folder", &["man"], "", &["mcpkg man ~/.local/share/man/man1"]),
     ]
 }
 
@@ -84,12 +84,12 @@ fn register(shell: &dyn EnvCompleter, script: &mut Vec<u8>) -> std::io::Result<(
 /// Runs `mcpkg man`; `tree` is the whole command line.
 pub(super) fn man(matches: &ArgMatches, tree: Command, output: &Output) -> Result<u8> {
     let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
-    let failed = |error| Error::file("write man pages into", &folder, error);
+    let failed = |error| Error::file("write man pages to", &folder, error);
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let mut tree = tree.disable_help_subcommand(true);
     tree.build();
     pages(tree, &folder).map_err(failed)?;
-    output.print(&format!("Wrote the man pages into {}\n", folder.display()))?;
+    output.print(&format!("Wrote the man pages to {}\n", folder.display()))?;
     Ok(0)
 }
 

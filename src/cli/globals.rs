@@ -92,8 +92,8 @@ impl Globals {
     /// `E_DB_UNAVAILABLE` where nothing names it and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
         self.named().cloned().or_else(crate::database::default_path).ok_or_else(|| {
-            Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set")
-                .hint("name the database with --db PATH or MCPKG_DB")
+            Error::new(Code::Unavailable, "Cannot find your data directory: HOME is not set")
+                .hint("choose the database with --db PATH or MCPKG_DB")
         })
     }
 
@@ -155,9 +155,9 @@ pub(super) fn args() -> [Arg; 9] {
             .value_name("FOLDER")
             .value_parser(value_parser!(PathBuf))
             .value_hint(clap::ValueHint::DirPath)
-            .help("Workspace to use [default: the one that the current folder lies in]"),
-        global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
-        global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
+            .help("Workspace to use [default: the one that contains the current folder]"),
+        global("json").action(ArgAction::SetTrue).help("Print the data and errors as JSON"),
+        global("quiet").short('q').action(ArgAction::SetTrue).help("Do not print hints or progress"),
         global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
         global("color")
             .value_name("WHEN")
@@ -166,7 +166,7 @@ pub(super) fn args() -> [Arg; 9] {
             .hide_possible_values(false),
         global("no-pager")
             .action(ArgAction::SetTrue)
-            .help("Write long output to the terminal itself, not through $MCPKG_PAGER, $PAGER or less"),
+            .help("Do not send long output through a pager ($MCPKG_PAGER, $PAGER or less)"),
         global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
     ]
     .map(|flag| match flag.get_action() {

@@ -118,7 +118,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         MissingDatabase::StandIn | MissingDatabase::StandInUnlessNamed => Some(stand_in()?),
         MissingDatabase::Refuse => {
             return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
-                .hint("name it with --db, or make it with `mcpkg init`"));
+                .hint("choose another with --db, or create it with `mcpkg init`"));
         }
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
@@ -166,7 +166,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
 
 fn stand_in() -> Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(|error| {
-        Error::new(Code::FileFailed, format!("No temporary folder can be made: {error}")).with_source(error)
+        Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}")).with_source(error)
     })
 }
 
@@ -264,7 +264,7 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     }
     let named: Vec<String> = named.iter().map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();
     let more = if named.len() > NAMED { format!(", and {} more", named.len() - NAMED) } else { String::new() };
-    let tip = format!("what it is about comes first: {}{more}", named[..named.len().min(NAMED)].join(", ")).into();
+    let tip = format!("commands begin with a noun: {}{more}", named[..named.len().min(NAMED)].join(", ")).into();
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }

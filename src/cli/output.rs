@@ -101,12 +101,12 @@ impl Output {
                 return Err(Error::new(
                     Code::InvalidArgument,
                     format!(
-                        "{} bytes of {} would garble the terminal",
+                        "Refused to write {} bytes of {} to the terminal",
                         media.bytes.len(),
                         media.mime_type.as_deref().unwrap_or("binary content")
                     ),
                 )
-                .hint("write them to a file with `-o FILE`, or pipe them on"));
+                .hint("write them to a file with `-o FILE`, or to a pipe"));
             }
             Body::Table(table) if table.rows.is_empty() => {
                 if !self.quiet {
@@ -157,7 +157,7 @@ impl Output {
             text = text.and(hint_line(hint));
         }
         if error.code() == Code::Internal {
-            text = text.and(hint_line("this is a bug in mcpkg; please report it, with what -v says"));
+            text = text.and(hint_line("this is a bug in mcpkg; please report it with the output of -v"));
         }
         self.note(&text);
     }

@@ -25,7 +25,7 @@ pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> 
     }));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let cause = CAUGHT.take().unwrap_or_default();
-        Err(Error::internal("The command ended in the middle of its work").with_source(cause))
+        Err(Error::internal("The command crashed").with_source(cause))
     })
 }
 
@@ -45,7 +45,7 @@ mod tests {
         let error = unless_panicked(|| -> Result<()> { std::panic::panic_any("index of https://me:pass@host") });
         let error = error.expect_err("a bug");
         assert_eq!((error.code(), error.code().exit()), (Code::Internal, 70));
-        assert_eq!(error.message(), "The command ended in the middle of its work");
+        assert_eq!(error.message(), "The command crashed");
         let cause = std::error::Error::source(&error).expect("a cause").to_string();
         assert!(cause.starts_with("index of https://***@host at src/cli/panicked.rs:"), "{cause}");
         assert_eq!(unless_panicked(|| Ok(1)).expect("no panic"), 1);

@@ -27,11 +27,10 @@ const DESTRUCTIVE: &str = "destructive";
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 /// What `mcpkg serve --help` says also.
-const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is \
-    found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, \
-    else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
-    Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only \
-    this machine is served.";
+const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. For each request, \
+    mcpkg serves the project of --project, else of MCPKG_PROJECT, else the project bound to the folder that it was started \
+    in, else the selected project. Over HTTP, /projects/NAME/mcp serves the project NAME.\n\nOnce there is an access key \
+    (mcpkg access create NAME), every HTTP request needs one. Without keys, mcpkg serves only this machine.";
 
 /// Options that the short help leaves out.
 const RARE: [&str; 13] = [
@@ -58,7 +57,7 @@ const EXAMPLES: [&str; 4] = [
 ];
 
 pub(super) fn command() -> Command {
-    let about = "Serve the database over MCP: to a client that started it, or over HTTP to many";
+    let about = "Serve the database over MCP, to the client that starts it or to many over HTTP";
     // What few need is left to the long help.
     let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
     super::help::finished(for_shell(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
@@ -80,7 +79,7 @@ fn arguments() -> Command {
                 .long("sse")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("stdio")
-                .help("Serve the older HTTP with SSE at /sse, for clients that know no other"),
+                .help("Serve the older HTTP with SSE at /sse, for clients that support nothing newer"),
         )
         .args(served().map(|served| {
             Arg::new(served.flag)
@@ -94,21 +93,21 @@ fn arguments() -> Command {
                 .long("host")
                 .value_name("ADDRESS")
                 .value_parser(address)
-                .help("Address to listen at; another one than this machine's own needs an access key [default: 127.0.0.1]"),
+                .help("Address to listen on; any address but this machine's own needs an access key [default: 127.0.0.1]"),
         )
         .arg(
             Arg::new("port")
                 .long("port")
                 .value_name("PORT")
                 .value_parser(value_parser!(u16))
-                .help("Port to listen at, 0 for any [default: 3000; 3100 for --sse alone]"),
+                .help("Port to listen on, or 0 for any free port [default: 3000; 3100 with --sse alone]"),
         )
         .arg(
             Arg::new("allow-host")
                 .long("allow-host")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Names under which clients may reach the server, besides its addresses"),
+                .help("Host name that clients may use for the server, in addition to its addresses"),
         )
         .arg(
             Arg::new("allow-origin")
@@ -116,27 +115,28 @@ fn arguments() -> Command {
                 .value_name("ORIGIN,...")
                 .value_delimiter(',')
                 .value_parser(|text: &str| text.parse::<mcp::Origin>())
-                .help("Web pages of other servers that may use this one, such as http://localhost:5173"),
+                .help("Origin whose web pages may use this server, such as http://localhost:5173"),
         )
         .arg(
             Arg::new("require-key")
                 .long("require-key")
                 .action(ArgAction::SetTrue)
-                .help("Ask for an access key also while none was ever made"),
+                .help("Require an access key even if none was ever created"),
         )
         .arg(
             Arg::new("rate-limit")
                 .long("rate-limit")
                 .value_name("N")
                 .value_parser(value_parser!(NonZeroU32))
-                .help("Most requests a second of one client: one key, or one address [default: no limit]"),
+                .help("Allow each client (a key or an address) at most this many requests a second [default: no limit]"),
         )
         .arg(
             Arg::new("tool-rate")
                 .long("tool-rate")
                 .value_name("N")
                 .value_parser(value_parser!(NonZeroU32))
-                .help("Most calls a second over HTTP that one key may make of a tool which has a limit, and three times as many at once [default: 20]"),
+                .help("Allow each key at most this many calls a second over HTTP to each rate-limited tool, with bursts of \
+                    three times as many [default: 20]"),
         )
         .arg(
             Arg::new("tls-cert")
@@ -144,7 +144,7 @@ fn arguments() -> Command {
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
                 .requires("tls-key")
-                .help("Serve HTTPS with this certificate and those above it, in PEM format"),
+                .help("Serve HTTPS with this certificate chain, in PEM format"),
         )
         .arg(
             Arg::new("tls-key")
@@ -152,21 +152,22 @@ fn arguments() -> Command {
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
                 .requires("tls-cert")
-                .help("The certificate's private key, in PEM format"),
+                .help("Private key of the certificate, in PEM format"),
         )
         .arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(u64).range(1..=3600))
-                .help("How long a client may take to send a request, to take an answer, to leave a connection unused [default: 30]"),
+                .help("Seconds that a client may take to send a request or receive an answer, or leave a connection unused \
+                    [default: 30]"),
         )
         .arg(
             Arg::new("read-timeout")
                 .long("read-timeout")
                 .value_name("SECONDS")
                 .value_parser(read_timeout)
-                .help("How long one read of the database for a client may take, such as 30 or 0.5 [default: 30]"),
+                .help("Seconds that one database read for a client may take, such as 30 or 0.5 [default: 30]"),
         )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
@@ -174,20 +175,22 @@ fn arguments() -> Command {
                 .long("as")
                 .value_name("NAME")
                 .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
-                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries, `smctl` those of workspaces and their resources, `assistant` those of commands and workflows [default: mcpkg]"),
+                .help("Server to stand in for, with only its tools: `agentpack` for deploys, `enact` for registries, \
+                    `smctl` for workspaces and their resources, `assistant` for commands and workflows [default: mcpkg]"),
         )
         .arg(
             Arg::new("toolset")
                 .long("toolset")
                 .value_name("NAME")
-                .help("Toolset that narrows which installed tools are listed and called [default: the active one]"),
+                .help("List and call only the installed tools in this toolset [default: the active one]"),
         )
         .arg(
             Arg::new("install-scope")
                 .long("install-scope")
                 .value_name("WHOSE")
                 .value_parser(mcp::InstallScope::ALL.map(mcp::InstallScope::name))
-                .help("Whom agents install tools for [default: over HTTP the client's access key, else its session; otherwise everybody]"),
+                .help("User that agents install tools for [default: over HTTP the client's access key, else its session; \
+                    otherwise everybody]"),
         )
         .arg(
             Arg::new("groups")
@@ -195,20 +198,21 @@ fn arguments() -> Command {
                 .add(GROUPS)
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Groups of tools to serve, and to list whole; `all` lists every tool [default: all are served, and those listed that most sessions need]"),
+                .help("Serve only these groups of tools, and list all of their tools; `all` lists every tool [default: \
+                    serve all, list the tools that most sessions need]"),
         )
         .arg(
             Arg::new("confirm")
                 .long("confirm")
                 .value_name("WHAT")
                 .value_parser([DESTRUCTIVE])
-                .help("What a person consents to call by call: `destructive`, each tool that says it may destroy what is there"),
+                .help("Calls that need a person's consent each time: `destructive`, tools marked as destructive"),
         )
         .arg(
             Arg::new("no-execute")
                 .long("no-execute")
                 .action(ArgAction::SetTrue)
-                .help("Run no command for an agent, but those of mcpkg's own that only read; MCPKG_NO_EXECUTE=1 says the same"),
+                .help("Refuse to run commands for agents, except mcpkg's own that only read; same as MCPKG_NO_EXECUTE=1"),
         )
         .arg(
             Arg::new("allow-outside")
@@ -216,21 +220,21 @@ fn arguments() -> Command {
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
                 .action(ArgAction::Append)
-                .help("Another folder that the config repos agents deploy may read files from; give it once for each"),
+                .help("Folder outside the config repos from which deploys of agents may read files; repeat it for several"),
         )
         .arg(
             Arg::new("max-answer")
                 .long("max-answer")
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
-                .help("Most bytes of content in one answer [default: 67108864]"),
+                .help("Limit the content of one answer to this many bytes [default: 67108864]"),
         )
         .arg(
             Arg::new("max-line")
                 .long("max-line")
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
-                .help("Most bytes of one request [default: 67108864]"),
+                .help("Limit one request to this many bytes [default: 67108864]"),
         )
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
@@ -246,7 +250,7 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
         return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     text.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| {
-        "it takes an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all; names go to --allow-host"
+        "give an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all; host names go to --allow-host"
             .to_owned()
     })
 }
@@ -254,7 +258,7 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
 /// A time in seconds, between a millisecond and an hour.
 fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it takes seconds between 0.001 and 3600".to_owned())
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "give a number of seconds from 0.001 to 3600".to_owned())
 }
 
 /// Says that a server will serve nothing as long as its project is not there.
@@ -263,7 +267,7 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let found = store.read(|db| projects::get(db, name).map(drop));
     if found.is_err_and(|error| error.code() == Code::NotFound) {
         output.warning(&format!(
-            "there is no project '{name}' ({}): requests are refused until there is one (`mcpkg project create {name}`)",
+            "project '{name}' does not exist ({}): requests are refused until you create it (`mcpkg project create {name}`)",
             globals.project_by
         ));
     }
@@ -275,7 +279,8 @@ fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     let found = store.read(|db| toolsets::get(db, name).map(drop));
     if found.is_err_and(|error| error.code() == Code::NotFound) {
         output.warning(&format!(
-            "there is no toolset '{name}': no installed tool is served until there is one (`mcpkg toolset create {name}`)"
+            "toolset '{name}' does not exist: no installed tools are served until you create it (`mcpkg toolset create \
+             {name}`)"
         ));
     }
 }
@@ -368,7 +373,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
-            Some(flag) => Err(Error::new(Code::InvalidArgument, format!("--{flag} goes with --http or --sse"))),
+            Some(flag) => Err(Error::new(Code::InvalidArgument, format!("--{flag} needs --http or --sse"))),
             None => Ok(None),
         };
     }

@@ -22,28 +22,28 @@ impl Address {
         let wrong = |why: &str| {
             Error::new(
                 Code::InvalidArgument,
-                format!("'{}' is not a URL of a server: {why}", crate::redact::redact(url)),
+                format!("'{}' is not the URL of a server: {why}", crate::redact::redact(url)),
             )
-            .hint("such as http://127.0.0.1:3000/mcp")
+            .hint("give a URL such as http://127.0.0.1:3000/mcp")
         };
         let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
             (Some(rest), _) => (80, rest),
             (_, Some(rest)) => (443, rest),
-            _ => return Err(wrong("it begins with http:// or https://")),
+            _ => return Err(wrong("it must begin with http:// or https://")),
         };
         if url.chars().any(|c| c.is_whitespace() || c.is_control() || "\"'<>\\^`{|}$".contains(c)) {
-            return Err(wrong("it holds a character that a URL does not"));
+            return Err(wrong("it contains a character that is not allowed in a URL"));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if authority.contains('@') {
-            return Err(wrong("a key is taken from the environment (--key-env NAME), never from the URL"));
+            return Err(wrong("a key must come from the environment (--key-env NAME), never from the URL"));
         }
         let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, port)) => (host, port.strip_prefix(':')),
             None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {
-            return Err(wrong("it names no host"));
+            return Err(wrong("it has no host"));
         }
         let port = port.map_or(Ok(usual), str::parse).map_err(|_| wrong("its port is not a number"))?;
         let path = path.split('#').next().unwrap_or_default();

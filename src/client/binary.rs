@@ -74,8 +74,8 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 /// `E_FILE_FAILED`, `E_INVALID_PATH`.
 pub fn running() -> Result<String> {
     let gone = |why: String| {
-        Error::new(Code::FileFailed, format!("The running mcpkg does not know its own file: {why}"))
-            .hint("start mcpkg again by its path")
+        Error::new(Code::FileFailed, format!("mcpkg cannot find its own program: {why}"))
+            .hint("start mcpkg again by its full path")
     };
     let path = std::env::current_exe().map_err(|error| gone(error.to_string()))?;
     if !path.is_file() {
@@ -92,7 +92,10 @@ pub fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Error::new(
             Code::InvalidPath,
-            format!("The path `{}` is not valid UTF-8, which configuration files are", path.display()),
+            format!(
+                "The path `{}` is not valid UTF-8, so it cannot be written to a configuration file",
+                path.display()
+            ),
         )
     })
 }

@@ -57,7 +57,7 @@ impl ConfigFile {
         let homes = Homes::find()?;
         if scope == Scope::User {
             if root.is_some() {
-                return Err(Error::new(Code::InvalidArgument, "--root is the folder of a project's entry")
+                return Err(Error::new(Code::InvalidArgument, "--root applies only to a project's entry")
                     .hint("add --scope project"));
             }
             return Ok(Self { agent, scope, path: (agent.user_file)(&homes), root: None });
@@ -65,9 +65,9 @@ impl ConfigFile {
         let root = project_root(context, &homes, root)?;
         let Some(path) = agent.project_file.map(|file| file(&root)) else {
             let title = agent.title;
-            return Err(Error::new(Code::InvalidArgument, format!("{title} reads no configuration of a project"))
+            return Err(Error::new(Code::InvalidArgument, format!("{title} does not read per-project configuration"))
                 .with_details(json!({ "agent": agent.name, "scopes": ["user"] }))
-                .hint("connect it for the user: --scope user"));
+                .hint("connect it for your user: --scope user"));
         };
         Ok(Self { agent, scope, path, root: Some(root) })
     }
@@ -115,9 +115,9 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     if !root.is_absolute() || home.starts_with(&root) {
         return Err(Error::new(
             Code::RootRequired,
-            "This folder is not a project's: it is the home folder, or above it",
+            "This folder cannot be a project's: it is your home folder, or contains it",
         )
-        .hint("go to the project's folder, or name it with --root DIR"));
+        .hint("go to the project's folder, or give it with --root DIR"));
     }
     Ok(root)
 }

@@ -46,12 +46,10 @@ impl Wanted {
     /// `E_INVALID_ARGUMENT` where the address of the database has a password, which is written nowhere.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
-            let why = "The address of the database has a password in it, which goes into no agent's configuration";
+            let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";
             return Err(Error::new(Code::InvalidArgument, why)
-                .hint("keep it in ~/.pgpass, and leave it out of the address")
-                .hint(
-                    "or say where it is kept: `password=env:NAME`, `password=file:PATH` or `password=command:ARGV`",
-                ));
+                .hint("move the password to ~/.pgpass, and remove it from the address")
+                .hint("or refer to it: `password=env:NAME`, `password=file:PATH` or `password=command:ARGV`"));
         }
         let program = running()?;
         let mut args = vec!["serve".to_owned()];
@@ -122,7 +120,7 @@ impl Wanted {
                 }
             },
         };
-        let Value::Object(fields) = fields else { return Err(Error::internal("an entry is an object")) };
+        let Value::Object(fields) = fields else { return Err(Error::internal("an entry must be an object")) };
         Ok(fields.into_iter().collect())
     }
 }
@@ -136,8 +134,8 @@ fn unnamed(error: Error) -> Error {
     if error.code() != Code::NoProject {
         return error;
     }
-    Error::new(Code::NoProject, "A project's entry names the project that it serves, and none is selected")
-        .hint("name it with --project NAME, or make one with `mcpkg project create NAME`")
+    Error::new(Code::NoProject, "A project's entry needs a project to serve, and none is selected")
+        .hint("choose one with --project NAME, or create one with `mcpkg project create NAME`")
 }
 
 /// The project that a URL names.
@@ -154,13 +152,13 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
         Some(name) if name == project => return Ok(url.to_owned()),
         Some(name) => {
             return Err(refused(format!("'{shown}' is the URL of the project '{name}', not of '{project}'"))
-                .hint(format!("leave --project out, or give the URL that ends in /projects/{project}/mcp")));
+                .hint(format!("leave out --project, or give the URL that ends in /projects/{project}/mcp")));
         }
         None => {}
     }
     let base = url.strip_suffix("/mcp").filter(|_| address.path == "/mcp");
     base.map(|base| format!("{base}/projects/{project}/mcp")).ok_or_else(|| {
-        refused(format!("The project '{project}' cannot be written into '{shown}', whose path is not /mcp"))
+        refused(format!("Cannot add the project '{project}' to '{shown}': its path is not /mcp"))
             .hint(format!("give the URL that ends in /projects/{project}/mcp itself"))
     })
 }
@@ -173,12 +171,12 @@ fn variable(name: &str) -> Result<&str> {
     };
     let rest = name.strip_prefix("mcpkg_").unwrap_or_default();
     if rest.len() >= 12 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
-        return no_name("--key-env was given an access key, where it takes the name of a variable".to_owned());
+        return no_name("--key-env takes the name of a variable, but was given an access key".to_owned());
     }
     if !secret::is_variable(name) {
         let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
         let more = if name.chars().count() > 12 { "..." } else { "" };
-        return no_name(format!("'{shown}{more}' is not a name of an environment variable"));
+        return no_name(format!("'{shown}{more}' is not a valid name of an environment variable"));
     }
     Ok(name)
 }

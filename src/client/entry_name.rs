@@ -14,6 +14,6 @@ pub fn check(name: &str) -> Result<()> {
     if (1..=32).contains(&name.len()) && name.bytes().all(good) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{name}' is not a name of an entry"))
+    Err(Error::new(Code::InvalidArgument, format!("'{name}' is not a valid name for an entry"))
         .hint("a name has 1 to 32 of the characters A-Z a-z 0-9 _ -"))
 }

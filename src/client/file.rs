@@ -94,7 +94,7 @@ impl FileText {
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
-                .hint("make it writable, or put the entry in by hand: `mcpkg client show NAME` prints it"));
+                .hint("make it writable, or add the entry by hand: `mcpkg client show NAME` prints it"));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {
@@ -137,8 +137,11 @@ impl FileText {
 
     /// Says that somebody else wrote meanwhile.
     pub fn changed(&self) -> Error {
-        Error::new(Code::PlanChanged, format!("`{}` was changed meanwhile; nothing was written", self.path.display()))
-            .hint("run the command again")
+        Error::new(
+            Code::PlanChanged,
+            format!("`{}` was changed in the meantime; nothing was written", self.path.display()),
+        )
+        .hint("run the command again")
     }
 
     /// Keeps a copy of the file as it is below `folder`, by its content; returns where.
@@ -170,9 +173,9 @@ pub fn invalid(path: &Path, fault: &Fault) -> Error {
         details["line"] = json!(line);
         details["column"] = json!(column);
     }
-    Error::new(Code::ClientInvalid, format!("`{}` cannot be edited: {}{at}", path.display(), fault.what))
+    Error::new(Code::ClientInvalid, format!("Cannot edit `{}`: {}{at}", path.display(), fault.what))
         .with_details(details)
-        .hint("it was left as it is; mend it and run the command again")
+        .hint("the file was left unchanged; fix it and run the command again")
 }
 
 /// Returns where a file really is: its own links are followed, also where the last one leads to nothing yet.
@@ -187,7 +190,7 @@ fn follow(path: &Path) -> Result<PathBuf> {
             _ => return Ok(at),
         }
     }
-    Err(Error::new(Code::InvalidPath, format!("`{}` is a link that leads to itself", path.display())))
+    Err(Error::new(Code::InvalidPath, format!("`{}` is a link to itself", path.display())))
 }
 
 /// Makes a folder and those above it that are missing; returns those that were made, the highest first.

@@ -24,7 +24,9 @@ pub fn health(context: &Context) -> Vec<Finding> {
                     let (health, what) = match found.binary {
                         Binary::This | Binary::None => (Health::Ok, format!("runs {}", found.runs.shown())),
                         Binary::Another => (Health::Note, format!("runs another mcpkg: {}", found.runs.shown())),
-                        Binary::Missing => (Health::Problem, format!("runs what is not there: {}", found.runs.shown())),
+                        Binary::Missing => {
+                            (Health::Problem, format!("runs a program that does not exist: {}", found.runs.shown()))
+                        }
                     };
                     let finding = Finding::new(AREA, health, format!("{title} ({scope}) {what}"));
                     match health {
@@ -37,7 +39,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        let none = Finding::new(AREA, Health::Note, "no agent is connected");
+        let none = Finding::new(AREA, Health::Note, "no agents are connected");
         findings.push(none.action("mcpkg client add NAME"));
     }
     findings

@@ -162,8 +162,8 @@ impl Records {
     pub fn put(&self, read: &FileText, name: &str, record: Option<&Record>) -> Result<()> {
         let path = self.path(read, name);
         let Some(record) = record else { return disk::remove(&path) };
-        let text =
-            serde_json::to_vec_pretty(record).map_err(|error| Error::internal(format!("a record is JSON: {error}")))?;
+        let text = serde_json::to_vec_pretty(record)
+            .map_err(|error| Error::internal(format!("a record is not valid JSON: {error}")))?;
         let temporary = self.folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
         disk::write_beside(&path, &temporary, &text, 0o600)?;
         disk::put_in_place(&path, &temporary, false)

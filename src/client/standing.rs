@@ -57,7 +57,7 @@ impl Standing {
         let Fault { at, what } = self.document.unreadable(self.read.text())?;
         let line = at.map_or(String::new(), |(line, _)| format!(" in line {line}"));
         let (title, path) = (self.config.agent.title, self.config.path.display());
-        Some(format!("{title} reads plain JSON and may not take `{path}`{line}: {what}"))
+        Some(format!("{title} reads plain JSON only and may reject `{path}`{line}: {what}"))
     }
 
     /// Returns the edit that makes the entry as it is wanted; `None` where it is so.
@@ -99,8 +99,7 @@ impl Standing {
 
     fn refused(&self, fault: &Fault) -> Error {
         let name = self.config.agent.name;
-        file::invalid(&self.config.path, fault)
-            .hint(format!("`mcpkg client show {name}` prints what to put in by hand"))
+        file::invalid(&self.config.path, fault).hint(format!("`mcpkg client show {name}` prints what to add by hand"))
     }
 
     /// Asks before somebody else's entry goes.
@@ -111,7 +110,7 @@ impl Standing {
         let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
         let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
         let (name, path) = (&self.name, self.config.path.display());
-        let question = format!("{verb} '{name}' in `{path}`, an entry of somebody else's that runs {runs}?");
+        let question = format!("{verb} '{name}' in `{path}`, an entry that mcpkg did not write and that runs {runs}?");
         (context.ask)(Body::Diff(edit.diff()), &question).map_err(|error| {
             if error.code() != Code::ConfirmRequired {
                 return error;
@@ -119,11 +118,11 @@ impl Standing {
             let error = Error::new(Code::ConfirmRequired, error.message().to_owned())
                 .with_details(json!({ "path": path.to_string(), "name": name, "entry": entry }));
             if verb == "Replace" {
-                return error.hint("--yes confirms it; --name NAME gives mcpkg's entry another name");
+                return error.hint("confirm with --yes, or give mcpkg's entry another name with --name NAME");
             }
             match our_entries(context, &self.config).unwrap_or_default().first() {
                 Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),
-                None => error.hint("mcpkg has no entry there; --yes removes this one all the same"),
+                None => error.hint("mcpkg did not write this entry; --yes removes it anyway"),
             }
         })
     }

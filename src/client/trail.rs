@@ -6,6 +6,6 @@ use crate::op::Context;
 pub fn append(context: &Context, kind: &str, subject: &str) {
     let appended = context.store.write(|db| context.event(db, context.author(), None, kind, subject));
     if let Err(error) = appended {
-        tracing::warn!(kind, subject, %error, "the trail could not be written");
+        tracing::warn!(kind, subject, %error, "the event could not be recorded");
     }
 }

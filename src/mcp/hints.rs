@@ -262,7 +262,7 @@ mod tests {
     fn a_flag_is_an_argument_or_nothing_for_an_agent() {
         assert_eq!(said("deploy_apply", "--yes confirms it").as_deref(), Some("yes=true confirms it"));
         let hint = "commit the changes, or remove it with --force, which first keeps a copy of them";
-        let expected = "commit the changes, or remove it with force=true, which keeps them first";
+        let expected = "commit the changes, or remove it with force=true, which first keeps a copy of them";
         assert_eq!(said("smctl_worktree_remove", hint).as_deref(), Some(expected));
         assert_eq!(
             said("list_prompts", "make the file writable, or name another database with --db").as_deref(),

@@ -41,9 +41,12 @@ mod tests {
     #[test]
     fn the_first_clause_is_enough() {
         for (whole, first) in [
-            ("Port to listen at, 0 for any [default: 3000; 3100 for --sse alone]", "Port to listen at, 0 for any"),
+            (
+                "Port to listen on, or 0 for any free port [default: 3000; 3100 with --sse alone]",
+                "Port to listen on, or 0 for any free port",
+            ),
             ("Another folder; give it once for each", "Another folder"),
-            ("Print the data as JSON, errors too", "Print the data as JSON, errors too"),
+            ("Print the data and errors as JSON", "Print the data and errors as JSON"),
             ("At most this many.", "At most this many"),
         ] {
             assert_eq!(brief(whole), first);

@@ -103,10 +103,10 @@ fn usage_errors_exit_2_and_suggest() {
     }
     // A command that is begun with its last word.
     for (line, tip) in [
-        (&["install", "x"][..], "tip: what it is about comes first: 'mcpkg source install', 'mcpkg tool install'\n"),
-        (&["list"], "tip: what it is about comes first: 'mcpkg project list', 'mcpkg prompt list', "),
+        (&["install", "x"][..], "tip: commands begin with a noun: 'mcpkg source install', 'mcpkg tool install'\n"),
+        (&["list"], "tip: commands begin with a noun: 'mcpkg project list', 'mcpkg prompt list', "),
         (&["ls"], " more\n"),
-        (&["prompt", "publish"], "tip: what it is about comes first: 'mcpkg tool publish'\n"),
+        (&["prompt", "publish"], "tip: commands begin with a noun: 'mcpkg tool publish'\n"),
     ] {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
@@ -114,7 +114,7 @@ fn usage_errors_exit_2_and_suggest() {
     // Where what it is about was said, it is named nowhere else.
     let refused = scratch.run(&["gate", "list"]).to_string();
     assert!(
-        refused.contains("tip: what it is about comes first: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
+        refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
         "{refused}"
     );
     for line in [&["tool", "create", "x"][..], &["workflow", "new", "x"], &["workflow", "check", "w.yaml"]] {

@@ -41,7 +41,7 @@ fn mcpkg_alone_is_one_screen() {
     Usage: mcpkg COMMAND [OPTIONS]
 
     Begin with:
-      mcpkg demo                            see it at work, in a scratch folder
+      mcpkg demo                            see mcpkg at work, in a scratch folder
       mcpkg init                            make your database
       mcpkg import . --create-project app   bring in a folder's rules and skills
       mcpkg client add claude-code          let an agent read them over MCP
@@ -63,7 +63,7 @@ fn mcpkg_alone_is_one_screen() {
 
     mcpkg help              all commands, and the topics
     mcpkg help COMMAND      one of them, such as `mcpkg help prompt create`
-    mcpkg help words        what the words mean: project, skill, target and others
+    mcpkg help words        what words such as project, skill and target mean
     ");
     // Every line that it begins with is a command, and each heading of `mcpkg help` is there.
     let mut tree = mcpkg::cli::command();

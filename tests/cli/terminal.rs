@@ -369,7 +369,7 @@ fn doctor_says_what_to_do_in_whole_words() {
         /tmp/mcpkg-test-XXXXXX/work/.agents/skills
     --- 80
     what         where                                         state
-    clients      no agent is connected                         note
+    clients      no agents are connected                       note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
     selection    project 'p' applies, selected                 ok
@@ -394,7 +394,7 @@ fn doctor_says_what_to_do_in_whole_words() {
         create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
     --- 100
     what         where                                         state
-    clients      no agent is connected                         note
+    clients      no agents are connected                       note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
     selection    project 'p' applies, selected                 ok
@@ -419,7 +419,7 @@ fn doctor_says_what_to_do_in_whole_words() {
         create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.agents/skills
     --- 160
     what         where                                         state    what to do
-    clients      no agent is connected                         note     mcpkg client add NAME
+    clients      no agents are connected                       note     mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
     selection    project 'p' applies, selected                 ok
     claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules

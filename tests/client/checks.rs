@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_step_by_step() {
 
     scripted(&ground, "cursor", "echo Welcome to mcpkg; /bin/cat > /dev/null");
     let seen = steps(&ground, &["cursor"], 1);
-    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is not a message");
+    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is not an MCP message");
     assert_eq!(step(&seen, "end").0, "ok");
 
     std::fs::remove_file(ground.scratch.path().join("bin/mcpkg")).expect("a file");
@@ -110,7 +110,10 @@ fn a_server_that_hangs_is_given_up_and_killed() {
     let seen = steps(&ground, &["cursor"], 1);
     assert!(began.elapsed() < Duration::from_secs(60), "{seen:?}");
     assert_eq!(step(&seen, "greeting").1, "no answer to initialize within 10 seconds");
-    assert_eq!(step(&seen, "end"), ("failed".to_owned(), "it did not end with its input, and was killed".to_owned()));
+    assert_eq!(
+        step(&seen, "end"),
+        ("failed".to_owned(), "it did not end when its input did, so it was killed".to_owned())
+    );
     let id = std::fs::read_to_string(ground.home().join("pid")).expect("an id");
     assert!(!std::path::Path::new("/proc").join(id.trim()).exists(), "{id}");
 }
@@ -180,7 +183,7 @@ fn a_url_is_asked_the_same() {
     assert!(asked[3].starts_with("DELETE /mcp ") && asked[3].contains("mcp-session-id: s1"), "{asked:?}");
     // Nobody listens there any more.
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
-    assert!(ran.status == 1 && ran.stdout.contains("cannot be reached"), "{ran}");
+    assert!(ran.status == 1 && ran.stdout.contains("cannot reach"), "{ran}");
 }
 
 #[test]

@@ -74,16 +74,16 @@ fn a_url_takes_its_key_from_the_environment() {
     status: 2
     --- stdout
     --- stderr
-    error: Claude Desktop's file takes commands, no URL
-    hint: without --http it starts mcpkg itself
-    hint: a URL that the internet reaches is added under Settings > Connectors
+    error: Claude Desktop's file supports commands only, not URLs
+    hint: leave out --http, and Claude Desktop starts mcpkg itself
+    hint: add a URL on the public internet under Settings > Connectors
     "#);
     assert_snapshot!(run(&ground, &["add", "codex", "--http", "https://u:secret@tools.example/"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: 'https://***@tools.example/' is not a URL of a server: a key is taken from the environment (--key-env NAME), never from the URL
-    hint: such as http://127.0.0.1:3000/mcp
+    error: 'https://***@tools.example/' is not the URL of a server: a key must come from the environment (--key-env NAME), never from the URL
+    hint: give a URL such as http://127.0.0.1:3000/mcp
     "#);
 }
 
@@ -104,13 +104,13 @@ fn a_url_pins_a_projects_entry_and_the_named_project() {
     --- stdout
     --- stderr
     error: 'https://a.example/projects/q/mcp' is the URL of the project 'q', not of 'p'
-    hint: leave --project out, or give the URL that ends in /projects/p/mcp
+    hint: leave out --project, or give the URL that ends in /projects/p/mcp
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--http", "https://a.example/", "--scope", "project"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: The project 'p' cannot be written into 'https://a.example/', whose path is not /mcp
+    error: Cannot add the project 'p' to 'https://a.example/': its path is not /mcp
     hint: give the URL that ends in /projects/p/mcp itself
     "#);
     assert!(run(&ground, &["add", "cursor", "--http", url, "--project", "a/b"]).stderr.contains("invalid characters"));
@@ -126,14 +126,14 @@ fn a_key_is_never_written() {
     status: 2
     --- stdout
     --- stderr
-    error: --key-env was given an access key, where it takes the name of a variable
+    error: --key-env takes the name of a variable, but was given an access key
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert_snapshot!(run(&ground, &["add", "codex", "--http", url, "--key-env", "9-0123456789abcdef"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: '9-0123456789...' is not a name of an environment variable
+    error: '9-0123456789...' is not a valid name of an environment variable
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert!(!ground.home().join(".codex").exists());
@@ -169,12 +169,12 @@ fn it_is_told_what_was_done() {
     Added 'mcpkg' in <SCRATCH>/ground/home/.claude.json
     --- stderr
     hint: Claude Code was not found on this machine; it reads the file once it is installed
-    hint: `mcpkg client check claude-code` tries it
+    hint: test it with `mcpkg client check claude-code`
     "#);
     assert_snapshot!(shown(&["add", "claude-code"]), @r#"
     status: 0
     --- stdout
-    Claude Code has 'mcpkg' already, in <SCRATCH>/ground/home/.claude.json
+    Claude Code already has 'mcpkg', in <SCRATCH>/ground/home/.claude.json
     --- stderr
     "#);
     assert_snapshot!(shown(&["add", "codex", "--scope", "project", "--name", "team"]), @r#"
@@ -183,8 +183,8 @@ fn it_is_told_what_was_done() {
     Added 'team' in <SCRATCH>/ground/root/.codex/config.toml
     --- stderr
     hint: Codex was not found on this machine; it reads the file once it is installed
-    hint: Codex reads a project's config.toml only in a folder that it was told to trust
-    hint: `mcpkg client check codex` tries it
+    hint: Codex reads a project's config.toml only in folders that you trusted in Codex
+    hint: test it with `mcpkg client check codex`
     "#);
     assert_snapshot!(shown(&["show", "codex", "--name", "team"]), @r#"
     status: 0
@@ -213,7 +213,7 @@ fn it_is_told_what_was_done() {
     assert_snapshot!(shown(&["remove", "claude-code"]), @r#"
     status: 0
     --- stdout
-    Removed <SCRATCH>/ground/home/.claude.json, which held 'mcpkg' and nothing else
+    Removed <SCRATCH>/ground/home/.claude.json, which contained only 'mcpkg'
     --- stderr
     "#);
     let events = ground.ok(&["events"]);
@@ -270,7 +270,8 @@ fn the_doctor_looks_at_the_whole() {
     assert!(found("clients", "ok")[0].starts_with("Cursor (user) runs "), "{checks:#}");
     let problems = found("clients", "problem");
     assert!(
-        problems[0].contains("Codex (user) runs what is not there") && problems[1].contains("settings.json"),
+        problems[0].contains("Codex (user) runs a program that does not exist")
+            && problems[1].contains("settings.json"),
         "{problems:?}"
     );
     assert_eq!(ground.run(&["doctor", "--check"]).status, 3);

@@ -19,7 +19,7 @@ fn a_malformed_file_is_left_as_it_is() {
             for verb in ["add", "remove"] {
                 let ran = run(&ground, &scoped(verb, &case));
                 assert_eq!(ran.status, 1, "{} {verb}: {ran}", case.agent);
-                assert!(ran.stderr.contains("cannot be edited"), "{ran}");
+                assert!(ran.stderr.contains("Cannot edit"), "{ran}");
             }
             assert_eq!(std::fs::read(&path).expect("a file"), *text);
         }
@@ -33,7 +33,7 @@ fn a_malformed_file_is_left_as_it_is() {
     --- stdout
     --- stderr
     error: `<SCRATCH>/ground/home/.cursor/mcp.json` cannot be edited: Unexpected token in object (line 2, column 10)
-    hint: it was left as it is; mend it and run the command again
+    hint: the file was left unchanged; fix it and run the command again
     "#);
 }
 
@@ -65,8 +65,8 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
     status: 1
     --- stdout
     --- stderr
-    error: Replace 'mcpkg' in `<SCRATCH>/ground/home/.cursor/mcp.json`, an entry of somebody else's that runs `npx` needs to be confirmed. Nothing was changed
-    hint: --yes confirms it; --name NAME gives mcpkg's entry another name
+    error: Replace 'mcpkg' in `<SCRATCH>/ground/home/.cursor/mcp.json`, an entry that mcpkg did not write and that runs `npx` needs to be confirmed. Nothing was changed
+    hint: confirm with --yes, or give mcpkg's entry another name with --name NAME
     "#);
 }
 
@@ -75,7 +75,7 @@ fn a_removal_names_the_entry_that_is_mcpkgs() {
     let ground = Ground::new();
     ground.scratch.file("ground/home/.cursor/mcp.json", r#"{"mcpServers":{"mcpkg":{"command":"npx"}}}"#);
     let ran = run(&ground, &["remove", "cursor"]);
-    assert!(ran.stderr.contains("hint: mcpkg has no entry there; --yes removes this one all the same"), "{ran}");
+    assert!(ran.stderr.contains("hint: mcpkg did not write this entry; --yes removes it anyway"), "{ran}");
     data(&ground, &["add", "cursor", "--name", "tools"]);
     for arguments in [&["remove", "cursor"][..], &["remove", "cursor", "--name", "nope"]] {
         let ran = run(&ground, arguments);
@@ -107,7 +107,7 @@ fn a_read_only_file_is_left_alone() {
     --- stdout
     --- stderr
     error: `<SCRATCH>/ground/home/.codex/config.toml` is read-only
-    hint: make it writable, or put the entry in by hand: `mcpkg client show NAME` prints it
+    hint: make it writable, or add the entry by hand: `mcpkg client show NAME` prints it
     "#);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), "a = 1\n");
     set_mode(&path, 0o644);
@@ -121,15 +121,15 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     status: 2
     --- stdout
     --- stderr
-    error: Windsurf reads no configuration of a project
-    hint: connect it for the user: --scope user
+    error: Windsurf does not read per-project configuration
+    hint: connect it for your user: --scope user
     "#);
     assert_snapshot!(run(&ground, &["add", "claude-desktop", "--scope", "project"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: Claude Desktop reads no configuration of a project
-    hint: connect it for the user: --scope user
+    error: Claude Desktop does not read per-project configuration
+    hint: connect it for your user: --scope user
     "#);
     let ran = ground
         .scratch
@@ -138,14 +138,14 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: This folder is not a project's: it is the home folder, or above it
-    hint: go to the project's folder, or name it with --root DIR
+    error: This folder cannot be a project's: it is your home folder, or contains it
+    hint: go to the project's folder, or give it with --root DIR
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--name", "a b"]), @r#"
     status: 2
     --- stdout
     --- stderr
-    error: 'a b' is not a name of an entry
+    error: 'a b' is not a valid name for an entry
     hint: a name has 1 to 32 of the characters A-Z a-z 0-9 _ -
     "#);
     assert_eq!(run(&ground, &["add", "emacs"]).status, 2);
@@ -165,7 +165,7 @@ fn two_at_once_lose_nothing() {
                     if ran.status == 0 {
                         return;
                     }
-                    assert!(ran.stderr.contains("changed meanwhile"), "{ran}");
+                    assert!(ran.stderr.contains("changed in the meantime"), "{ran}");
                 }
                 panic!("{name} was never added");
             });

@@ -92,7 +92,7 @@ fn a_plan_and_its_preview() {
       gitignore_fixes: []
       next_actions: ["mkdir -p <ROOT>/.claude/rules","mkdir -p <ROOT>/.cursor/rules","mkdir -p <ROOT>/.github","mkdir -p <ROOT>/.claude/skills","mkdir -p <ROOT>/.claude/commands","mkdir -p <ROOT>/.agents/skills","mkdir -p <ROOT>/.cursor/commands"]
       checks:
-        {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
+        {"area":"clients","state":"note","what":"no agents are connected","action":"mcpkg client add NAME"}
         {"area":"database","state":"ok","what":"<SCRATCH>/test.db is sound","action":null}
         {"area":"selection","state":"ok","what":"project 'p' applies, selected","action":null}
     "#);

@@ -85,7 +85,7 @@ fn a_plan_and_its_preview() {
       gitignore_fixes: []
       next_actions: ["mkdir -p <ROOT>/.codex/skills","mkdir -p <ROOT>/.cursor/rules"]
       checks:
-        {"area":"clients","state":"note","what":"no agent is connected","action":"mcpkg client add NAME"}
+        {"area":"clients","state":"note","what":"no agents are connected","action":"mcpkg client add NAME"}
         {"area":"database","state":"note","what":"<SCRATCH>/test.db does not exist","action":"mcpkg init"}
         {"area":"selection","state":"note","what":"no project is selected: servers list nothing","action":"mcpkg project create NAME"}
     "#);

@@ -82,7 +82,7 @@ fn the_read_timeout_is_a_time_in_seconds() {
     for wrong in ["0", "-1", "0.0001", "3601", "inf", "NaN", "1s"] {
         let ran = scratch.run(&["serve", &format!("--read-timeout={wrong}")]);
         assert_eq!(ran.status, 2, "{wrong}: {ran}");
-        assert!(ran.stderr.contains("it takes seconds between 0.001 and 3600"), "{ran}");
+        assert!(ran.stderr.contains("give a number of seconds from 0.001 to 3600"), "{ran}");
     }
     let ran = scratch.run(&["serve", "--read-timeout=0.5"]);
     assert_eq!(ran.status, 0, "{ran}");

@@ -22,7 +22,7 @@ pub(crate) fn flag() -> Arg {
         .help_heading("Global options")
         .hide_short_help(true)
         .hide_long_help(true)
-        .help("Print help: -h in short, --help all of it")
+        .help("Print help: a summary with -h, everything with --help")
 }
 
 /// Returns the global options by their names alone, a few to a line.

@@ -13,7 +13,7 @@ pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The command lines to begin with, and what each is for.
 pub(crate) const BEGIN: [(&str, &str); 5] = [
-    ("mcpkg demo", "see it at work, in a scratch folder"),
+    ("mcpkg demo", "see mcpkg at work, in a scratch folder"),
     ("mcpkg init", "make your database"),
     ("mcpkg import . --create-project app", "bring in a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read them over MCP"),
@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
             .value_name("COMMAND|TOPIC")
             .num_args(0..)
             .add(Names::Known(names))
-            .help("Words of a command, or the name of a topic"),
+            .help("Command, or the name of a topic"),
     );
     let examples = ["mcpkg help", "mcpkg help prompt create", "mcpkg help words", "mcpkg help options"];
     finished(command, "Show the help of a command or a topic", &["help"], "", &examples)
@@ -62,7 +62,7 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
         examples => format!("{style}{}{style:#}\n  {}", EXAMPLES.trim_end(), examples.join("\n  ")),
     };
     let few = &examples[..examples.len().min(FEW)];
-    let more = format!("All about it: `mcpkg {path} --help`\nGlobal options: `mcpkg help options`");
+    let more = format!("Full help: `mcpkg {path} --help`\nGlobal options: `mcpkg help options`");
     let short = paragraphs([shown(few), more]);
     let long = paragraphs([notes.to_owned(), shown(examples), in_short()]);
     with_about(command, about).after_help(short).after_long_help(long)
@@ -71,7 +71,7 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
 /// Returns a command that has others below it, with where more is said.
 pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
     let path = path.join(" ");
-    let more = format!("One of them: `mcpkg help {path} COMMAND`\nGlobal options: `mcpkg help options`");
+    let more = format!("Help of a command: `mcpkg help {path} COMMAND`\nGlobal options: `mcpkg help options`");
     with_about(command, about).after_help(more.clone()).after_long_help(paragraphs([more, in_short()]))
 }
 

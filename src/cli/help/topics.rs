@@ -23,28 +23,28 @@ enum What {
 
 /// Every topic, in the order in which they are listed.
 pub(crate) const TOPICS: &[Topic] = &[
-    page(
-        "words",
-        "What the words mean: project, skill, target, source and others",
-        include_str!("../../../docs/words.md"),
-    ),
+    page("words", "What words such as project, skill, target and source mean", include_str!("../../../docs/words.md")),
     Topic { name: "options", about: "The options that every command takes", what: What::Options },
     page("environment", "Variables, files and folders", include_str!("../../../docs/reference/environment.md")),
-    page("exit-codes", "What the exit status says", include_str!("../../../docs/reference/exit-codes.md")),
+    page("exit-codes", "What each exit status means", include_str!("../../../docs/reference/exit-codes.md")),
     page("json", "What `--json` prints", include_str!("../../../docs/reference/json.md")),
     page("agents", "What each agent reads, and where", include_str!("../../../docs/reference/agents.md")),
     page("templates", "Prompts with arguments", include_str!("../../../docs/reference/templates.md")),
     page(
         "arguments",
-        "What a prompt's arguments become in each agent",
+        "How each agent passes a prompt's arguments",
         include_str!("../../../docs/reference/slash-commands.md"),
     ),
     page("catalogs", "APIs as commands", include_str!("../../../docs/reference/catalogs.md")),
     page("plugins", "Tools of MCP servers as commands", include_str!("../../../docs/reference/plugins.md")),
-    page("workflows", "Commands in a row, written down", include_str!("../../../docs/reference/workflows.md")),
+    page(
+        "workflows",
+        "Run several commands in a row from a file",
+        include_str!("../../../docs/reference/workflows.md"),
+    ),
     page(
         "running",
-        "How commands and workflows are run, and consented to",
+        "How to run commands and workflows, and consent to them",
         include_str!("../../../docs/reference/running.md"),
     ),
     page("workspaces", "Several git repositories as one", include_str!("../../../docs/how-to/repositories.md")),
@@ -61,7 +61,7 @@ impl Topic {
         match self.what {
             What::Page(text) => rendered(text, width.min(WIDEST)),
             What::Options => {
-                format!("Every command takes these options, before or after its own.\n\n{}", options(width).ansi())
+                format!("Every command accepts these options, before or after its own.\n\n{}", options(width).ansi())
             }
         }
     }

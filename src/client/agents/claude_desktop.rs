@@ -15,10 +15,10 @@ pub(super) static AGENT: Agent = Agent {
     project_file: None,
     start: |program, args| json!({ "command": program, "args": args }),
     url: Url::Refused {
-        why: "Claude Desktop's file takes commands, no URL",
+        why: "Claude Desktop's file supports commands only, not URLs",
         hints: &[
-            "without --http it starts mcpkg itself",
-            "a URL that the internet reaches is added under Settings > Connectors",
+            "leave out --http, and Claude Desktop starts mcpkg itself",
+            "add a URL on the public internet under Settings > Connectors",
         ],
     },
     other_fields: &[],

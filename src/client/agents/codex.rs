@@ -27,8 +27,8 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Field("bearer_token_env_var"),
     },
     other_fields: &["http_headers", "env_http_headers"],
-    next: "`codex mcp list` shows it; sessions that run see it after a restart",
-    trust: Some("Codex reads a project's config.toml only in a folder that it was told to trust"),
+    next: "check it with `codex mcp list`; restart running sessions to see it",
+    trust: Some("Codex reads a project's config.toml only in folders that you trusted in Codex"),
     greeting: Greeting::Initialize("2025-06-18"),
     // Measured with 0.169.
     passes: Some(&[

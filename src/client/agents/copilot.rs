@@ -28,7 +28,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("${NAME}"),
     },
     other_fields: &[],
-    next: "`/mcp show` in Copilot CLI shows it; sessions that run see it after a restart",
+    next: "check it with `/mcp show` in Copilot CLI; restart running sessions to see it",
     trust: None,
     greeting: Greeting::Discover,
     passes: None,

@@ -32,7 +32,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("{env:NAME}"),
     },
     other_fields: &[],
-    next: "`opencode mcp list` shows it; sessions that run see it after a restart",
+    next: "check it with `opencode mcp list`; restart running sessions to see it",
     trust: None,
     greeting: Greeting::Initialize("2025-11-25"),
     passes: None,

@@ -88,8 +88,8 @@ impl HttpTransport {
                 Failure::NotConnected(why) => why,
                 other => other.to_string(),
             };
-            let advice = "start the server: `mcpkg serve --http`, and compare its address with the entry's";
-            StepError::new(format!("{host}:{port} cannot be reached: {why}"), advice)
+            let advice = "start the server with `mcpkg serve --http`, and check that the entry has its address";
+            StepError::new(format!("cannot reach {host}:{port}: {why}"), advice)
         })
     }
 
@@ -159,7 +159,7 @@ impl HttpTransport {
         }
         let shown: String = redact(&text).chars().take(80).collect();
         let advice = "is this the URL of an MCP server?";
-        Err(StepError::new(format!("it answered `{shown}`, which is not a message"), advice))
+        Err(StepError::new(format!("it answered `{shown}`, which is not an MCP message"), advice))
     }
 
     /// Returns the message of the error that a refusal carries; empty where it has none.
@@ -177,27 +177,28 @@ impl HttpTransport {
         let (usual, advice) = match status {
             401 if !shows_key => (
                 "the server asks for a key",
-                format!("`{}` has the agent send the key that is in that variable", self.with_key),
+                format!("run `{}`: the agent then sends the key in that variable", self.with_key),
             ),
-            401 => ("the server does not take the key", {
-                let make = "`mcpkg access list` on the server's machine shows the keys; make one with `mcpkg access create NAME`";
+            401 => ("the server rejects the key", {
+                let make = "on the server's machine, list the keys with `mcpkg access list`, or create one with `mcpkg \
+                    access create NAME`";
                 match self.variables.first() {
-                    Some(name) => format!("{make}, and start the agent with it in {name}"),
+                    Some(name) => format!("{make}, and set {name} to it where the agent starts"),
                     None => make.to_owned(),
                 }
             }),
             403 if shows_key => (
-                "the key does not reach that far",
-                "`mcpkg access list` on the server's machine shows what each key reaches".to_owned(),
+                "the key has no access to this",
+                "on the server's machine, `mcpkg access list` shows what each key may access".to_owned(),
             ),
-            403 => ("the server does not let this in", "compare the URL with what the server says".to_owned()),
+            403 => ("the server refuses this request", "check the URL against the server's message".to_owned()),
             404 if reason.contains("project") => (
-                "there is no such project",
-                "`mcpkg project list` on the server's machine shows those there are; the URL names one as \
+                "the project does not exist",
+                "on the server's machine, list the projects with `mcpkg project list`; the URL of one ends in \
                  /projects/NAME/mcp"
                     .to_owned(),
             ),
-            404 => ("nothing is served there", "the URL of a server ends in /mcp".to_owned()),
+            404 => ("there is no server at this path", "the URL of a server ends in /mcp".to_owned()),
             _ => ("the server does not answer", "see the server's log".to_owned()),
         };
         let why = if reason.is_empty() { usual } else { reason };
@@ -268,7 +269,7 @@ fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String
             continue;
         };
         let secret = Reference::Environment(name.to_owned()).resolve(&CancellationToken::new()).map_err(|_| {
-            let advice = format!("set {name} to a key of `mcpkg access create` where the agent is started");
+            let advice = format!("set {name} to a key from `mcpkg access create` where the agent starts");
             StepError::new(format!("the variable {name} is not set"), advice)
         })?;
         text.push_str(secret.expose());

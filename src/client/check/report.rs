@@ -189,19 +189,19 @@ impl Report {
 /// Whether what an entry starts is there.
 fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     let program = words.first().map_or("", String::as_str);
-    let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg that runs it";
+    let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg that you run";
     let Some(path) = resolved(program) else {
         return Err(StepError::new(format!("`{program}` does not exist"), advice));
     };
     if !is_executable(&path) {
         return Err(StepError::new(
-            format!("`{}` may not be run", path.display()),
+            format!("`{}` is not executable", path.display()),
             format!("chmod +x {}", path.display()),
         ));
     }
     Ok(match binary {
         Binary::This => "this mcpkg".to_owned(),
-        _ => format!("another mcpkg than this one, {}", path.display()),
+        _ => format!("a different mcpkg than this one, {}", path.display()),
     })
 }
 

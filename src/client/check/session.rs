@@ -74,7 +74,7 @@ impl<'w> Session<'w> {
             let result = self.ask(&format!("{kind}/list"), params)?;
             let items = result[kind].as_array().ok_or_else(|| {
                 StepError::new(
-                    format!("its answer to {kind}/list holds no list"),
+                    format!("its answer to {kind}/list contains no list"),
                     "is it an MCP server, and up to date?",
                 )
             })?;
@@ -103,7 +103,8 @@ impl<'w> Session<'w> {
                 let message = crate::redact::redact(message);
                 // The server's own sentence for a project that is not there.
                 let advice = if message.contains("Project '") && message.contains("does not exist") {
-                    "`mcpkg project list` shows the projects; `mcpkg client add NAME --project PROJECT` pins another one"
+                    "list the projects with `mcpkg project list`; choose another one with `mcpkg client add NAME --project \
+                     PROJECT`"
                 } else {
                     "see the server's log"
                 };

@@ -84,15 +84,15 @@ impl StdioTransport {
         cancelled: &CancellationToken,
     ) -> Result<Self, StepError> {
         let (program, args) =
-            words.split_first().ok_or_else(|| StepError::new("the entry names no command", "add it again"))?;
+            words.split_first().ok_or_else(|| StepError::new("the entry has no command", "add it again"))?;
         let server = Program::new(program).args(args).folder(directory).capture(COMPLAINTS);
         let mut server = server.environment(Environment::Exactly(environment)).start().map_err(|failure| {
             let why = match failure {
                 Failure::NotStarted(error) | Failure::Lost(error) => error.to_string(),
                 Failure::TimedOut | Failure::Cancelled => "it was cancelled".to_owned(),
             };
-            let advice = "the entry's command has to be a program that can be started; add it again";
-            StepError::new(format!("`{program}` cannot be started in `{}`: {why}", directory.display()), advice)
+            let advice = "the entry's command must be a program that can be started; add the agent again";
+            StepError::new(format!("cannot start `{program}` in `{}`: {why}", directory.display()), advice)
         })?;
         let (sender, lines) = sync_channel(64);
         let waker = sender.clone();
@@ -127,8 +127,9 @@ impl StdioTransport {
         match self.server.wait(until, &self.cancelled) {
             Ok(Some(status)) => Ok(status),
             Ok(None) => {
-                let advice = "a server ends when its input does; this one stays behind when the agent is closed";
-                Err(StepError::new("it did not end with its input, and was killed", advice))
+                let advice =
+                    "a server should end when its input does; this one keeps running after the agent is closed";
+                Err(StepError::new("it did not end when its input did, so it was killed", advice))
             }
             Err(failure) => Err(lost(&failure)),
         }
@@ -151,7 +152,7 @@ impl StdioTransport {
 fn lost(failure: &Failure) -> StepError {
     match failure {
         Failure::Cancelled => StepError::cancelled(),
-        failure => StepError::new(format!("it cannot be waited for: {failure:?}"), "try again"),
+        failure => StepError::new(format!("cannot wait for it to end: {failure:?}"), "try again"),
     }
 }
 
@@ -172,8 +173,8 @@ impl Transport for StdioTransport {
                 Ok(Line::Text(line)) if line.is_empty() => continue,
                 Ok(Line::Text(line)) => line,
                 Ok(Line::TooLong) => {
-                    let advice = "is this the command of a server?";
-                    return Err(StepError::new("it printed a line without an end", advice));
+                    let advice = "is this the command of an MCP server?";
+                    return Err(StepError::new("it printed a line that does not end", advice));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Ok(Line::Cancelled) => continue,
@@ -183,8 +184,8 @@ impl Transport for StdioTransport {
                 Ok(message) if message.is_object() || message.is_array() => Ok(Some(message)),
                 _ => {
                     let shown: String = line.chars().take(80).collect();
-                    let advice = "an MCP server prints nothing but messages; is this the command of one?";
-                    Err(StepError::new(format!("it printed `{shown}`, which is not a message"), advice))
+                    let advice = "an MCP server prints only messages; is this the command of one?";
+                    Err(StepError::new(format!("it printed `{shown}`, which is not an MCP message"), advice))
                 }
             };
         }

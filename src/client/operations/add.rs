@@ -28,9 +28,9 @@ impl Operation for Add {
     const TOOL: &'static str = "add_client";
     const CLI: &'static [&'static str] = &["client", "add"];
     const TITLE: &'static str = "Connect an agent";
-    const ABOUT: &'static str = "Write mcpkg into an agent's own configuration";
-    const HELP: &'static str = "Comments, order and line ends of the file stay, and a copy of it is kept in \
-        client-backups, in the user's data directory. `mcpkg client remove` puts it back as it was.";
+    const ABOUT: &'static str = "Connect an agent: add mcpkg to its configuration";
+    const HELP: &'static str = "mcpkg keeps the file's comments, order and line ends, and saves a copy of it in \
+        client-backups, in your data directory. `mcpkg client remove` restores what was there before.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg client add claude-code",
         "mcpkg client add codex --dry-run",
@@ -73,7 +73,7 @@ impl Operation for Add {
         let warnings = standing.warning().into_iter().chain(unsafe_key(&wanted));
         let Some(edit) = standing.with(fields)? else {
             data["outcome"] = json!("already");
-            let text = format!("{title} has '{name}' already, in {path}");
+            let text = format!("{title} already has '{name}', in {path}");
             return Ok(Reply::sentence(text, data).warn(warnings));
         };
         let diff = edit.diff();
@@ -101,8 +101,8 @@ impl Operation for Add {
         reply.hints.extend(agent.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
         reply.hints.extend(execute_hint(&wanted));
-        reply.hints.extend(copy.map(|copy| format!("the file as it was is kept in {}", copy.display())));
-        Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name)))
+        reply.hints.extend(copy.map(|copy| format!("a copy of the old file is in {}", copy.display())));
+        Ok(reply.hint(format!("test it with `mcpkg client check {}`", agent.name)))
     }
 }
 
@@ -119,11 +119,11 @@ fn unsafe_key(wanted: &Wanted) -> Option<String> {
 fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
     match wanted {
         Wanted::Url { key: Some(key), .. } => {
-            Some(format!("start the agent with the bearer key in the environment variable {key}"))
+            Some(format!("set the environment variable {key} to the access key where the agent starts"))
         }
         // Another database may be what is served there; a hint is not worth a failure.
         Wanted::Url { key: None, .. } if context.store.read(crate::access::required).unwrap_or(false) => {
-            Some(format!("this database has access keys, and its server asks for one: add --key-env {KEY}"))
+            Some(format!("this database has access keys, so its server asks for one: add --key-env {KEY}"))
         }
         _ => None,
     }
@@ -133,7 +133,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
 fn execute_hint(wanted: &Wanted) -> Option<String> {
     let is_remote = matches!(wanted, Wanted::Url { .. });
     is_remote.then(|| {
-        "a key lets it run commands and workflows where it was made with `mcpkg access create NAME --execute`"
+        "to let the agent run commands and workflows, use a key made with `mcpkg access create NAME --execute`"
             .to_owned()
     })
 }

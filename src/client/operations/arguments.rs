@@ -18,7 +18,7 @@ pub struct Entry {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
-    /// For the user, in every folder, or for who works in this folder; a project's entry names its project
+    /// Connect for your user, in every folder, or for everybody in this folder; an entry for a folder names its project
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
@@ -59,14 +59,16 @@ impl Entry {
 /// What an entry connects its agent to.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Connection {
-    /// Connect to this URL instead of starting mcpkg; --project makes /mcp in it /projects/NAME/mcp
+    /// Connect to this URL instead of starting mcpkg; --project changes its path /mcp to
+    /// /projects/NAME/mcp
     #[arg(long, value_name = "URL")]
     http: Option<String>,
-    /// Environment variable that the agent takes the URL's bearer key from [default: MCPKG_KEY, for a URL that is not on
-    /// this machine]
+    /// Environment variable from which the agent reads the access key for the URL [default: MCPKG_KEY, for a URL that is
+    /// not on this machine]
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<String>,
-    /// Server to stand in for, as `mcpkg serve --as` has it; the entry has its name then
+    /// Server to stand in for, as with `mcpkg serve --as`; its name becomes the entry's default
+    /// name
     #[arg(long = "as", value_name = "NAME", conflicts_with = "http", value_parser = PossibleValuesParser::new(Identity::ALL.map(Identity::name)))]
     identity: Option<String>,
 }

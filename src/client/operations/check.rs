@@ -17,7 +17,7 @@ use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operati
 /// Try the connected agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Agent [default: every agent that is connected]
+    /// Agent [default: every connected agent]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: Option<String>,
 }
@@ -25,10 +25,10 @@ pub struct Check {
 impl Operation for Check {
     const TOOL: &'static str = "check_client";
     const CLI: &'static [&'static str] = &["client", "check"];
-    const TITLE: &'static str = "Try the connected agents";
-    const ABOUT: &'static str = "Start what an agent's entry says, as that agent does, and tell each step";
-    const HELP: &'static str = "It gets the agent's environment (Codex passes on eleven variables) and its folder, \
-        and hears the agent's first message. The status is 1 where a step failed.";
+    const TITLE: &'static str = "Test the connected agents";
+    const ABOUT: &'static str = "Start the server as each connected agent would, and report every step";
+    const HELP: &'static str = "The server gets the agent's environment (Codex passes on eleven variables), its folder and \
+        its first message. The exit status is 1 if a step fails.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg client check", "mcpkg client check codex"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -65,7 +65,7 @@ impl Operation for Check {
         if reports.is_empty() {
             let (message, name) = match &self.agent {
                 Some(name) => (format!("{} is not connected", agents::named(name)?.title), name.as_str()),
-                None => ("No agent is connected".to_owned(), "NAME"),
+                None => ("No agents are connected".to_owned(), "NAME"),
             };
             return Err(Error::new(Code::NotFound, message).hint(format!("connect it with `mcpkg client add {name}`")));
         }

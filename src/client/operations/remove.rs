@@ -25,7 +25,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_client";
     const CLI: &'static [&'static str] = &["client", "remove"];
     const TITLE: &'static str = "Disconnect an agent";
-    const ABOUT: &'static str = "Take mcpkg out of an agent's configuration, and put back what was there before";
+    const ABOUT: &'static str = "Remove mcpkg from an agent's configuration, and restore what was there before";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg client remove claude-code", "mcpkg client remove cursor --scope project --dry-run"];
     const EFFECT: Effect = Effect::Write;
@@ -71,8 +71,8 @@ impl Operation for Remove {
         data["backup"] = json!(edit.apply(context)?);
         trail::append(context, "client.remove", &self.subject());
         let text = match (previous, gone) {
-            (true, _) => format!("Took mcpkg's '{name}' out of {path}; the entry that was there before is back"),
-            (false, true) => format!("Removed {path}, which held '{name}' and nothing else"),
+            (true, _) => format!("Removed mcpkg's '{name}' from {path}, and restored the entry that was there before"),
+            (false, true) => format!("Removed {path}, which contained only '{name}'"),
             (false, false) => format!("Removed '{name}' from {path}"),
         };
         Ok(Reply::sentence(text, data))

@@ -35,7 +35,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_client";
     const CLI: &'static [&'static str] = &["client", "show"];
     const TITLE: &'static str = "Show an agent's entry";
-    const ABOUT: &'static str = "Show an agent's entry as it is, the file it is in, and what to put in by hand";
+    const ABOUT: &'static str = "Show an agent's entry, the file it is in, and what to add by hand";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg client show vscode", "mcpkg client show cursor --http https://tools.example/mcp"];
     const EFFECT: Effect = Effect::Read;
@@ -87,7 +87,7 @@ impl Operation for Show {
         }
         let fields = self.connection.wanted(context, Scope::User)?.entry(agent)?;
         let snippet = document.snippet(name, fields.clone());
-        text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
+        text.push_str(&format!("\nTo add by hand:\n\n{snippet}"));
         let wanted = Value::Object(fields.into_iter().collect());
         let data = json!({
             "agent": agent.name,

@@ -136,7 +136,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     run.env("PAGER", "cat");
     let Some((rows, shown, status)) = screen_at(USUAL, &run, "[y/N/v]", "n\n") else { return skipped(NO_SCRIPT) };
     assert!(status != 0 && !whole(&shown), "{shown}");
-    assert!(rows.iter().any(|row| row.contains("some of these") && row.contains("`v` shows them")), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("not all of these") && row.contains("`v` shows them")), "{rows:#?}");
     // Whole, and asked again; without a pager the same stands on the terminal.
     for pager in ["cat", "'no pager'", "/nonexistent/pager"] {
         run.env("PAGER", pager);
@@ -150,7 +150,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     let mut run = ground.scratch.command();
     run.args(["command", "run", "hosting:apps:create", "-a", "region=eu"]);
     let (_, shown, _) = screen_at(USUAL, &run, "[y/N] ", "n\n").expect("a terminal");
-    assert!(shown.contains("region = \"eu\"") && !shown.contains("some of these"), "{shown}");
+    assert!(shown.contains("region = \"eu\"") && !shown.contains("not all of these"), "{shown}");
 }
 
 #[test]
