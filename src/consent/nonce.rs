@@ -178,27 +178,27 @@ fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
 /// Returns the consent that a request has become, or the error that says why it is not one.
 fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Consent> {
     if request.asker != context.caller.asker() {
-        return Err(mismatch("session_differs", "was given to another asker"));
+        return Err(mismatch("session_differs", "was given to a different caller"));
     }
     if request.state == State::Consumed {
-        return Err(mismatch("consumed", "was used already"));
+        return Err(mismatch("consumed", "was already used"));
     }
     let now = context.clock.now();
     if !in_time(request.asked_at, request.expires_at, now) {
         return Err(ended(request.uuid, &format!("expired at {}", rfc3339(request.expires_at))));
     }
     if request.operation != need.operation || request.plan_hash != need.plan_hash || request.project != need.project {
-        let changed = mismatch("plan_changed", "was given for another plan than this one is now");
-        return Err(changed.hint("call again without a nonce: a person decides on what it would do now"));
+        let changed = mismatch("plan_changed", "is for a different plan: this one has changed");
+        return Err(changed.hint("call again without a nonce: a person then decides on the changed plan"));
     }
     match request.state {
         State::Denied => Err(denied(&request, AGAIN)),
         State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
         // The transaction that uses the row up deletes the record, and may still be running.
-        State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was used already")),
+        State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was already used")),
         // Otherwise nobody will bring the record back.
         State::Approved => {
-            let lost = ended(request.uuid, "was approved, and this machine has no record of that");
+            let lost = ended(request.uuid, "was approved, but this machine has no record of that");
             Err(lost.hint("call again without a nonce: a person decides again"))
         }
         State::Pending if is_declined_now(context, &request) => Err(declined(&request, AGAIN)),

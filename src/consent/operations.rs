@@ -31,7 +31,7 @@ const CATALOGS: Names =
 /// List requests for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Those that were decided, used or expired too
+    /// Also list requests that were decided, used or have expired
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -41,7 +41,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_consents";
     const CLI: &'static [&'static str] = &["consent", "list"];
     const TITLE: &'static str = "List requests for consent";
-    const ABOUT: &'static str = "List what agents ask a person's consent for";
+    const ABOUT: &'static str = "List the requests of agents for your consent";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent list", "mcpkg consent list --all"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -68,7 +68,7 @@ impl Operation for List {
         let table = Table {
             columns: &["ID", "WHAT", "EXPIRES", "STATE", "ASKED BY", "PROJECT", "OPERATION"],
             rows: found.iter().map(row).collect(),
-            empty: "Nothing waits for consent".to_owned(),
+            empty: "No requests are waiting for consent".to_owned(),
         };
         let data: Vec<Value> = found.iter().map(|request| data(request, now)).collect();
         let mut standing = widened::standing(context)?;
@@ -89,7 +89,7 @@ impl Operation for List {
 /// Show a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the request; a part at its end that only one has is enough
+    /// Id of the request; the end of the id is enough if only one request has it
     #[arg(add = REQUESTS)]
     id: String,
 }
@@ -98,7 +98,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_consent";
     const CLI: &'static [&'static str] = &["consent", "show"];
     const TITLE: &'static str = "Show request for consent";
-    const ABOUT: &'static str = "Show what a request for consent would do, who asks, and until when it waits";
+    const ABOUT: &'static str = "Show what a request would do, who asks, and when it expires";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent show 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -125,14 +125,14 @@ impl Operation for Show {
 /// Approve a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
-    /// Id of the request; a part at its end that only one has is enough
+    /// Id of the request; the end of the id is enough if only one request has it
     #[arg(add = REQUESTS)]
     id: String,
-    /// Consent to all plans of who asks that do nothing but read from this catalog, too
+    /// Also consent to all plans of the same caller that only read from this catalog
     #[arg(long, value_name = "CATALOG", requires = "for", add = CATALOGS)]
     #[serde(default)]
     reads: Option<String>,
-    /// With --reads: for how long, 24h at most
+    /// How long --reads applies, at most 24h
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "reads")]
     #[serde(skip)]
     r#for: Option<Millis>,
@@ -148,10 +148,10 @@ impl Operation for Approve {
     const TOOL: &'static str = "approve_consent";
     const CLI: &'static [&'static str] = &["consent", "approve"];
     const TITLE: &'static str = "Approve request for consent";
-    const ABOUT: &'static str = "Consent to what an agent asks: it may do that, and only that, once within ten minutes";
-    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it. With --reads who \
-        asked is let through, for the time that --for says, with each plan in the same project that does nothing but read from that \
-        catalog; `mcpkg consent deny` takes it back, and `mcpkg events` has each use.";
+    const ABOUT: &'static str = "Approve a request: the agent may do exactly that, once, within ten minutes";
+    const HELP: &'static str = "Shows what would be done, and asks. It needs a terminal; there is no --yes. With --reads, \
+        the same caller may also run, for the time given with --for, every plan in the same project that only reads from \
+        that catalog. `mcpkg consent deny` takes that back, and `mcpkg events` shows each use.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg consent list",
         "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
@@ -170,7 +170,7 @@ impl Operation for Approve {
         if context.confirmation != Confirmation::Ask {
             return Err(Error::new(
                 Code::TerminalRequired,
-                "Only a person at a terminal consents; there is no --yes for it",
+                "Only a person at a terminal can consent; --yes does not apply",
             )
             .hint("run the command at a terminal, without --yes"));
         }
@@ -182,7 +182,7 @@ impl Operation for Approve {
                 widened::check(span)?;
                 let address = widened::base_url(context, catalog)?.unwrap_or_default();
                 let (asker, span) = (asker_named(&request.asker), span::shown(span));
-                format!("Consent to it, and, for {span}, to all that {asker} reads from '{catalog}' ({address})?")
+                format!("Consent to it and, for {span}, to everything that {asker} reads from '{catalog}' ({address})?")
             }
             None => "Consent to it?".to_owned(),
         };
@@ -190,22 +190,22 @@ impl Operation for Approve {
         (context.ask)(shown(&request, now), &question)?;
         let approved = request::approve(context, request.uuid)?;
         let until = rfc3339(approved.expires_at);
-        let mut sentence = format!("Consented to: {}. It may be done once, until {until}", approved.summary);
+        let mut sentence = format!("Approved: {}. The agent may do it once, until {until}", approved.summary);
         let mut data = data(&approved, context.clock.now());
         if let Some((catalog, span)) = wider {
             let until = rfc3339(widened::widen(context, &approved, catalog, span)?);
-            sentence.push_str(&format!("; whatever reads from '{catalog}' alone, until {until}"));
+            sentence.push_str(&format!("; plans that only read from '{catalog}' need no consent until {until}"));
             data["reads"] = json!({ "catalog": catalog, "expires_at": until });
         }
         Ok(Reply::sentence(sentence, data)
-            .hint(format!("`mcpkg consent deny {}` takes it back while it was not used", approved.uuid)))
+            .hint(format!("until it is used, you can take it back: `mcpkg consent deny {}`", approved.uuid)))
     }
 }
 
 /// Deny a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Deny {
-    /// Id of the request; a part at its end that only one has is enough
+    /// Id of the request; the end of the id is enough if only one request has it
     #[arg(add = REQUESTS)]
     id: String,
 }
@@ -214,7 +214,7 @@ impl Operation for Deny {
     const TOOL: &'static str = "deny_consent";
     const CLI: &'static [&'static str] = &["consent", "deny"];
     const TITLE: &'static str = "Deny request for consent";
-    const ABOUT: &'static str = "Say no to what an agent asks, or take back a consent that was not used";
+    const ABOUT: &'static str = "Deny a request of an agent, or take back a consent that was not used";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
@@ -235,7 +235,7 @@ impl Operation for Deny {
             Err(error) => return Err(error),
         };
         if was_widened {
-            sentence.push_str("; reads of the catalog need a consent of their own again");
+            sentence.push_str("; each read of the catalog needs your consent again");
         }
         Ok(Reply::sentence(sentence, data(&denied, context.clock.now())))
     }
@@ -294,7 +294,7 @@ fn wider_line(wider: &Wider) -> String {
     let Wider { consent, asker, catalog, expires_at } = wider;
     let (asker, until) = (asker_named(asker), rfc3339(*expires_at));
     format!(
-        "{asker} reads from '{catalog}' unasked until {until}; `mcpkg consent deny {}` takes it back\n",
+        "{asker} may read from '{catalog}' without asking until {until}; to take that back: `mcpkg consent deny {}`\n",
         tail(*consent)
     )
 }

@@ -179,12 +179,12 @@ impl Consent {
         if !consents::consume(db, request.uuid, context.clock.now())? {
             let is_used = consents::get(db, request.uuid)?.is_some_and(|request| request.state == State::Consumed);
             return Err(match &self.0 {
-                Given::Nonce(_) if is_used => mismatch("consumed", "was used already"),
-                _ => ended(request.uuid, "was used, withdrawn, or ran out meanwhile"),
+                Given::Nonce(_) if is_used => mismatch("consumed", "was already used"),
+                _ => ended(request.uuid, "was used or withdrawn, or has expired"),
             });
         }
         if !has_record(context, request)? {
-            return Err(ended(request.uuid, "was withdrawn, or ran out meanwhile"));
+            return Err(ended(request.uuid, "was withdrawn or has expired"));
         }
         // Before the commit: an older copy of the database brings no consent back.
         context.approved.withdraw(Kind::Consent, &digest(request))?;
@@ -194,8 +194,8 @@ impl Consent {
 
 /// Returns the error for a request that is not stored because too many are waiting.
 fn too_many() -> Error {
-    Error::new(Code::TooMany, "As many requests for consent wait for a person as may be")
-        .hint("a person decides on them with `mcpkg consent list`, `approve` and `deny`; each ends after an hour")
+    Error::new(Code::TooMany, "Too many requests for consent are waiting for a person")
+        .hint("a person decides on them with `mcpkg consent list`, `approve` and `deny`; each expires after an hour")
 }
 
 /// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
@@ -211,7 +211,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     if !may {
         return Err(Error::new(
             Code::TerminalRequired,
-            "Only a person at a terminal consents; there is no --yes for it",
+            "Only a person at a terminal can consent; --yes does not apply",
         )
         .hint(format!("run `mcpkg consent approve {uuid}` at a terminal")));
     }
@@ -224,7 +224,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     context.approved.put(Kind::Consent, &digest(&request), &note)?;
     let approved = context.store.write(|db| {
         if !consents::approve(db, uuid, now, expires_at)? {
-            return Err(ended(uuid, "was decided or used meanwhile"));
+            return Err(ended(uuid, "was decided or used in the meantime"));
         }
         event(context, db, "consent.approve", &request.project, &uuid.to_string())?;
         get(db, uuid)
@@ -278,7 +278,7 @@ pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
         return Err(missing(&uuid.to_string()));
     }
     if request.state == State::Consumed {
-        return Err(ended(uuid, "was used already"));
+        return Err(ended(uuid, "was already used"));
     }
     if !in_time(request.asked_at, request.expires_at, now) {
         return Err(ended(uuid, &format!("expired at {}", rfc3339(request.expires_at))));
@@ -329,13 +329,13 @@ fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
 
 /// Returns the error for an id that no request has.
 pub(super) fn missing(id: &str) -> Error {
-    Error::new(Code::NotFound, format!("There is no request '{}' for consent", id.escape_debug()))
+    Error::new(Code::NotFound, format!("Request '{}' for consent does not exist", id.escape_debug()))
         .with_details(json!({ "consent": id }))
-        .hint("`mcpkg consent list` shows those that wait")
+        .hint("`mcpkg consent list` lists the waiting requests")
 }
 
 /// What the hints tell a caller without a nonce to do.
-const AGAIN: &str = "the same call goes through";
+const AGAIN: &str = "make the same call again";
 
 /// Whether the caller's client declined a request within this very call.
 pub(super) fn is_declined_now(context: &Context, request: &Request) -> bool {
@@ -393,7 +393,7 @@ pub(super) fn approve_command(request: &Request) -> String {
 pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
     Error::new(Code::ConsentExpired, format!("The request {uuid} for consent {why}"))
         .with_details(json!({ "consent": uuid.to_string() }))
-        .hint("the operation asks again when it is called again")
+        .hint("call the operation again to ask again")
 }
 
 /// Shortens lines: keeps `most` at most, with a last one that counts the rest. A long line is cut, and says how long it was.

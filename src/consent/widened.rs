@@ -27,7 +27,7 @@ pub const LONGEST: Millis = 24 * 60 * 60_000;
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) -> Result<Millis> {
     if !has_terminal(context) {
-        let why = "Only a person at a terminal consents to all reads of a catalog; there is no --yes for it";
+        let why = "Only a person at a terminal can consent to all reads of a catalog; --yes does not apply";
         return Err(Error::new(Code::TerminalRequired, why));
     }
     check(span)?;
@@ -62,9 +62,7 @@ pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) 
 pub fn check(span: Millis) -> Result<()> {
     match (1..=LONGEST).contains(&span) {
         true => Ok(()),
-        false => {
-            Err(Error::new(Code::InvalidArgument, "A consent is widened for a minute at least, and a day at most"))
-        }
+        false => Err(Error::new(Code::InvalidArgument, "--for must be between one minute and one day")),
     }
 }
 

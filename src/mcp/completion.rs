@@ -72,7 +72,7 @@ fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &s
 fn of_template(config: &Config, template: &str, completing: &Completing<'_>) -> Result<Vec<String>> {
     let mut of_rows = config.providers.resources().filter(|resource| resource.live.is_none() && !live::only(config));
     let Some(resource) = of_rows.find(|resource| resource.uri == template) else {
-        let why = format!("There is no resource template '{}'", template.escape_debug());
+        let why = format!("Resource template '{}' does not exist", template.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template })));
     };
     (resource.complete)(completing)?.ok_or_else(|| no_variable(template, completing.variable))

@@ -34,7 +34,7 @@ impl Reader<'_> {
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
             // What is near is another thing, which nobody asked to delete.
-            return Some("nothing was deleted; list what is there, and ask the user which one is meant".to_owned());
+            return Some("nothing was deleted; list what exists, and ask the user which one they mean".to_owned());
         }
         let hint = self.with_tools(hint);
         if !has_flag(&hint) {

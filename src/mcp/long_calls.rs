@@ -73,7 +73,7 @@ pub(super) fn run<T: 'static>(
     let not_started = deliver.clone();
     let started = spawn("long call", move || {
         let answered = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-            tracing::error!("a long call ended abnormally");
+            tracing::error!("a long call crashed");
             Err(error_data(&Error::internal("a handler ended abnormally")))
         });
         drop(permit);

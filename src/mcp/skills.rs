@@ -40,7 +40,7 @@ pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillRes
     let entry = entry(&skill).ok_or_else(|| {
         Error::new(
             Code::SkillInvalid,
-            format!("The skill '{name}' is not valid; `mcpkg skill validate {name}` says why"),
+            format!("The skill '{name}' is not valid; to see why, run `mcpkg skill validate {name}`"),
         )
         .with_details(serde_json::json!({ "uri": uri }))
     })?;

@@ -56,7 +56,7 @@ impl Hub {
         let mut tell = |error: Error| {
             // The same failure comes with every look; it is logged once.
             if !std::mem::replace(&mut told, true) {
-                tracing::warn!(%error, "the database could not be watched");
+                tracing::warn!(%error, "cannot watch the database");
             }
         };
         let mut watch = loop {

@@ -12,5 +12,5 @@ pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thr
     thread::Builder::new()
         .name(name.to_owned())
         .spawn(f)
-        .map_err(|error| Error::internal(format!("the thread `{name}` could not be started")).with_source(error))
+        .map_err(|error| Error::internal(format!("cannot start the thread `{name}`")).with_source(error))
 }

@@ -461,7 +461,7 @@ fn a_server_says_that_its_project_is_not_there() {
     let scratch = Scratch::with_project();
     let served = scratch.run(&["serve", "--project", "nope"]);
     assert!(
-        served.status == 0 && served.stderr.contains("warning: there is no project 'nope' (--project)"),
+        served.status == 0 && served.stderr.contains("warning: project 'nope' does not exist (--project)"),
         "{served}"
     );
     assert_eq!(scratch.run(&["serve", "--project", "p"]).stderr, "");

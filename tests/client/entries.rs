@@ -196,7 +196,7 @@ fn it_is_told_what_was_done() {
     command = "<MCPKG>"
     args = ["serve", "--db", "<SCRATCH>/test.db", "--project", "p"]
 
-    To put in by hand:
+    To add by hand:
 
     [mcp_servers.team]
     command = "<MCPKG>"

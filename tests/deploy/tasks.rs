@@ -138,12 +138,16 @@ fn a_task_whose_server_was_killed_has_failed() {
     // While it runs, another server of the same user shows it, and cannot cancel it.
     let mut second = client(&place);
     assert_eq!(second.result("tasks/get", plan.clone())["status"], "working");
-    assert!(second.error("tasks/cancel", plan.clone())["message"].as_str().is_some_and(|why| why.contains("Another")));
+    assert!(
+        second.error("tasks/cancel", plan.clone())["message"]
+            .as_str()
+            .is_some_and(|why| why.contains("another server"))
+    );
     eventually("the plan asks its remote", || (started(&place).len() == 2).then_some(()));
     first.kill();
     let done = ended(&mut second, &plan);
     assert_eq!(done["status"], "failed", "{done:#}");
-    assert!(done["error"]["message"].as_str().is_some_and(|why| why.contains("The server ended")), "{done:#}");
+    assert!(done["error"]["message"].as_str().is_some_and(|why| why.contains("The server stopped")), "{done:#}");
     // What the killed one left is swept.
     let left = std::fs::read_dir(place.scratch.path()).expect("a folder");
     assert_eq!(left.flatten().filter(|entry| entry.file_name().to_string_lossy().contains(".tasks-")).count(), 0);

@@ -182,7 +182,7 @@ fn rest(events: &http::Events) -> Vec<String> {
 
 #[test]
 fn a_key_that_ends_hears_nothing_of_what_comes_after() {
-    let over = ": the access key is no longer good";
+    let over = ": the access key is no longer valid";
     let ends: [(&str, &[&str], &[&str]); 3] = [
         ("revoked", &[], &["access", "revoke", "k", "--yes"]),
         ("renamed", &["--project", "p"], &["project", "rename", "p", "p2"]),
@@ -268,7 +268,7 @@ fn open_streams_end_with_their_key() {
     sse.data();
     let stays = listen(&kept);
     scratch.ok(&["access", "revoke", "gone", "--yes"]);
-    let over = Some(": the access key is no longer good".to_owned());
+    let over = Some(": the access key is no longer valid".to_owned());
     assert_eq!((last_words(&listens), last_words(&sse)), (over.clone(), over.clone()));
     scratch.ok(&["-p", "p", "prompt", "create", "new", "x"]);
     assert_eq!(stays.message()["method"], "notifications/prompts/list_changed");
@@ -294,7 +294,7 @@ fn a_key_that_expires_lets_nobody_in_any_more() {
         http::modern("/mcp", "subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } }));
     let stream = server.open(&listen.with("Authorization", &format!("Bearer {key}")));
     stream.message();
-    assert_eq!(last_words(&stream).as_deref(), Some(": the access key is no longer good"));
+    assert_eq!(last_words(&stream).as_deref(), Some(": the access key is no longer valid"));
     let refused = server.send(&ask("/mcp", &key));
     assert_eq!(refused.status, 401);
     assert!(refused.text().contains("expired"), "{}", refused.text());
@@ -309,7 +309,7 @@ fn streams_without_a_key_end_when_one_is_needed() {
     let events = server.open(&http::modern("/mcp", "subscriptions/listen", wanted));
     events.message();
     key(&scratch, &["first"]);
-    assert_eq!(last_words(&events).as_deref(), Some(": the access key is no longer good"));
+    assert_eq!(last_words(&events).as_deref(), Some(": the access key is no longer valid"));
 }
 
 #[test]

@@ -294,8 +294,8 @@ fn accepted_requests_are_answered_before_the_end() {
     }
     assert!(listen.message()["result"].is_object());
     let last = |events: &http::Events| std::iter::from_fn(|| events.raw()).last();
-    assert_eq!(last(&stream).as_deref(), Some(": the server is ending"));
-    assert_eq!(last(&sse).as_deref(), Some(": the server is ending"));
+    assert_eq!(last(&stream).as_deref(), Some(": the server is stopping"));
+    assert_eq!(last(&sse).as_deref(), Some(": the server is stopping"));
     let mut server = server;
     assert!(server.ended().success());
 }

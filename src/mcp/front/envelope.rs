@@ -79,7 +79,7 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     }
     // Skipped values are not looked into, so that a lone surrogate in one would pass.
     if text.contains("\\u") && has_lone_surrogate(text) {
-        return Line::Unreadable("Parse error: the line holds half a character".to_owned());
+        return Line::Unreadable("Parse error: the line contains half of a surrogate pair".to_owned());
     }
     match text.as_bytes()[0] {
         b'{' => match fields(text) {
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
             };
         };
         if id == Some(None) {
-            return invalid(Id::Null, "`id` must be a string or an integer, of 1024 bytes at most");
+            return invalid(Id::Null, "`id` must be a string or an integer of at most 1024 bytes");
         }
         let Ok(method) = serde_json::from_str::<Text<'a>>(method.get()) else {
             return invalid(answer_to, "`method` must be a string");

@@ -167,7 +167,7 @@ impl Front {
                 return Err(ErrorData::invalid_request(why, None));
             }
             (Phase::Initializing | Phase::Legacy { .. }, _) if method == "initialize" => {
-                let why = "Invalid request: this session was initialized already";
+                let why = "Invalid request: this session is already initialized";
                 return Err(ErrorData::invalid_request(why, None));
             }
             _ => {}

@@ -177,7 +177,7 @@ impl InFlight {
         if let Some(request) = state.requests.get_mut(&accepted.request.id) {
             if request.listens {
                 // Its answer comes when the server ends; behind it nothing would ever be answered.
-                let why = "Invalid request: the id is that of an open subscriptions/listen";
+                let why = "Invalid request: an open subscriptions/listen has this id";
                 return Err(ErrorData::invalid_request(why, None));
             }
             let size = accepted.size;

@@ -64,8 +64,8 @@ pub(super) fn told(mut result: InitializeResult, config: &Config) -> InitializeR
 }
 
 /// What a client is told that may run commands.
-const OTHER_OPERATIONS: &str = "For other operations and commands of APIs use search_commands, then execute; get_command_spec says what a \
-    command takes.";
+const OTHER_OPERATIONS: &str = "For other operations and API commands use search_commands, then execute; get_command_spec \
+    shows a command's arguments.";
 
 /// Returns what a client is told when it connects: what each group that is served is for, and how to reach the operations that are
 /// not listed. Agents refuse to call a tool that is not listed.
@@ -87,7 +87,7 @@ pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilit
     };
     // A database that cannot be read is told by the first request.
     if server.store.mark().is_ok_and(|mark| mark == of) {
-        let why = "this is mcpkg itself, with the same database; it is not a plugin of its own";
+        let why = "this is mcpkg itself, with the same database; it cannot be its own plugin";
         return Err(ErrorData::invalid_request(why, None));
     }
     Ok(())

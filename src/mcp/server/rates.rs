@@ -41,9 +41,12 @@ impl Rates {
         limiter.check_key(&config.asker()).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now()).as_millis();
             let wait = u64::try_from(wait).unwrap_or(u64::MAX).saturating_add(1);
-            Error::new(Code::RateLimited, format!("{} is called more often than the server takes it", entry.tool))
-                .hint(format!("wait {wait} milliseconds"))
-                .with_details(json!({ "retry_after_ms": wait }))
+            Error::new(
+                Code::RateLimited,
+                format!("{} was called too often: the server's rate limit is reached", entry.tool),
+            )
+            .hint(format!("wait {wait} milliseconds"))
+            .with_details(json!({ "retry_after_ms": wait }))
         })
     }
 }

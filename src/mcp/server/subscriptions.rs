@@ -50,7 +50,8 @@ pub(super) async fn subscribe(
     if blocking(move || hub.subscribe_one(&subscriber, &config, &uri)).await? {
         return Ok(());
     }
-    let why = format!("A client may subscribe to {MAX_URIS} resources at once, of {LONGEST_URI} bytes each at most");
+    let why =
+        format!("A client may subscribe to at most {MAX_URIS} resources, with URIs of at most {LONGEST_URI} bytes");
     Err(error_data(&Error::new(Code::InvalidArgument, why)))
 }
 

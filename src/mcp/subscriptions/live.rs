@@ -87,7 +87,7 @@ impl LiveResources {
             live.watch(&bell, &feeds, &context, watching);
         });
         if let Err(error) = started {
-            tracing::warn!(%error, "workspaces are not watched");
+            tracing::warn!(%error, "cannot watch workspaces");
         }
         watched
     }

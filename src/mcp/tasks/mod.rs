@@ -139,7 +139,7 @@ impl Tasks {
             }
         }
         if let Err(error) = stored {
-            tracing::warn!(task = %task.id(), %error, "how a task ended could not be stored");
+            tracing::warn!(task = %task.id(), %error, "cannot store a task's outcome");
         }
         state.running.remove(&task.id());
         drop(state);
@@ -234,7 +234,7 @@ impl Tasks {
             }
         }
         if self.row(asker, id)?.status == Status::Working {
-            let why = format!("Another server of the same database runs task '{id}'; ask that one");
+            let why = format!("Task '{id}' is running on another server of the same database; ask that server");
             return Err(error_data(&Error::new(Code::InvalidArgument, why)));
         }
         Ok(None)
@@ -332,6 +332,6 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
 /// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
 /// apart.
 fn unknown(id: &str) -> ErrorData {
-    let why = format!("There is no task '{}' of yours; one that ended goes after a time", id.escape_debug());
+    let why = format!("You have no task '{}'; tasks that have ended expire after a time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))
 }

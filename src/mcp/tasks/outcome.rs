@@ -12,11 +12,11 @@ const POLL: u64 = 500;
 
 /// The failure of a task whose server is gone.
 pub(super) const SERVER_ENDED: &str =
-    "The server ended while it ran this task; nothing half-done was left. Call the tool again";
+    "The server stopped while it ran this task, and nothing was left incomplete. Call the tool again";
 
 /// What is said of a task whose server is on another machine, and cannot be seen.
 pub(super) const UNSEEN: &str =
-    "The server that runs this task lost its connection to the database; it may or may not still work on the task";
+    "The server that runs this task lost its connection to the database, and may still be working on it";
 
 /// What stands in a stored result for a confirm token: the token goes to who asked for it, and is kept nowhere.
 const NOT_KEPT: &str = "(not kept; call deploy again)";

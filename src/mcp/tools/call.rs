@@ -57,7 +57,7 @@ pub(in crate::mcp) fn call(
                     (row.shape, consented.and_then(|()| row.call(context, arguments)))
                 }
                 Answer::Talk(_) | Answer::Task(_) => {
-                    (Shape::Sentence, Err(Error::internal("a tool that talks was run as one that does not")))
+                    (Shape::Sentence, Err(Error::internal("a tool that sends messages was run as one that does not")))
                 }
             };
             let structured = projected.listed.output_schema.is_some();

@@ -36,7 +36,7 @@ fn announce(store: &Store) -> Result<Announced> {
         Err(error) if error.code() == Code::Busy || store.location().file().is_none() => return Err(error),
         Err(error) => {
             // On a read-only disk it cannot be replaced either, until it can be written.
-            tracing::warn!(%error, "this server cannot announce itself yet");
+            tracing::warn!(%error, "cannot record that this server is running");
             let (store, waiting) = (store.clone(), Arc::downgrade(&announced));
             spawn("announce", move || {
                 while waiting.strong_count() > 0 {

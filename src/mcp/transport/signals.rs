@@ -9,7 +9,7 @@ use crate::mcp::thread::spawn;
 /// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
 #[cfg(unix)]
 pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
-    let failed = |error: std::io::Error| Error::internal("signals cannot be handled").with_source(error);
+    let failed = |error: std::io::Error| Error::internal("cannot handle signals").with_source(error);
     let ending = crate::process::ending();
     let again = Arc::new(AtomicBool::new(false));
     for signal in &ending {

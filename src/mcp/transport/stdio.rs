@@ -60,7 +60,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         .enable_time()
         .max_blocking_threads(8)
         .build()
-        .map_err(|error| Error::internal("the runtime could not be started").with_source(error))?;
+        .map_err(|error| Error::internal("cannot start the runtime").with_source(error))?;
 
     let writing = {
         let output = Arc::clone(&output);
@@ -100,8 +100,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             std::mem::forget(stopped);
             // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
-            tracing::warn!("the client did not take all answers");
-            #[allow(clippy::disallowed_methods, reason = "a signal's deadline ends the process")]
+            tracing::warn!("the client did not read all answers");
+            #[allow(clippy::disallowed_methods, reason = "stopping: the time after the signal is over")]
             std::process::exit(1);
         }
     })?;
@@ -135,7 +135,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         match server.serve(transport).await {
             Ok(running) => {
                 if let Err(error) = running.waiting().await {
-                    tracing::error!(%error, "the protocol engine ended abnormally");
+                    tracing::error!(%error, "the protocol engine crashed");
                 }
             }
             // The input ended before a session began: nothing is wrong with that.

@@ -54,7 +54,7 @@ impl AccessControl {
         if let Some(name) = project
             && !read_cache.has_project(name)?
         {
-            let why = format!("There is no project '{}' here", name.escape_debug());
+            let why = format!("Project '{}' does not exist here", name.escape_debug());
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
         Ok(config)
@@ -81,7 +81,7 @@ impl AccessControl {
                 .is_none_or(|only| only == name);
             if !reaches {
                 // The same whether it is there or not: a key of one project learns nothing of the others.
-                return Err(Refusal::out_of_scope(format!("The project '{}' is out of reach", name.escape_debug())));
+                return Err(Refusal::out_of_scope(format!("No access to the project '{}'", name.escape_debug())));
             }
         }
         if grant.is_none() && project.is_none() {
@@ -104,7 +104,9 @@ impl AccessControl {
             }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
-                    return Err(Refusal::out_of_scope("This server serves another project than the key is for"));
+                    return Err(Refusal::out_of_scope(
+                        "The access key is for a different project than this server serves",
+                    ));
                 }
                 config.selection.named = Some(name);
                 config.selection.named_by = "the access key";
@@ -140,8 +142,7 @@ impl AccessControl {
             Refused::Malformed | Refused::Unknown => match self.count_guess(subnet(from)) {
                 None => Refusal::unauthorized(why.to_string(), true),
                 Some(left) => {
-                    let why =
-                        format!("{why}; more wrong keys came from this address than the server takes in a minute");
+                    let why = format!("{why}; too many wrong keys came from this address in the last minute");
                     Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, left.as_secs().max(1))
                 }
             },

@@ -67,7 +67,7 @@ impl Refusal {
 
     /// 405; says what is allowed.
     pub(super) fn method(allowed: &'static str) -> Self {
-        let why = format!("This address takes {allowed}");
+        let why = format!("This address supports {allowed} only");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 

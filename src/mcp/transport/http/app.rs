@@ -122,13 +122,13 @@ impl App {
         let read_cache = Arc::clone(&self.read_cache);
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());
         let read = match tokio::time::timeout(READY, read).await {
-            Ok(read) => read.unwrap_or_else(|_| Err(Error::internal("the read ended abnormally"))),
+            Ok(read) => read.unwrap_or_else(|_| Err(Error::internal("the read crashed"))),
             Err(_) => Err(Error::new(Code::Timeout, "The database does not answer")),
         };
         match read {
             Ok(()) => answer::text(StatusCode::OK, "ready\n"),
             Err(error) => {
-                tracing::warn!(%error, "the database cannot be read");
+                tracing::warn!(%error, "cannot read the database");
                 answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
             }
         }
@@ -147,7 +147,7 @@ impl App {
             return Ok(response);
         }
         let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {
-            let why = "This server has as many open streams as it takes";
+            let why = "This server has too many open streams";
             return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
         };
         let key = self.revocation.open(config.grant.as_ref());

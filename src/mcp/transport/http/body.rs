@@ -21,7 +21,7 @@ pub(super) async fn read(app: &App, peer: &Peer, headers: &HeaderMap, mut body: 
         return Err(too_long());
     }
     let data = |frame: std::result::Result<Frame<Bytes>, hyper::Error>| {
-        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request is incomplete");
         frame.map(|frame| frame.into_data().unwrap_or_default()).map_err(cut_off)
     };
     // Mostly the whole body came with the head, and nothing is waited for.
@@ -47,7 +47,7 @@ pub(super) async fn read(app: &App, peer: &Peer, headers: &HeaderMap, mut body: 
         }
         Ok(whole.freeze())
     };
-    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
+    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to arrive");
     peer.exchange.need_more();
     let whole = tokio::time::timeout(app.network.timeout, reading).await.map_err(late)?;
     peer.exchange.wait();

@@ -40,7 +40,7 @@ pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
     if headers.len() == headers.keys_len() {
         return Ok(());
     }
-    let doubled = |name: &str| format!("The header {name} is there more than once");
+    let doubled = |name: &str| format!("The header {name} appears more than once");
     match SINGLE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
         // 2026-07-28 has a code for headers that do not say what the body says.
         Some(name @ ("mcp-method" | "mcp-name")) => {

@@ -62,12 +62,16 @@ impl Metrics {
         let requests = Family::default();
         registry.register("requests", "Requests answered", requests.clone());
         let latency = Family::<PlaceLabel, Histogram>::new_with_constructor(buckets);
-        registry.register("request_duration_seconds", "From a request's head to its answer's", latency.clone());
+        registry.register(
+            "request_duration_seconds",
+            "Time from the head of a request to the head of its answer",
+            latency.clone(),
+        );
         let [in_flight, streams, sessions, database] = std::array::from_fn(|_| Gauge::default());
-        registry.register("requests_in_flight", "Requests that were not answered yet", in_flight.clone());
-        registry.register("open_streams", "Event streams that are open", streams.clone());
-        registry.register("open_sessions", "Sessions of the revisions with a handshake", sessions.clone());
-        registry.register("database_bytes", "The database and what was written last beside it", database.clone());
+        registry.register("requests_in_flight", "Requests that are being answered", in_flight.clone());
+        registry.register("open_streams", "Open event streams", streams.clone());
+        registry.register("open_sessions", "Open sessions, of protocol revisions with a handshake", sessions.clone());
+        registry.register("database_bytes", "Size of the database and its write-ahead log", database.clone());
         Self { registry, requests, latency, in_flight, streams, sessions, database }
     }
 
@@ -93,7 +97,7 @@ impl Metrics {
         set(&self.database, database);
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
-            tracing::warn!(%error, "the metrics could not be written");
+            tracing::warn!(%error, "cannot write the metrics");
         }
         text
     }

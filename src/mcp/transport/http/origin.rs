@@ -46,7 +46,7 @@ impl FromStr for Origin {
             Some(Self { https, host: host.to_ascii_lowercase(), port: port.unwrap_or(default_port(https)) })
         };
         parse().ok_or_else(|| {
-            "it takes a scheme, a host and a port where it has one, such as http://localhost:5173".to_owned()
+            "give a scheme, a host and, if there is one, a port, such as http://localhost:5173".to_owned()
         })
     }
 }
@@ -92,7 +92,7 @@ impl Origins {
         };
         let Some((host, port)) = reached else {
             return forbidden(
-                "The Host of this request does not belong to this server; --allow-host NAME adds one".to_owned(),
+                "The Host of this request is not one of this server's; to add it, start the server with --allow-host NAME".to_owned(),
             );
         };
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
@@ -100,9 +100,10 @@ impl Origins {
         match told.parse::<Origin>() {
             Ok(origin) if self.is_own(&origin, host, port, local) || self.allowed.contains(&origin) => Ok(()),
             Ok(origin) => forbidden(format!(
-                "The Origin of this request, {origin}, is a foreign one; --allow-origin {origin} lets its pages in"
+                "The Origin of this request, {origin}, is not allowed; to allow it, start the server with --allow-origin \
+                 {origin}"
             )),
-            Err(_) => forbidden("The Origin of this request is a foreign one".to_owned()),
+            Err(_) => forbidden("The Origin of this request is not allowed".to_owned()),
         }
     }
 

@@ -27,7 +27,7 @@ impl Rate {
         let Some(limiter) = &self.0 else { return Ok(()) };
         limiter.check_key(&Client::of(config, from)).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
-            let why = "This client sends more requests than the server takes from one";
+            let why = "This client sent too many requests: the server's rate limit is reached";
             Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, wait.as_secs() + 1)
         })
     }

@@ -15,9 +15,9 @@ use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 
 /// What clients are told that look for an authorization server.
-const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
-                        `mcpkg access create NAME` makes one, `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has \
-                        an agent send it";
+const NO_OAUTH: &str = "This server does not support OAuth. Send an access key in the header `Authorization: Bearer KEY`: \
+                        create one with `mcpkg access create NAME`, and let an agent send it with `mcpkg client add NAME \
+                        --http URL --key-env MCPKG_KEY`";
 
 /// What an address stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     if request.uri().path() == "/metrics" {
         let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
-            return Err(Refusal::out_of_scope("What is counted is of all projects, and this access key is for one"));
+            return Err(Refusal::out_of_scope("The metrics cover all projects, but this access key is for one"));
         }
         return Ok(answer::text(StatusCode::OK, app.metrics_text()));
     }

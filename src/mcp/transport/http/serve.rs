@@ -54,9 +54,9 @@ pub fn serve_http(
     listening: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
     if !network.host.is_loopback() && !store.read(access::required)? {
-        let why = format!("Anybody who reaches {} could use this server: there is no access key yet", network.host);
+        let why = format!("Anybody who can reach {} could use this server: there is no access key yet", network.host);
         return Err(Error::new(Code::KeyRequired, why)
-            .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
+            .hint("create one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
@@ -66,7 +66,7 @@ pub fn serve_http(
         // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
         return Err(Error::new(
             Code::InvalidArgument,
-            "The system's clock stands before 1970 or after 9999: HTTP has no such date",
+            "The system's clock is before 1970 or after 9999, which HTTP dates cannot express",
         )
         .hint("set the clock, or serve over stdio"));
     }
@@ -77,7 +77,7 @@ pub fn serve_http(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::internal("the runtime could not be started").with_source(error))?;
+        .map_err(|error| Error::internal("cannot start the runtime").with_source(error))?;
     let app = App::new(Server::new(store.clone(), config), network)?;
     spawn("watch", {
         let hub = Arc::clone(&app.server.hub);
@@ -103,8 +103,8 @@ async fn serve(
 ) -> Result<()> {
     let wanted = SocketAddr::new(app.network.host, app.network.port);
     let unavailable = |error: std::io::Error| {
-        Error::new(Code::Address, format!("The address {wanted} cannot be listened at: {error}"))
-            .hint("another server may be running there; --port names another port, 0 lets the system choose")
+        Error::new(Code::Address, format!("Cannot listen on {wanted}: {error}"))
+            .hint("another server may be running there; choose another port with --port, or a free one with --port 0")
     };
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
     listening(listener.local_addr().map_err(unavailable)?)?;
@@ -123,19 +123,19 @@ async fn serve(
                 };
                 match entered {
                     Some(entered) => connect(app, &graceful, tls.clone(), stream, from, entered),
-                    None => tracing::debug!(%from, "an address has one connection too many"),
+                    None => tracing::debug!(%from, "an address has too many connections"),
                 }
             }
             Err(error) => {
                 // Too many open files, mostly: some close, and then it goes on.
-                tracing::warn!(%error, "a connection could not be taken");
+                tracing::warn!(%error, "cannot accept a connection");
                 room.make();
                 tokio::time::sleep(AGAIN).await;
             }
         }
     }
     drop(listener);
-    tracing::info!("ending: what was accepted is answered");
+    tracing::info!("stopping: answering the requests that were accepted");
     app.server.hub.close();
     app.closing.cancel();
     let now = Instant::now();
@@ -148,7 +148,7 @@ async fn serve(
         ending.cancel();
     });
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some clients did not take their answers in time");
+        tracing::warn!("some clients did not read their answers in time");
     }
     // A database that does not answer is not waited for.
     let _ = tokio::time::timeout(GRACE, tasks).await;
@@ -203,14 +203,14 @@ fn connect(
             None => converse(app, watcher, stream, local, from, place).await,
             Some(tls) => match tokio::time::timeout(app.network.timeout, tls.accept(stream)).await {
                 Ok(Ok(stream)) => converse(app, watcher, stream, local, from, place).await,
-                _ => tracing::debug!(%from, "no TLS came about"),
+                _ => tracing::debug!(%from, "the TLS handshake failed"),
             },
         }
     };
     tokio::spawn(async move {
         tokio::select! {
             () = conversation => {}
-            () = entered.place.closed.cancelled() => tracing::debug!(%from, "an idle connection gave way"),
+            () = entered.place.closed.cancelled() => tracing::debug!(%from, "closed an idle connection to make room"),
         }
     });
 }

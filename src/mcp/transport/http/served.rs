@@ -109,12 +109,12 @@ pub(super) async fn answer(
     let _upload = match is_upload {
         true => match timeout(wait, app.permits.uploads.acquire()).await {
             Ok(Ok(upload)) => Some(upload),
-            _ => return Err(too_many("The server already works on as many uploads at once as it can")),
+            _ => return Err(too_many("The server is already working on as many uploads as it can")),
         },
         false => None,
     };
     let Ok(Ok(_permit)) = timeout(wait, app.permits.work.acquire()).await else {
-        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "As much is asked for as is answered at once", 2));
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "The server is busy with too many requests", 2));
     };
     if reads {
         peer.exchange.work();
@@ -124,7 +124,7 @@ pub(super) async fn answer(
         (served.answer)(&context, &head, &mut body)
     });
     let answer = working.await.map_err(|error| {
-        tracing::error!(%error, "an answer beside MCP was not made");
+        tracing::error!(%error, "cannot answer a request outside MCP");
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error; see the server's log")
     })?;
     peer.exchange.wait();
@@ -147,17 +147,17 @@ async fn spooled(
         return Err(too_long());
     }
     let failed = |error: std::io::Error| {
-        tracing::warn!(%error, "an upload cannot be kept");
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The body of this request cannot be kept; see the server's log")
+        tracing::warn!(%error, "cannot store an upload");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The server cannot store the body of this request; see its log")
     };
     let (mut file, mut size) = (SpooledTempFile::new(IN_MEMORY), 0_u64);
     let until = Instant::now() + UPLOAD;
     peer.exchange.need_more();
     loop {
         let wait = app.network.timeout.min(until.saturating_duration_since(Instant::now()));
-        let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
+        let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to arrive");
         let Some(frame) = timeout(wait, body.frame()).await.map_err(late)? else { break };
-        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request is incomplete");
         let data = frame.map_err(cut_off)?.into_data().unwrap_or_default();
         size += data.len() as u64;
         if size > most {
@@ -257,11 +257,11 @@ impl Sending {
         match reading.await {
             Ok(Ok(next)) => Some(next),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a content is not sent to its end");
+                tracing::warn!(%error, "cannot send a content completely");
                 None
             }
             Err(error) => {
-                tracing::error!(%error, "a content is not sent to its end");
+                tracing::error!(%error, "cannot send a content completely");
                 None
             }
         }

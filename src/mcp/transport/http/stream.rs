@@ -22,8 +22,8 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
 pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
-pub(super) const ENDING: &[u8] = b": the server is ending\n\n";
-const REVOKED: &[u8] = b": the access key is no longer good\n\n";
+pub(super) const ENDING: &[u8] = b": the server is stopping\n\n";
+const REVOKED: &[u8] = b": the access key is no longer valid\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
 /// What ends a stream from outside.

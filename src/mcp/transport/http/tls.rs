@@ -17,8 +17,8 @@ use crate::file;
 /// `E_INVALID_ARGUMENT` that names the file that cannot be read, holds none, or does not fit the other.
 pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {
     let unreadable = |path: &Path, what: &str, error: PemError| {
-        Error::new(Code::InvalidArgument, format!("No {what} can be read from `{}`: {error}", path.display()))
-            .hint("it has to be a file in PEM format")
+        Error::new(Code::InvalidArgument, format!("Cannot read a {what} from `{}`: {error}", path.display()))
+            .hint("give a file in PEM format")
     };
     let read = |path, what| file::read(path, file::TEXT).map_err(|error| unreadable(path, what, PemError::Io(error)));
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&read(certificate, "certificate")?)
@@ -31,7 +31,7 @@ pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {
         .map_err(|error| unreadable(key, "private key", error))?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private).map_err(|error| {
         let (certificate, key) = (certificate.display(), key.display());
-        Error::new(Code::InvalidArgument, format!("`{certificate}` and `{key}` make no certificate: {error}"))
+        Error::new(Code::InvalidArgument, format!("`{certificate}` and `{key}` do not work together: {error}"))
     })?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -41,7 +41,7 @@ const MAX_CLIENTS: usize = 256;
 /// Opens a session: its stream begins with the address that takes the client's messages.
 pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
     if app.sse.count() >= MAX_CLIENTS {
-        let why = "This server has as many clients over SSE as it takes";
+        let why = "This server has too many SSE clients";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }
     let config = &match config.installs_for_sessions() {
@@ -135,7 +135,7 @@ pub(super) async fn message(
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
     let found = app.sse.get(id, &owner(config));
-    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is no such session; GET /sse begins one");
+    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; begin one with GET /sse");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
     let body = body::read(app, peer, &parts.headers, body).await?;

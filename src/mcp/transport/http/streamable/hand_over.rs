@@ -89,7 +89,7 @@ pub(super) async fn hand_over(
         (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, peer.exchange.stream()),
     };
     if !app.sessions.wake(&session, &owner(&config)).await {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; begin one with initialize"));
     }
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
         app.sessions.keep_awake(&session);
@@ -100,11 +100,11 @@ pub(super) async fn hand_over(
         .as_ref()
         .map(|forwarded| app.sessions.begin_request(&session, &forwarded.id).filter(|_| !works(&forwarded.id)));
     if matches!(beginning, Some(None)) {
-        let why = "Invalid request: a request with this id is under way in the session";
+        let why = "Invalid request: a request with this id is already running in the session";
         return Err(Refusal::message(ErrorData::invalid_request(why, None)));
     }
     if beginning.is_some() && app.manager.is_busy(&session) {
-        let why = "This session has as many requests under way as it may have";
+        let why = "This session has too many running requests";
         return Err(Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, 1));
     }
     let response = app.mcp.handle(request).await;
@@ -120,7 +120,7 @@ async fn begin(
     begins: Begins,
 ) -> Result<Response<Body>, Refusal> {
     if !app.sessions.has_room() {
-        let why = "This server has as many sessions as it takes";
+        let why = "This server has too many sessions";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }
     let (app, of_request) = (Arc::clone(app), Arc::clone(&config));
@@ -136,6 +136,6 @@ async fn begin(
             response
         }
     });
-    let ended = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The request ended abnormally");
+    let ended = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The request crashed");
     app.streamed(beginning.await.map_err(ended)?, &config, None, ())
 }

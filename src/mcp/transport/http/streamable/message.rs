@@ -129,7 +129,7 @@ fn wrong(
         }
         Meta::Plain if only(headers, &SESSION).is_some_and(|id| app.sessions.enter(id, &owner(config))) => {
             if method == "initialize" {
-                let why = "Invalid request: this session was initialized already";
+                let why = "Invalid request: this session is already initialized";
                 return Some(ErrorData::invalid_request(why, None));
             }
         }
