@@ -119,7 +119,7 @@ fn usage_errors_exit_2_and_suggest() {
     );
     for line in [&["tool", "create", "x"][..], &["workflow", "new", "x"], &["workflow", "check", "w.yaml"]] {
         let refused = scratch.run(line).to_string();
-        assert!(refused.contains("unrecognized subcommand") && !refused.contains("comes first"), "{refused}");
+        assert!(refused.contains("unrecognized subcommand") && !refused.contains("begin with a noun"), "{refused}");
     }
     let refused = scratch.run(&["--json", "command", "run", "first", "region=eu"]).to_string();
     assert!(refused.contains(r#""write '--arg region=eu'""#), "{refused}");

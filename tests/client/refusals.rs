@@ -32,7 +32,7 @@ fn a_malformed_file_is_left_as_it_is() {
     status: 1
     --- stdout
     --- stderr
-    error: `<SCRATCH>/ground/home/.cursor/mcp.json` cannot be edited: Unexpected token in object (line 2, column 10)
+    error: Cannot edit `<SCRATCH>/ground/home/.cursor/mcp.json`: Unexpected token in object (line 2, column 10)
     hint: the file was left unchanged; fix it and run the command again
     "#);
 }
