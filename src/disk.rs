@@ -226,7 +226,7 @@ pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
     put().map_err(|error| {
         let _ = fs::remove_file(temporary);
         if error.kind() == ErrorKind::AlreadyExists {
-            return Error::new(Code::AlreadyExists, format!("`{}` appeared meanwhile", path.display()));
+            return Error::new(Code::AlreadyExists, format!("`{}` was created in the meantime", path.display()));
         }
         failed("write", path, error)
     })

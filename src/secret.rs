@@ -42,7 +42,7 @@ impl Secret {
         match trimmed {
             "" => Err(from.missing("it is empty")),
             _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
-            _ if trimmed.contains('\0') => Err(from.missing("it holds a NUL")),
+            _ if trimmed.contains('\0') => Err(from.missing("it contains a NUL character")),
             _ => {
                 // What every program is given is not a secret, and stands in texts that have to be read.
                 if !matches!(from, Reference::Environment(name) if is_passed_on(name)) {

@@ -146,7 +146,7 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
 
 /// Waits for a person to approve, and returns the consent that a nonce stands for.
 fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Result<Consent> {
-    let unknown = || mismatch("unknown", "is not known");
+    let unknown = || mismatch("unknown", "is unknown");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;
     let id = Uuid::try_parse(id).map_err(|_| unknown())?;
     let given = context.store.read(|db| consents::of_token(db, &disk::sha256(secret.as_bytes())))?;
@@ -220,7 +220,7 @@ fn known(context: &Context, id: Uuid) -> Result<Request> {
 }
 
 fn known_in(db: &Db<'_>, id: Uuid) -> Result<Request> {
-    consents::get(db, id)?.ok_or_else(|| mismatch("unknown", "is not known"))
+    consents::get(db, id)?.ok_or_else(|| mismatch("unknown", "is unknown"))
 }
 
 fn pending(request: &Request) -> Error {

@@ -246,7 +246,7 @@ pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
     context.store.write(|db| {
         if request.state != State::Denied {
             if !consents::deny(db, uuid, now)? {
-                return Err(ended(uuid, "was used meanwhile"));
+                return Err(ended(uuid, "was used in the meantime"));
             }
             event(context, db, "consent.deny", &request.project, &uuid.to_string())?;
         }

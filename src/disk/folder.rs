@@ -200,7 +200,7 @@ impl Folder {
             let _ = system::remove_file(&self.handle, &self.path, temporary);
             if error.kind() == ErrorKind::AlreadyExists {
                 let path = self.path.join(name);
-                return Error::new(Code::AlreadyExists, format!("`{}` appeared meanwhile", path.display()));
+                return Error::new(Code::AlreadyExists, format!("`{}` was created in the meantime", path.display()));
             }
             self.failed("write", name, error)
         })

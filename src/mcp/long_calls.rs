@@ -74,7 +74,7 @@ pub(super) fn run<T: 'static>(
     let started = spawn("long call", move || {
         let answered = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
             tracing::error!("a long call crashed");
-            Err(error_data(&Error::internal("a handler ended abnormally")))
+            Err(error_data(&Error::internal("a handler crashed")))
         });
         drop(permit);
         deliver(answered);

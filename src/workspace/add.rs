@@ -104,7 +104,7 @@ impl Add {
         }
         let verb = match (self.dry_run, new.iter().any(|new| new.is_there)) {
             (true, _) => "Would add",
-            (false, true) => "Took over",
+            (false, true) => "Added the existing",
             (false, false) => "Cloned",
         };
         let names: Vec<String> = new.iter().map(|new| format!("'{}' in {}", new.name, new.path)).collect();

@@ -199,7 +199,7 @@ fn is_reserved(folder: &Path) -> bool {
 }
 
 fn exists(root: &Path) -> Error {
-    Error::new(Code::WorkspaceExists, format!("`{}` is a workspace already", root.display()))
+    Error::new(Code::WorkspaceExists, format!("`{}` is already a workspace", root.display()))
         .with_details(json!({ "path": root.display().to_string() }))
         .hint("`mcpkg workspace add URL` adds a repository to it")
 }
@@ -336,13 +336,13 @@ fn shown(root: &Path, name: &str, new: &[New], dry_run: bool) -> Reply {
     if dry_run {
         data["dry_run"] = true.into();
     }
-    let verb = if dry_run { "Would make" } else { "Made" };
+    let verb = if dry_run { "Would create" } else { "Created" };
     let sentence = Body::Sentence(format!("{verb} the workspace '{name}' in {}", root.display()));
     let rows: Vec<Vec<String>> = new
         .iter()
         .map(|new| {
             let how = match (new.is_there, dry_run) {
-                (true, _) => "taken over",
+                (true, _) => "existing clone",
                 (false, true) => "to clone",
                 (false, false) => "cloned",
             };

@@ -111,7 +111,7 @@ impl Step {
         match self {
             Step::Ref { repo, name, old: None, new, .. } => match keep::what(name) {
                 Some(what) => format!("{repo}: keep {what} at {}", id(new)),
-                None => format!("{repo}: make {} at {}", plain(name), id(new)),
+                None => format!("{repo}: create {} at {}", plain(name), id(new)),
             },
             Step::Ref { repo, name, old, new: None, .. } => format!("{repo}: delete {} (was {})", plain(name), id(old)),
             Step::Ref { repo, name, old, new, .. } => {

@@ -231,7 +231,10 @@ fn a_repository_that_is_not_there_fails_and_a_command_that_is_not_there_too() {
     let (status, data) = shop.json(&["build", "--keep-going"]);
     let rows = &data["error"]["details"]["results"];
     assert_eq!((status, shown(&data["error"]["details"]).as_str()), (6, "-lib -api"), "{data:#}");
-    assert!(rows[0]["output"].as_str().is_some_and(|said| said.contains("program `no-such-program` not found")), "{rows:#}");
+    assert!(
+        rows[0]["output"].as_str().is_some_and(|said| said.contains("program `no-such-program` not found")),
+        "{rows:#}"
+    );
     assert!(rows[1]["output"].as_str().is_some_and(|said| said.contains("`mcpkg workspace sync` clones")), "{rows:#}");
     assert_eq!((&rows[0]["exit_code"], &rows[1]["exit_code"]), (&Value::Null, &Value::Null));
 }

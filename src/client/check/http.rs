@@ -251,7 +251,7 @@ impl Transport for HttpTransport {
 
 /// Returns a header of the entry, whose value is not printed.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepError> {
-    let wrong = || StepError::new(format!("the header `{name}` cannot be sent"), "mend the entry");
+    let wrong = || StepError::new(format!("the header `{name}` cannot be sent"), "fix the entry");
     let name = HeaderName::try_from(name).map_err(|_| wrong())?;
     let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
     value.set_sensitive(true);

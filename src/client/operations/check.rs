@@ -77,7 +77,7 @@ fn reply(reports: &[Report]) -> Reply {
     let table = Table {
         columns: &["AGENT", "SCOPE", "STEP", "RESULT", "MS", "WHAT HAPPENED"],
         rows: reports.iter().flat_map(Report::rows).collect(),
-        empty: "Nothing was tried".to_owned(),
+        empty: "Nothing was tested".to_owned(),
     };
     let failed = reports.iter().any(Report::failed);
     let data = json!({ "ok": !failed, "clients": reports.iter().map(Report::data).collect::<Vec<_>>() });

@@ -59,7 +59,7 @@ impl Readers {
             // Where all threads have ended, `result` fails below.
             let _ = jobs.send(job);
         }
-        result.await.unwrap_or_else(|error| Err(Error::internal("a read ended abnormally").with_source(error)))
+        result.await.unwrap_or_else(|error| Err(Error::internal("a read crashed").with_source(error)))
     }
 }
 

@@ -105,13 +105,13 @@ async fn run<T: Send + 'static>(
                 },
                 deliver,
             ),
-            None => deliver(Err(error_data(&Error::new(Code::Cancelled, "The server ends")))),
+            None => deliver(Err(error_data(&Error::new(Code::Cancelled, "The server is stopping")))),
         }
         answered.await
     };
     let answer = or_cancelled(request, &server.ending, &cancelled, working).await;
     acquire_permit(request).await;
-    answer.unwrap_or_else(|_| Err(error_data(&Error::internal("a handler ended abnormally"))))
+    answer.unwrap_or_else(|_| Err(error_data(&Error::internal("a handler crashed"))))
 }
 
 fn context(

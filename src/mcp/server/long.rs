@@ -73,7 +73,7 @@ pub(super) async fn run(
     sending.end().await;
     // The answer waits for its client as any other does.
     acquire_permit(request).await;
-    let ended_abnormally = |_| Err(error_data(&Error::internal("a handler ended abnormally")));
+    let ended_abnormally = |_| Err(error_data(&Error::internal("a handler crashed")));
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
 }
 

@@ -111,7 +111,7 @@ pub(super) async fn or_cancelled<T>(
 /// Runs `f` on the blocking pool.
 pub(super) async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
     tokio::task::spawn_blocking(f).await.map_err(|error| {
-        tracing::error!(%error, "a handler ended abnormally");
-        error_data(&Error::internal("a handler ended abnormally"))
+        tracing::error!(%error, "a handler crashed");
+        error_data(&Error::internal("a handler crashed"))
     })
 }

@@ -99,7 +99,7 @@ impl Report {
             .filter(|other| other.is_failure() && !is_cancelled(other) && *other != row)
             .map(|other| format!("{} ({})", other.repo, other.step.word()))
             .collect();
-        let also = if also.is_empty() { String::new() } else { format!("; failed too: {}", also.join(", ")) };
+        let also = if also.is_empty() { String::new() } else { format!("; also failed: {}", also.join(", ")) };
         let code = if is_cancelled(row) { Code::Cancelled } else { Code::BuildFailed };
         let said = if tail.trim().is_empty() { String::new() } else { format!("\n{}", tail.trim_end()) };
         let show = format!("mcpkg builds show {}", self.run);

@@ -158,7 +158,7 @@ pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
             // An empty folder gives way; anything else is the user's.
             fs::rename(&temporary, &path).map_err(|error| match error.kind() {
                 ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                    moved(repo, format!("`{}` is there already", path.display()))
+                    moved(repo, format!("`{}` already exists", path.display()))
                 }
                 _ => disk::failed("put in place", &path, error),
             })

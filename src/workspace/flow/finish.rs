@@ -455,7 +455,7 @@ impl Finish<'_> {
             let why = look.refused.join(", ");
             return Err(Error::new(
                 Code::FlowDirty,
-                format!("{}: `{}` cannot go: {why}", seen.repo.name, place.display()),
+                format!("{}: cannot remove `{}`: {why}", seen.repo.name, place.display()),
             )
             .with_details(json!({ "repo": seen.repo.name, "worktree": place.display().to_string() }))
             .hint("fix what is listed, or finish with --no-delete, which keeps the worktree"));

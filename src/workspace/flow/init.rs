@@ -46,7 +46,7 @@ impl Operation for Init {
         for seen in &seen {
             let repo = seen.repo.name.clone();
             if let Some(there) = seen.branch(develop) {
-                let message = format!("{develop} is there ({})", rows::at(&there.id));
+                let message = format!("{develop} already exists ({})", rows::at(&there.id));
                 rows.push(Row { repo, state: "unchanged", message, worktree: None });
                 continue;
             }

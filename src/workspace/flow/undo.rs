@@ -129,7 +129,7 @@ impl Done {
     }
 
     fn said(&self) -> String {
-        format!("`{}` is {}", self.what(), if self.again.is_some() { "done again" } else { "taken back" })
+        format!("`{}` is {}", self.what(), if self.again.is_some() { "redone" } else { "undone" })
     }
 
     /// What becomes of the runs.

@@ -311,7 +311,7 @@ impl Reader<'_> {
             Some((text, _)) => text,
             None => {
                 if !table.contains_key(key) {
-                    self.fault(place, format!("{of} lacks `{key}`"));
+                    self.fault(place, format!("{of} has no `{key}`"));
                 }
                 String::new()
             }

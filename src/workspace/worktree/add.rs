@@ -146,7 +146,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     let known = worktrees::list(&git)?;
     if let Some(there) = known.iter().find(|known| known.path == real && known.prunable.is_none()) {
         if there.branch.as_deref() == Some(&*full) {
-            return Ok(Looked { place, is_there: true, how: "there already", refs: Vec::new(), steps: Vec::new() });
+            return Ok(Looked { place, is_there: true, how: "already exists", refs: Vec::new(), steps: Vec::new() });
         }
         let is = there.branch.as_deref().unwrap_or("no branch");
         let is = is.strip_prefix("refs/heads/").unwrap_or(is);

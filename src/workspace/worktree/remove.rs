@@ -119,7 +119,7 @@ impl Operation for Remove {
                 files => format!("{} kept", plural::count(files, "file")),
             };
             let let_go =
-                if look.let_go.is_empty() { String::new() } else { format!("let go: {}", look.let_go.join(" ")) };
+                if look.let_go.is_empty() { String::new() } else { format!("not kept: {}", look.let_go.join(" ")) };
             vec![member.repo.name.clone(), member.branch().to_owned(), kept, let_go]
         });
         let table =

@@ -128,7 +128,7 @@ fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept
     let git = Git::of(&top, &context.cancelled);
     let place = set::place(workspace, set, repo)?;
     if place.symlink_metadata().is_ok() {
-        let message = format!("{}: `{}` is there already", repo.name, place.display());
+        let message = format!("{}: `{}` already exists", repo.name, place.display());
         return Err(Error::new(Code::AlreadyExists, message)
             .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
             .hint("move it away, or remove the existing set"));

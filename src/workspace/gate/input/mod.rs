@@ -98,7 +98,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
             (Some(name), _) => named_port(&header.inputs, name)?,
         };
         if named.iter().any(|(known, _)| *known == port.name) {
-            return Err(format!("`{}` is there twice", port.name));
+            return Err(format!("`{}` appears twice", port.name));
         }
         check(port, &tensor)?;
         named.push((port.name.clone(), tensor));
@@ -174,7 +174,7 @@ mod tests {
             (vec![named("image", &image)], "`mask` is missing"),
             (vec![named("imgae", &image)], "the model has no input `imgae`; did you mean `image`?"),
             (vec![(None, image.clone())], "it does not name the input that it is for; the model takes `image`, `mask`"),
-            (vec![named("mask", &mask), named("mask", &mask)], "`mask` is there twice"),
+            (vec![named("mask", &mask), named("mask", &mask)], "`mask` appears twice"),
             (vec![named("image", &mask)], "`image` is bool, but the model takes float32"),
             (vec![named("image", &tensor(Dtype::Float32, &[5, 3]))], "`image` is [5, 3], but the model takes [N, 2]"),
             (vec![named("image", &tensor(Dtype::Float32, &[2]))], "`image` is [2], but the model takes [N, 2]"),

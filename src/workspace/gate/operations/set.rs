@@ -84,7 +84,7 @@ impl Operation for Set {
 }
 
 fn said(route: &Route) -> String {
-    let inactive = if route.active { "" } else { ", not used" };
+    let inactive = if route.active { "" } else { ", inactive" };
     format!("{} routes to model '{}'{inactive}", crate::op::cell(&route.endpoint), crate::op::cell(&route.model))
 }
 
