@@ -1,4 +1,4 @@
-//! The user's disk: what stands at a path, and writing it so that it is whole or not there.
+//! The user's disk: inspects paths, and writes files so that they are complete or absent.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

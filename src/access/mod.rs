@@ -1,4 +1,4 @@
-//! Access keys: who may reach a server over HTTP, how far, and for how long.
+//! Access keys: which clients may use a server over HTTP, for what, and for how long.
 //!
 //! A server calls [`required`], then [`verify`] for each request, and [`holds`] for streams that stay open.
 

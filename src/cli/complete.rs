@@ -1,8 +1,8 @@
-//! Completes a command line that is being typed: what the scripts of `mcpkg completions` ask for.
+//! Completes a command line as it is typed, for the scripts of `mcpkg completions`.
 //!
-//! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS` with the place of the word in `_CLAP_COMPLETE_INDEX`. Commands and
-//! flags come from clap's own engine, names from the database. Nothing is made or written, and nothing is said where names
-//! cannot be had: what a shell shows stands in the middle of the user's line.
+//! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS` with the place of the word in `_CLAP_COMPLETE_INDEX`. Commands
+//! and flags come from clap's own engine, names from the database. Nothing is made or written, and nothing is said where
+//! names cannot be had: what a shell shows stands in the middle of the user's line.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;

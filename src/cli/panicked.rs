@@ -1,4 +1,4 @@
-//! A panic is a bug of mcpkg's, and told as one.
+//! Reports a panic as a bug in mcpkg.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};

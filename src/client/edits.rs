@@ -1,4 +1,4 @@
-//! Random files of people who write them in every way: an edit changes nothing but the entry.
+//! Property tests with random files in many styles: an edit changes nothing but the entry.
 
 use std::path::Path;
 

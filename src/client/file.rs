@@ -1,4 +1,5 @@
-//! An agent's file on the disk: read whole, written whole, never behind anybody's back.
+//! An agent's file on disk: read whole and written whole, unless somebody changed it in the
+//! meantime.
 
 use std::fs;
 use std::path::{Path, PathBuf};

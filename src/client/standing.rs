@@ -1,4 +1,4 @@
-//! One entry of one agent's file: how it stands, how it shall stand, and the way there and back.
+//! One entry of one agent's file: its state, the wanted state, and the edits between them.
 
 use serde_json::{Value, json};
 

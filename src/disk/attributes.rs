@@ -1,4 +1,4 @@
-//! What a file is besides its bytes and its mode: when it was changed, whose it is, its extended attributes.
+//! A file's attributes other than its bytes and mode: its times, owner and extended attributes.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Folders in a cache that commits are fetched into, and files are laid out in, beside what is kept.
+//! Temporary folders in a cache, for fetching commits and laying out files.
 //!
 //! A fetch that was killed leaves its folder behind; the next fetch removes it. Whether a fetch still runs is told by a
 //! lock that the system holds for its process.

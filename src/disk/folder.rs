@@ -1,8 +1,8 @@
-//! A folder held open, so that what is written stays in it wherever its path leads meanwhile.
+//! A folder held open, so that files are written into it even if its path leads elsewhere in the meantime.
 //!
 //! A path is resolved again by each system call: who swaps a folder for a link between two of them sends the second one
-//! elsewhere. Here a folder is opened once, from the one above it and without following a link, and every later call
-//! names a file in it. [`Folders`](super::folders::Folders) opens them.
+//! elsewhere. Here a folder is opened once, from the one above it and without following a link, and every later call names
+//! a file in it. [`Folders`](super::folders::Folders) opens them.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};

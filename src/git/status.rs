@@ -1,4 +1,4 @@
-//! What a work tree has that its last commit has not, and how its branch stands.
+//! The changes of a work tree since its last commit, and the state of its branch.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

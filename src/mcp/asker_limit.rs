@@ -1,4 +1,4 @@
-//! A limit on what each asker has running at once: an asker waits for itself, and other askers are not held up.
+//! Limits how many calls each caller runs at once, so that a caller delays only itself.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Resources by their URI: what is stored under it, else what a domain has; and resources/templates/list.
+//! Finds resources by URI, first among the stored ones, then in the domains; also resources/templates/list.
 //!
 //! What is stored goes before a template: a database from before the scheme `mcpkg` was refused loses nothing.
 

@@ -1,4 +1,4 @@
-//! What a server serves; and, for each request, who calls and what that request may reach.
+//! The configuration of a server, and for each request its caller and what it may access.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a client asks its user for consent: which clients are trusted with it, the question, and what counts as a yes.
+//! Lets a client ask its user for consent: the clients that are trusted with it, the question, and what counts as a yes.
 
 use rmcp::RoleServer;
 use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitationSchema};

@@ -1,4 +1,4 @@
-//! Live resources: made of files and of what programs say of them. No transaction is open while one is read.
+//! Live resources, which are made from files and the output of programs. No transaction is open while one is read.
 
 use std::sync::LazyLock;
 

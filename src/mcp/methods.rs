@@ -1,4 +1,4 @@
-//! The methods that there are, and what each takes: what rmcp would refuse without saying why.
+//! Checks methods and their params, to say why where rmcp would refuse without a reason.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;

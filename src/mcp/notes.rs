@@ -1,4 +1,4 @@
-//! What a tool tells its client while it works: progress where the client gave a token, and log messages.
+//! Messages of a tool while it works: progress if the client gave a token, and log messages.
 //!
 //! Neither may hold the tool up: a client that does not read loses some of them, and nothing else.
 

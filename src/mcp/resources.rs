@@ -1,4 +1,4 @@
-//! resources/list and what is stored: from rows to JSON.
+//! resources/list and stored resources: converts rows to JSON.
 
 use super::Config;
 use super::era::Era;

@@ -1,4 +1,4 @@
-//! The skills extension (SEP-2640): what skills there are, with the digest of each file.
+//! The skills extension (SEP-2640): lists the skills, with the digest of each file.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! References instead of what may be secret, before anything of a server is stored.
+//! Replaces possible secrets by references before a server is stored.
 //!
-//! Of variables and headers no text is kept but what the user names: which of them are secret cannot be told. Elsewhere what
-//! looks like a secret is taken out: passwords and keys in addresses, tokens among the arguments.
+//! Of variables and headers no text is kept but what the user names: which of them are secret cannot be told. Elsewhere
+//! what looks like a secret is taken out: passwords and keys in addresses, tokens among the arguments.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

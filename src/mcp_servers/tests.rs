@@ -1,4 +1,4 @@
-//! What each agent says in its own form, and what of it another one can say.
+//! Tests that convert the servers of each agent's form to the forms of the others.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A server as an agent's entry, and what of it the agent cannot say.
+//! Writes a server as an agent's entry, and reports what the agent cannot express.
 
 use serde_json::{Map, Value};
 

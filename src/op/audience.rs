@@ -1,4 +1,4 @@
-//! For whom tools that are data are listed and found.
+//! The callers that tools which are data are listed and found for.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Identity;
 use crate::store::projects::Selection;
 use crate::store::tools::session::SessionInstalls;
 
-/// For whom tools that are data are listed and found.
+/// The callers that tools which are data are listed and found for.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
     /// Who the server says it is.

@@ -1,4 +1,4 @@
-//! Who calls an operation, and what they may do: the one place that decides it.
+//! The caller of an operation and its rights, which are decided only here.
 
 use uuid::Uuid;
 

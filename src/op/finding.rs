@@ -1,4 +1,4 @@
-//! What a look at some part of the whole found: `doctor` gathers them from every domain.
+//! The findings of a health check: `doctor` collects them from every domain.
 
 use serde_json::{Value, json};
 

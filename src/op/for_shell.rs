@@ -1,4 +1,4 @@
-//! What holds of every option in the shell: how often it is given, and what the short help says of it and of its command.
+//! Settings that apply to every option in the shell: how often it may be given, and its text in the short help.
 
 use clap::{ArgAction, Command};
 

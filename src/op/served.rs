@@ -1,4 +1,4 @@
-//! What a domain answers over HTTP beside MCP, below a path of its own.
+//! What a domain serves over HTTP outside MCP, below its own path.
 //!
 //! A server walks the table of domains and knows none of them: it finds who calls, keeps its limits, reads the body, and
 //! hands all of it to the functions of [`Served`].

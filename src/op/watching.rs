@@ -1,4 +1,4 @@
-//! What watches live resources: those that are made of files and of what programs say of them.
+//! Watches live resources, which are made from files and the output of programs.
 
 use std::sync::Arc;
 

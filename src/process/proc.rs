@@ -1,4 +1,4 @@
-//! Reading what the kernel says in small files of its own.
+//! Reads small files of the kernel, such as those in /proc.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};

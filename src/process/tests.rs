@@ -1,4 +1,4 @@
-//! Real programs, each ended by what is tried.
+//! Tests with real programs, which end in different ways.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Clones of repositories: where from, under which name, and what they need to be part of a workspace.
+//! Clones repositories: checks their addresses, names them, and prepares them for the workspace.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Names of what a workspace holds, as a shell completes them.
+//! Shell completions for names in a workspace.
 
 use tokio_util::sync::CancellationToken;
 

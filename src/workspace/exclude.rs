@@ -1,4 +1,4 @@
-//! A root that is a repository itself: what mcpkg keeps below it is none of that repository's files.
+//! Excludes mcpkg's own files from git where the workspace's root is a repository itself.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `mcpkg workspace init`: clones repositories and writes the manifest, all or none.
+//! `mcpkg workspace init`: clones the repositories and writes the manifest, all or nothing.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `mcpkg workspace kept`: what is kept so that it can be had back.
+//! `mcpkg workspace kept`: lists the old branches and removed worktrees that can be restored.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Contract 003: changes that span several git repositories, all or none.
+//! Contract 003: changes that span several git repositories, all or nothing.
 
 mod add;
 mod build;

@@ -1,4 +1,4 @@
-//! Which names a workspace takes: none of them can leave a folder, or be taken for an option.
+//! Checks names in a workspace, so that none can leave a folder or be mistaken for an option.
 
 use crate::error::{Code, Error, Result};
 use crate::inside::stays_inside;

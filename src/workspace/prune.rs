@@ -1,4 +1,4 @@
-//! `mcpkg workspace prune`: lets go of what is kept for longer than somebody would want it back.
+//! `mcpkg workspace prune`: deletes old kept branches and worktrees.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `mcpkg workspace recover`: puts right what a command that was killed left half done.
+//! `mcpkg workspace recover`: finishes or undoes what a killed command left incomplete.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

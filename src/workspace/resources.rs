@@ -1,4 +1,4 @@
-//! The resources of contract 003: read by what the tools of the same names answer, and by nothing else.
+//! The resources of contract 003: they return what the tools of the same names answer.
 
 use serde_json::Value;
 

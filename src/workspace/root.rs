@@ -1,4 +1,4 @@
-//! The workspace that a call is about: its folder, and what its manifest says.
+//! The workspace that a call applies to: its folder and its manifest.
 
 use std::path::{Path, PathBuf};
 

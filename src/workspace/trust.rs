@@ -1,4 +1,4 @@
-//! `mcpkg workspace trust`: lets git run what a repository's own configuration names.
+//! `mcpkg workspace trust`: allows the programs that a repository's git configuration names.
 
 use std::path::PathBuf;
 

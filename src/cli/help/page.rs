@@ -1,4 +1,4 @@
-//! A page of the documentation on a terminal: Markdown without what only a browser needs.
+//! Shows a page of the documentation on a terminal, without the Markdown that only browsers need.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What stands below the options in the help of each command.
+//! The parts of a command's help below its options.
 
 use clap::{Arg, Command};
 

@@ -1,4 +1,4 @@
-//! Starts, or connects to, what an agent's entry says, as that agent does.
+//! Starts or connects to the server of an agent's entry, as that agent does.
 
 mod events;
 mod http;

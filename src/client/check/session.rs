@@ -1,4 +1,4 @@
-//! What an agent says to a server when it starts, and what it makes of the answers.
+//! The messages that an agent sends to a server when it starts, and how it judges the answers.
 
 use std::time::{Duration, Instant};
 

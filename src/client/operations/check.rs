@@ -1,4 +1,4 @@
-//! `mcpkg client check`: does what an agent does when it starts, and tells each step.
+//! `mcpkg client check`: does what an agent does when it starts, and reports each step.
 
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;

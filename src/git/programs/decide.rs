@@ -1,4 +1,4 @@
-//! Decides what git may run: nothing that a repository names and this user did not trust.
+//! Decides which programs git may run: a program that a repository names needs this user's trust.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -1,11 +1,10 @@
-//! The front: what reads a client's lines.
+//! The front, which reads a client's lines.
 //!
-//! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and
-//! hands every other line to rmcp. Its rules, each of which mends something rmcp does:
-//! - the first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise;
-//! - a client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]);
-//! - a request whose id is in flight waits until the first was answered ([`InFlight`]);
-//! - rmcp sees the end of input only after every accepted request was answered.
+//! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and hands
+//! every other line to rmcp. Its rules, each of which mends something rmcp does: - the first lifecycle request always goes
+//! to rmcp, which waits for it and would never leave its start otherwise; - a client's reads never overtake its own
+//! earlier writes ([`super::tickets::Ticket`]); - a request whose id is in flight waits until the first was answered
+//! ([`InFlight`]); - rmcp sees the end of input only after every accepted request was answered.
 
 mod envelope;
 mod hot;

@@ -1,4 +1,4 @@
-//! A call of a tool, ready to run, and what it holds meanwhile.
+//! A tool call that is ready to run, and what it holds until then.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The tasks that a listen stream is told of: those that `notifications.taskIds` names.
+//! The tasks that a listen stream reports: those in `notifications.taskIds`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How a task ended: from what the call answered to its row, and from its row to rmcp's types.
+//! The outcome of a task: converts a call's answer to a row, and a row to rmcp's types.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, DetailedTask, ErrorCode, JsonObject, TaskPayload, TaskStatus};

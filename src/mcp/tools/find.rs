@@ -1,4 +1,4 @@
-//! What stands behind the name of a tool.
+//! Finds the tool that a name stands for.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

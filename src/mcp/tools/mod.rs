@@ -1,4 +1,4 @@
-//! Which tools there are: tools/list, and what stands behind the name of one.
+//! The tools: tools/list, and finding a tool by its name.
 
 mod audit;
 mod call;

@@ -1,4 +1,4 @@
-//! An entry in a JSON file that people wrote: what else stands there, comments too, stays as it is.
+//! Edits one entry in a JSON file written by people; everything else stays, comments included.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};

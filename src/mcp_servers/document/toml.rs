@@ -1,4 +1,4 @@
-//! An entry in Codex's config.toml: what else stands there, comments too, stays as it is.
+//! Edits one entry in Codex's config.toml; everything else stays, comments included.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};

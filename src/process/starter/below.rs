@@ -1,4 +1,4 @@
-//! What the starter does for what runs below it, where no sandbox does it.
+//! What the starter does for the processes below it when there is no sandbox.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

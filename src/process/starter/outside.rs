@@ -1,4 +1,4 @@
-//! The side outside of the sandbox: hands over what is to be started, and takes what came of it.
+//! The side outside the sandbox: hands over the program to start, and receives its outcome.
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufReader};

@@ -1,4 +1,4 @@
-//! Takes what a program left in a folder, and sends it.
+//! Collects the files that a program left in a folder, and sends them.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,8 +1,8 @@
-//! Whether an agent may have a repository built: what it runs is the repository's word, with the rights of this user.
+//! Decides whether an agent may build a repository, since its commands run with this user's permissions.
 //!
-//! A person consents to a repository's commands once. What they said yes to is kept outside of any database, by the repository's
-//! folder, where it came from and all of its commands: where one of them changes, it is asked for again. A shell is not asked, and
-//! its builds approve nothing for agents: an agent that has a shell could approve itself.
+//! A person consents to a repository's commands once. What they said yes to is kept outside of any database, by the
+//! repository's folder, where it came from and all of its commands: where one of them changes, it is asked for again. A
+//! shell is not asked, and its builds approve nothing for agents: an agent that has a shell could approve itself.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a command prints, as it is kept: its beginning and its end, without secrets and without what moves a terminal's cursor.
+//! Keeps the output of a command: its beginning and end, without secrets and terminal control sequences.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `mcpkg builds show`: the commands of a build, with what they printed.
+//! `mcpkg builds show`: shows the commands of a build and their output.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The branches of flows over all repositories: what `flow KIND list` and `smctl://flow/branches` answer.
+//! The branches of flows across all repositories, for `flow KIND list` and `smctl://flow/branches`.
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;

@@ -1,4 +1,4 @@
-//! `mcpkg flow log`: what flows did.
+//! `mcpkg flow log`: shows what flows did.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

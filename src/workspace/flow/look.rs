@@ -1,4 +1,4 @@
-//! How a repository is before a flow changes it: refs, work trees, what stands in the way.
+//! Inspects a repository before a flow changes it: refs, work trees, and what is in the way.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `mcpkg flow push`: sends what a flow moved to `origin`, each repository all or none.
+//! `mcpkg flow push`: pushes what a flow changed to `origin`, all or nothing in each repository.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! A file that is to be registered as a model: opened once, and its header read from what was opened.
+//! A file to register as a model. It is opened once, and its header is read from that open file.
 
 use std::fs::File;
 use std::io::Seek;

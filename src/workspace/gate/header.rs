@@ -1,4 +1,4 @@
-//! The header of an ONNX model: what it takes and gives, read without its weights and without an engine.
+//! The header of an ONNX model: its inputs and outputs, read without the weights and without an engine.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek};

@@ -1,4 +1,4 @@
-//! What a gate does, wherever it is, and what it says.
+//! The interface of every gate, embedded or remote, and the data that it returns.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

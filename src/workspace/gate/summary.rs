@@ -1,4 +1,4 @@
-//! Outputs of a model, cut to what people and agents read: a detector gives a hundred thousand numbers.
+//! Shortens the outputs of a model for people and agents: a detector returns a hundred thousand numbers.
 
 use serde_json::{Map, Value, json};
 

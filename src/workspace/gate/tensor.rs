@@ -1,4 +1,4 @@
-//! Tensors: what a model takes and gives.
+//! Tensors: the inputs and outputs of a model.
 
 use half::f16;
 use serde::{Deserialize, Serialize};

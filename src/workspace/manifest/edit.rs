@@ -1,4 +1,4 @@
-//! Editing a manifest in place: what is not changed stays to the byte.
+//! Edits a manifest in place: everything else stays byte for byte.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 

@@ -1,4 +1,4 @@
-//! `.smctl/workspace.toml`: what a workspace holds. Read with the place of every fault, edited in place.
+//! `.smctl/workspace.toml`, the workspace's manifest. Faults are reported with their place, and edits are made in place.
 //!
 //! The keys are those of contract 003's original; the ones that it has no use for are kept and not read.
 

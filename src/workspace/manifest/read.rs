@@ -1,4 +1,4 @@
-//! Reading a manifest: every key of the table, each fault with its place, and what was probably meant.
+//! Reads a manifest: reports every fault with its place and the key that was probably meant.
 
 use std::ops::Range;
 use std::time::Duration;

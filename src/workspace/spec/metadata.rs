@@ -1,4 +1,5 @@
-//! A spec's metadata, `.openspec.yaml`: read with the places of what is wrong, and edited in place.
+//! A spec's metadata, `.openspec.yaml`: reads it, reports faults with their place, and edits it in
+//! place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Specs of what is to be changed, as OpenSpec keeps them: a folder with a proposal, a design and tasks.
+//! Specs of changes, in OpenSpec's layout: a folder with a proposal, a design and tasks.
 //!
 //! The root of a workspace has a tree of them, and each repository has one. Documents are the users' files: they are read
 //! below the root alone, and nothing of them is kept in the database.

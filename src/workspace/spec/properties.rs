@@ -1,4 +1,4 @@
-//! Any text is read without a panic, and what is found has the line that it stands in.
+//! Property tests: no text makes the readers panic, and every finding has the right line.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a spec, and what is left to do.
+//! Reports what is wrong with a spec, and what is left to do.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The documents of a new spec: headings, and comments that say what belongs below them.
+//! The documents of a new spec: headings, with comments that say what to write below them.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! `mcpkg worktree add`: a work tree of each repository on one branch, in all of them or none.
+//! `mcpkg worktree add`: creates a worktree of each repository on one branch, in all of them or in
+//! none.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `mcpkg worktree cd`: where a set lies, for `cd "$(mcpkg worktree cd NAME)"`.
+//! `mcpkg worktree cd`: prints the folder of a set, for `cd "$(mcpkg worktree cd NAME)"`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

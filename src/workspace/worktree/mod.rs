@@ -1,7 +1,7 @@
-//! Sets of worktrees: for one change, a work tree of each repository, beside the ones that users have open.
+//! Worktree sets: a worktree of each repository for one change, next to the checkouts that users work in.
 //!
-//! A set called NAME lies in `<base_dir>/NAME/<path of the repository>`. Which there are is what git knows of them; a folder
-//! alone is none.
+//! A set called NAME lies in `<base_dir>/NAME/<path of the repository>`. Which there are is what git knows of them; a
+//! folder alone is none.
 
 mod add;
 mod cd;

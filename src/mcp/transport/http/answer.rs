@@ -1,4 +1,4 @@
-//! Responses, and what is refused before MCP sees it.
+//! Responses, including refusals before a request reaches MCP.
 
 use std::convert::Infallible;
 

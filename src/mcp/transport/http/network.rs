@@ -1,4 +1,4 @@
-//! Where a server listens, and to whom.
+//! The addresses that a server listens on, and the hosts and origins that it accepts.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::origin::Origin;
 use crate::op::Served;
 
-/// Where a server listens, and to whom.
+/// The addresses that a server listens on, and the hosts and origins that it accepts.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The address to listen at.

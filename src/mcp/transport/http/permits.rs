@@ -1,4 +1,4 @@
-//! How much of what domains answer beside MCP is worked on at once.
+//! Limits how many HTTP requests outside MCP are worked on at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! What domains answer over HTTP beside MCP, each below a path of its own: behind the same doors, and within limits.
+//! Serves what domains offer over HTTP outside MCP, each below its own path, with the same access checks and limits.
 
 use std::convert::Infallible;
 use std::io::{Seek, Write};

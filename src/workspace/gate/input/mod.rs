@@ -1,4 +1,4 @@
-//! The input of a test: files, read and held against what the model's header says it takes.
+//! The input of a test: reads files and checks them against the inputs in the model's header.
 
 mod array;
 mod numpy;

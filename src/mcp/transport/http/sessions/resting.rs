@@ -1,4 +1,4 @@
-//! Sessions that rest: of those that nobody uses only what begins them again is kept.
+//! Resting sessions: of a session that nobody uses, only what is needed to resume it is kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
