@@ -220,7 +220,8 @@ fn arguments() -> Command {
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
                 .action(ArgAction::Append)
-                .help("Folder outside the config repos from which deploys of agents may read files; repeat it for several"),
+                .help("Additional folder that config repos may read files from when agents deploy them; repeat it for \
+                    several"),
         )
         .arg(
             Arg::new("max-answer")
