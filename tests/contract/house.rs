@@ -30,7 +30,7 @@ fn room(path: &Path) -> String {
 }
 
 /// Code without comments and without modules of tests, wherever in the file they stand.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let mut kept = Vec::new();
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     while let Some(line) = lines.next() {

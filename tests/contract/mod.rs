@@ -8,6 +8,7 @@ mod house;
 mod json;
 mod pages;
 mod pictures;
+mod plain;
 mod schemas;
 mod smctl;
 mod table;

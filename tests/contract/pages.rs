@@ -33,7 +33,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
 }
 
 /// Returns every page that users read: those of the docs, and those at the top.
-fn pages() -> Vec<(String, String)> {
+pub(super) fn pages() -> Vec<(String, String)> {
     let mut names: Vec<String> = ["README.md", "SECURITY.md", "CHANGELOG.md", "AGENTS.md"].map(str::to_owned).to_vec();
     names.extend(files("docs", ".md"));
     names.into_iter().map(|name| (read(&name), name)).map(|(text, name)| (name, text)).collect()
@@ -44,7 +44,7 @@ fn read(page: &str) -> String {
 }
 
 /// Returns a page without its fenced blocks.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let mut fenced = false;
     let mut prose = String::new();
     for line in text.lines() {

@@ -1,0 +1,106 @@
+//! Texts that users read have none of the turns of phrase that make them hard to follow: those that a search can find.
+
+use regex::{Regex, RegexSet};
+use syn::visit::{self, Visit};
+
+use super::house::{code, sources};
+use super::pages::{pages, prose};
+
+/// What is refused.
+const REFUSED: [&str; 7] = [
+    // Is not one, is invalid.
+    r"\b(is|are|was|were) none\b",
+    // Is not a file.
+    r"\b(is|are|was|were) no [a-z]",
+    // Is skipped, stays unchanged.
+    r"\blet be\b",
+    // Again.
+    r"\banew\b",
+    // Accepted for compatibility.
+    r"with it or without",
+    // Unless.
+    r", but with `?--",
+    // Reports what.
+    r"\btells? (what|who|how|that)\b",
+];
+
+/// What those patterns find and is plain all the same.
+const PLAIN: &str = r"\b[Tt]here (is|are|was|were) (none|no )|(is|are) no (longer|more than|such|need|way)\b|--anew\b";
+
+/// Returns the parts of a text that are refused.
+fn refused(text: &str) -> Vec<String> {
+    let patterns = RegexSet::new(REFUSED).expect("patterns");
+    let plain = Regex::new(PLAIN).expect("a pattern");
+    let text = plain.replace_all(text, "_");
+    let found = text.split(['.', ';', '\n']).filter(|part| patterns.is_match(part));
+    found.map(|part| part.trim().to_owned()).collect()
+}
+
+/// The string literals of a file.
+#[derive(Default)]
+struct Literals(Vec<String>);
+
+impl Literals {
+    fn tokens(&mut self, tokens: impl IntoIterator<Item = proc_macro2::TokenTree>) {
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Group(group) => self.tokens(group.stream()),
+                proc_macro2::TokenTree::Literal(literal) => {
+                    if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                        self.0.push(text.value());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Literals {
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.0.push(text.value());
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        self.tokens(called.tokens.clone());
+    }
+
+    // Comments, and what only the compiler reads.
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if !item.attrs.iter().any(|attribute| attribute.path().is_ident("test")) {
+            visit::visit_item_fn(self, item);
+        }
+    }
+}
+
+#[test]
+fn texts_are_plain() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let shown = path.display().to_string();
+        if shown.contains("/tests/") || shown.ends_with("tests.rs") {
+            continue;
+        }
+        let file = syn::parse_file(&code(&text)).expect("Rust");
+        let mut literals = Literals::default();
+        literals.visit_file(&file);
+        faults.extend(literals.0.iter().flat_map(|text| refused(text)).map(|part| format!("{shown}: {part}")));
+    }
+    for (page, text) in pages() {
+        // Decisions are as they were written.
+        if !page.starts_with("docs/adr/") {
+            faults.extend(refused(&prose(&text)).into_iter().map(|part| format!("{page}: {part}")));
+        }
+    }
+    assert!(faults.is_empty(), "{} texts are not plain:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn what_is_not_plain_is_found() {
+    assert_eq!(refused("`x` is no file; there is no other. It is no longer here"), ["`x` is no file"]);
+    assert_eq!(refused("The fixture is none"), ["The fixture is none"]);
+    assert_eq!(refused("Make it anew"), ["Make it anew"]);
+    assert_eq!(refused("Make it again. The mode is none of its own"), ["The mode is none of its own"]);
+}
