@@ -112,21 +112,22 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "A folder with SKILL.md is a skill wherever it lies, with all files below it. \
-        Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
-        *.prompt.md, the commands of a plugin) become prompts, and what their $ARGUMENTS, $1 and $name stand for \
-        arguments. AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME with \
-        what they apply to, as their agent reads it; subagents subagent://NAME; any other file file:///PATH. MCP \
-        servers are taken from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
-        .codex/config.toml, opencode.json, .gemini/settings.json and others): no text of their variables and \
-        headers is stored, but the name of a variable that is to hold it. Hooks, permissions, ignore files and \
-        manifests of plugins are kept for their agent alone. A name that is taken gets where the file came from \
-        before it, such as PLUGIN-NAME.\n\nEvery file is accounted for: --dry-run and -v list those that are left \
-        out too, with the reason. That is what version control keeps, node_modules, what .gitignore names, hidden \
-        files, and of agents' folders what is none of the above. What the manifest of an export lists is taken \
-        whatever its name is, and a text with conflict markers is left out. \
-        A link and what it leads to are one thing; a link out of the folder is left out. All is imported, or \
-        nothing.";
+    const HELP: &'static str = "mcpkg decides by a file's name and folder what to make of it:\n\
+        - A folder with SKILL.md becomes a skill, wherever it is, with all files below it.\n\
+        - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
+        *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become their arguments.\n\
+        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, and keep the \
+        globs that their agent applies them to.\n\
+        - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
+        - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
+        .codex/config.toml, opencode.json, .gemini/settings.json and others). Values of variables and headers are \
+        not stored, only the name of a variable that supplies each.\n\
+        - Hooks, permissions, ignore files and plugin manifests are kept for the agent they belong to.\n\n\
+        If a name is already taken, the new item is named after its folder too, such as PLUGIN-NAME.\n\n\
+        Some files are skipped: version control's own, node_modules, files that .gitignore names, hidden files that \
+        no agent reads, and files with conflict markers. --dry-run and -v list each skipped file with the reason. \
+        Files that an export's manifest lists are always imported. A link and its target are imported once; a link \
+        that leads out of the folder is skipped. Either everything is imported or nothing.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",

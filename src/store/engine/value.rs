@@ -49,11 +49,11 @@ impl<'v> Value<'v> {
 fn mismatch(column: usize, value: Value<'_>) -> Error {
     let holds = match value {
         Value::Null => "nothing",
-        Value::Integer(_) => "an integer that is none of its values",
+        Value::Integer(_) => "an unknown integer",
         Value::Real(_) => "a floating-point number",
         Value::Text(text) if std::str::from_utf8(text).is_err() => "a text that is not UTF-8",
         Value::Text(_) => "a text",
-        Value::Blob(_) => "bytes that are none of its values",
+        Value::Blob(_) => "unknown bytes",
     };
     damaged(format_args!("column {column} of a row holds {holds}"))
 }
