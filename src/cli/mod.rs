@@ -32,7 +32,7 @@ use crate::present;
 use crate::store::Store;
 
 pub use explain::all as commands;
-pub use help::options;
+pub use help::{HEADINGS, options};
 pub use tree::command;
 
 use called::Called;
@@ -64,6 +64,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(mut error) => {
             point_to_option(&mut error, &arguments);
             point_to_command(&mut error, &arguments);
+            name_a_number(&mut error);
             return usage(&error, &arguments);
         }
     };
@@ -244,6 +245,25 @@ fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
         let tip = format!("write '--{option} {word}'").into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
+}
+
+/// Replaces Rust's words for a text that is not a number, such as "invalid digit found in string".
+fn name_a_number(error: &mut clap::Error) {
+    use clap::error::{ContextKind, ContextValue, Error};
+    let source = std::error::Error::source(error);
+    let whole = source.is_some_and(|source| source.is::<std::num::ParseIntError>());
+    let expected = match whole {
+        true => "write a whole number",
+        false if source.is_some_and(|source| source.is::<std::num::ParseFloatError>()) => "write a number",
+        false => return,
+    };
+    // The source of an error cannot be taken away.
+    let mut named = Error::new(error.kind());
+    for (kind, value) in error.context() {
+        named.insert(kind, value.clone());
+    }
+    named.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![expected.into()]));
+    *error = named;
 }
 
 /// Commands that are named for a word that is the last one of them all.

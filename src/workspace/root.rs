@@ -81,7 +81,7 @@ impl Workspace {
         let repos = self.chosen(names)?;
         if repos.is_empty() {
             let message = format!("The workspace '{}' has no repositories", self.manifest.name);
-            return Err(Error::new(Code::InvalidArgument, message).hint("`mcpkg workspace add URL` adds one"));
+            return Err(Error::new(Code::InvalidArgument, message).hint("add one with `mcpkg workspace add URL`"));
         }
         Ok(repos)
     }

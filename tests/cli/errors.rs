@@ -207,3 +207,24 @@ fn quiet_says_nothing_that_was_not_asked_for() {
     assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "Created project 'p'\n", ""));
     assert_eq!(scratch.run(&["-q", "prompt", "delete", "x"]).status, 1);
 }
+
+#[test]
+fn what_is_not_a_number_is_said_in_plain_words() {
+    let scratch = Scratch::with_project();
+    for arguments in [
+        &["evolve", "accept", "x"][..],
+        &["serve", "--http", "--port", "80a"],
+        &["prompt", "show", "a", "--revision", "-"],
+    ] {
+        let ran = scratch.run(arguments);
+        let named = format!("invalid value '{}' for '", arguments[arguments.len() - 1]);
+        assert!(ran.status == 2 && ran.stderr.starts_with("error: ") && ran.stderr.contains(&named), "{ran}");
+        assert!(ran.stderr.contains("tip: write a whole number"), "{ran}");
+        assert!(!ran.stderr.contains("digit"), "{ran}");
+        let told = scratch.run(&[&["--json"], arguments].concat());
+        assert!(format!("{told}").contains("write a whole number"), "{told}");
+    }
+    // A number out of range says the range.
+    let ran = scratch.run(&["serve", "--http", "--port", "70000"]);
+    assert!(ran.stderr.contains("70000 is not in "), "{ran}");
+}

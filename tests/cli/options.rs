@@ -25,7 +25,7 @@ fn several_targets_are_named_with_commas_or_one_by_one() {
     assert_eq!(targets(&["--target", "codex"]), ["codex"]);
     assert_eq!(targets(&["--target", "all"]), targets(&[]));
     let refused = scratch.run(&["plan", "--root", root, "--target", "codex,gemni"]);
-    assert!(refused.stderr.contains("There is no target 'gemni'"), "{refused}");
+    assert!(refused.stderr.contains("No target is called 'gemni'"), "{refused}");
     // What was shown for both is written for both, and taken back for both.
     let both = ["--root", root, "--target", "codex,gemini"];
     scratch.ok(&[&["deploy", "--apply", "--yes"][..], &both].concat());

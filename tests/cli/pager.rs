@@ -82,7 +82,7 @@ fn errors_warnings_and_hints_are_wrapped_between_words() {
     // A command that a hint names stays in one piece, so that it can be copied.
     let other = Scratch::new();
     let Some(shown) = shown_on(40, other.command().args(["prompt", "list"])) else { return skipped(NO_SCRIPT) };
-    assert!(unstyled(&shown).contains("\n      `mcpkg init`\n"), "{shown}");
+    assert!(unstyled(&shown).contains(" `mcpkg init`\n"), "{shown}");
     // A pipe has each as one line.
     let piped = scratch.run(&["prompt", "show", &long]);
     assert_eq!(piped.stderr.lines().count(), 1, "{piped}");

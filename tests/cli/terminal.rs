@@ -335,7 +335,7 @@ fn doctor_says_what_to_do_in_whole_words() {
     assert_snapshot!(shown, @r#"
     --- 40
     what         where               state
-    clients      no agent is conne…  note
+    clients      no agents are con…  note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-X…  ok
     selection    project 'p' appli…  ok
@@ -542,7 +542,7 @@ fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<(
     command.env("TERM", "xterm").args(arguments);
     let (shown, status) = typed_after(&command, awaited, "\x03")?;
     assert_eq!(status, 130, "{shown}");
-    assert!(shown.contains(awaited) && shown.to_lowercase().contains("given up"), "{shown}");
+    assert!(shown.contains(awaited) && shown.to_lowercase().contains("cancelled"), "{shown}");
     Some(())
 }
 

@@ -172,7 +172,7 @@ fn no_copy_lies_beside_a_database_of_ones_own() {
     let ground = Ground::new();
     ground.scratch.file("ground/home/.claude.json", "{ \"secret\": \"x\" }");
     let ran = run(&ground, &["add", "claude-code", "--db", "team.db"]);
-    assert!(ran.status == 0 && ran.stderr.contains("is kept in <SCRATCH>/data/mcpkg/client-backups/"), "{ran}");
+    assert!(ran.status == 0 && ran.stderr.contains("is in <SCRATCH>/data/mcpkg/client-backups/"), "{ran}");
     assert!(ground.root().join("team.db").exists() && !ground.root().join("client-backups").exists());
 }
 

@@ -15,6 +15,7 @@ use mcpkg::workflow::finding::{Kind, Severity};
 pub(super) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, text).expect("a page");
         return;
     }
@@ -25,12 +26,13 @@ pub(super) fn check(name: &str, text: &str) {
 #[test]
 fn docs_of_the_errors_are_current() {
     let mut page = String::from(
-        "# Errors\n\nThe shell prints `error:` and `hint:` lines on stderr, or with `--json` an object with `code`, `message`,\n\
-         `hints` and `details` on stdout ([json.md](json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\
-         The tools of workspaces answer contract 003's code, as a JSON-RPC error in the revisions before 2026-07-28.\n\n\
-         The deploy commands answer contract 000's envelope, whose error carries `reason_code` and `next_actions` in its\n\
-         details; a failure that knows better than this table says so there.\n\n\
-         | code | exit | JSON-RPC | contract 003 | meaning | reason_code | next_actions |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+        "# Errors\n\nOn a terminal, mcpkg prints `error:` and `hint:` lines to stderr. With `--json` it prints an object with `code`,\n\
+         `message`, `hints` and `details` to stdout ([JSON](json.md)). A failed tool call is a result with `isError`; any other MCP\n\
+         method that fails answers with the JSON-RPC code. Workspace tools answer with the code in the column `workspace`, as a\n\
+         JSON-RPC error in the protocol revisions before 2026-07-28.\n\n\
+         The deploy commands answer with an envelope, whose `details` contain `reason_code` and `next_actions`. A failure can\n\
+         replace both with more specific ones.\n\n\
+         | code | exit | JSON-RPC | workspace | meaning | reason_code | next_actions |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for code in Code::ALL {
         let (name, exit, rpc, about, reason) = (code.name(), code.exit(), code.rpc(), code.about(), code.reason());
@@ -44,9 +46,9 @@ fn docs_of_the_errors_are_current() {
 #[test]
 fn docs_of_the_findings_are_current() {
     let mut page = String::from(
-        "# Findings\n\nWhat `mcpkg workflow validate` and the tool `validate_workflow` find in the text of a workflow\n\
-         ([workflows.md](workflows.md)). An error keeps it from running; a warning does not. Each has its line and column, from 1;\n\
-         a column counts characters, and the end is exclusive.\n",
+        "# Findings\n\n`mcpkg workflow validate` and the tool `validate_workflow` report these about a [workflow](workflows.md). A workflow\n\
+         with errors does not run; warnings do not stop it. Each finding has its line and column, counted from 1. Columns count\n\
+         characters, and the end is exclusive.\n",
     );
     let mut family = "";
     for kind in Kind::ALL {
@@ -67,7 +69,9 @@ fn docs_of_the_findings_are_current() {
 
 #[test]
 fn docs_of_the_tools_are_current() {
-    let mut page = String::from("# Tools\n\nWhat tools/list answers, in its order.\n");
+    let mut page = String::from(
+        "# Tools\n\nThe MCP tools that `mcpkg serve` can offer, in the order of tools/list. [Which of them an agent sees](mcp.md) depends on\nwhere the server runs.\n",
+    );
     let tools = mcpkg::mcp::listed_tools(None);
     for tool in tools.as_array().expect("tools") {
         let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
@@ -99,32 +103,56 @@ fn docs_of_the_tools_are_current() {
     check("tools.md", &page.replace("`\n;", "`;"));
 }
 
-#[test]
-fn docs_of_the_commands_are_current() {
-    let lines = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    let mut page = format!(
-        "# Commands\n\nWhat `mcpkg help` and `--help` say. The options that every command takes stand here once.\n\n\
-         ## Global options\n\n```text\n{}\n```\n\n## mcpkg\n\n```text\n{}\n```\n",
-        lines(&mcpkg::cli::options(100).to_string()).trim_end(),
-        lines(&anstream::adapter::strip_str(&mcpkg::cli::commands(100)).to_string()).trim_end(),
-    );
-    let mut root = mcpkg::cli::command().term_width(100);
-    root.build();
-    describe(&mut root, "mcpkg", &mut page);
-    check("cli.md", &page);
+/// Returns the file of the commands below a heading: its title before the colon, as a name.
+fn file_of(heading: &str) -> String {
+    let title = heading.split(':').next().expect("a title");
+    format!("{}.md", title.to_lowercase().replace(' ', "-"))
 }
 
-/// Adds the help of the commands below one, without the options that every command takes.
+#[test]
+fn docs_of_the_commands_are_current() {
+    let mut page = String::from(
+        "# Commands\n\nWhat `mcpkg help` and `--help` print, a page for each group of commands:\n\n\
+         | group | commands |\n| --- | --- |\n",
+    );
+    for (heading, commands) in mcpkg::cli::HEADINGS {
+        let file = file_of(heading);
+        let linked = commands.iter().map(|name| format!("[{name}](commands/{file}#mcpkg-{name})"));
+        writeln!(page, "| {heading} | {} |", linked.collect::<Vec<_>>().join(", ")).expect("text");
+    }
+    let options = mcpkg::cli::options(100).to_string();
+    write!(page, "\n## Global options\n\nEvery command takes these.\n\n```text\n{}\n```\n", trimmed(&options))
+        .expect("text");
+    let all = anstream::adapter::strip_str(&mcpkg::cli::commands(100)).to_string();
+    write!(page, "\n## mcpkg\n\n```text\n{}\n```\n", trimmed(all.split("\nGlobal options").next().expect("help")))
+        .expect("text");
+    check("cli.md", &page);
+
+    let mut root = mcpkg::cli::command().term_width(100);
+    root.build();
+    for (heading, commands) in mcpkg::cli::HEADINGS {
+        let mut page = format!(
+            "# {heading}\n\nThe help of these commands. [Global options](../cli.md#global-options) are explained once.\n"
+        );
+        for name in commands {
+            describe(root.find_subcommand_mut(name).expect("a command"), &format!("mcpkg {name}"), &mut page);
+        }
+        check(&format!("commands/{}", file_of(heading)), &page);
+    }
+}
+
+/// Returns text without blanks at the ends of its lines and without empty lines at its end.
+fn trimmed(text: &str) -> String {
+    text.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Adds the help of a command and of those below it, without the options that every command takes.
 fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
-    let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
-    let names: Vec<String> = shown.map(|inner| inner.get_name().to_owned()).collect();
-    for name in names {
-        let inner = command.find_subcommand_mut(&name).expect("a subcommand");
-        let path = format!("{path} {name}");
-        let help = inner.render_long_help().to_string();
-        let help = help.split("\nGlobal options: ").next().expect("help");
-        let help = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-        writeln!(page, "\n## {path}\n\n```text\n{}\n```", help.trim_end()).expect("text");
+    let help = command.render_long_help().to_string();
+    let help = help.split("\nGlobal options: ").next().expect("help");
+    write!(page, "\n## {path}\n\n```text\n{}\n```\n", trimmed(help)).expect("text");
+    for inner in command.get_subcommands_mut().filter(|inner| !inner.is_hide_set()) {
+        let path = format!("{path} {}", inner.get_name());
         describe(inner, &path, page);
     }
 }
@@ -132,9 +160,9 @@ fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
 #[test]
 fn docs_of_the_targets_are_current() {
     let mut page = String::from(
-        "# Targets\n\nWhat `mcpkg deploy` writes for each agent, below the deploy root and, with `--scope user`, below the home\n\
-         folder. Several instructions modules in one file stand in a block between two marker lines. Where Codex has instructions in a\n\
-         folder's `AGENTS.md`, the other agents that read that file have them by it, and not once more.\n",
+        "# Targets\n\nWhere `mcpkg deploy` writes for each agent: below the deploy root and, with `--scope user`, below the home folder.\n\
+         If several instructions modules go into one file, each is a block between two marker lines. Agents that read a folder's\n\
+         `AGENTS.md` share the one that is written for Codex, and get no copy of their own.\n",
     );
     for target in Target::ALL {
         let facts = target.facts();

@@ -1,7 +1,7 @@
 //! The pictures in docs/pictures are what commands show at a terminal. `UPDATE_DOCS=1 cargo test docs` draws them; any other run compares.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anstyle::{Color, RgbColor};
@@ -9,7 +9,7 @@ use anstyle_svg::Term;
 use regex::Regex;
 use serde_json::json;
 
-use crate::support::{Client, Scratch, skipped, typed_on};
+use crate::support::{BINARY, Client, Scratch, skipped, typed_on};
 
 const COLUMNS: u16 = 100;
 
@@ -17,15 +17,20 @@ const COLUMNS: u16 = 100;
 struct Terminal {
     scratch: Scratch,
     folder: &'static str,
+    /// The folder of programs; the test's own `PATH` by default.
+    path: Option<PathBuf>,
     /// What the terminal shows, with its colours.
     shown: String,
 }
 
 impl Terminal {
     fn new(folder: &'static str) -> Self {
-        let scratch = Scratch::new();
+        Self::of(Scratch::new(), folder)
+    }
+
+    fn of(scratch: Scratch, folder: &'static str) -> Self {
         std::fs::create_dir_all(scratch.path().join(folder)).expect("a folder");
-        Self { scratch, folder, shown: String::new() }
+        Self { scratch, folder, path: None, shown: String::new() }
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -36,6 +41,9 @@ impl Terminal {
             .env("TERM", "xterm-256color")
             .env("PAGER", "cat")
             .env_remove("NO_COLOR");
+        if let Some(path) = &self.path {
+            command.env("PATH", path);
+        }
         command
     }
 
@@ -71,6 +79,9 @@ impl Terminal {
             (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T09:00:00Z"),
             (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
             (r"mcpkg-demo-\w+", "mcpkg-demo"),
+            // A table's column of milliseconds.
+            (r"(?m)(ok +)\d+(\s*)$", "${1}4$2"),
+            (r"with \d+ variables", "with 5 variables"),
         ] {
             text = Regex::new(pattern).expect("a pattern").replace_all(&text, same).into_owned();
         }
@@ -164,4 +175,20 @@ fn docs_show_the_demo() {
         return skipped(NO_SCRIPT);
     }
     terminal.draw("demo");
+}
+
+#[test]
+fn docs_show_a_check_of_a_client() {
+    let mut terminal = Terminal::of(Scratch::with_project_in_tmp(), "code");
+    let scratch = &terminal.scratch;
+    // The program has the same name on every machine.
+    std::fs::create_dir(scratch.path().join("bin")).expect("a folder");
+    std::os::unix::fs::symlink(BINARY, scratch.path().join("bin/mcpkg")).expect("a link");
+    scratch.ok(&["prompt", "create", "review", "Review the change for races first"]);
+    scratch.file(".codex/config.toml", "[mcp_servers.mcpkg]\ncommand = \"mcpkg\"\nargs = [\"serve\"]\n");
+    terminal.path = Some(scratch.path().join("bin"));
+    if !terminal.show(&["client", "check", "codex"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.draw("check");
 }

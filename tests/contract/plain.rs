@@ -94,7 +94,19 @@ fn texts_are_plain() {
             faults.extend(refused(&prose(&text)).into_iter().map(|part| format!("{page}: {part}")));
         }
     }
+    let mut root = mcpkg::cli::command();
+    root.build();
+    helps(&mut root, &mut faults);
     assert!(faults.is_empty(), "{} texts are not plain:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Adds what the help of a command and of those below it has of that.
+fn helps(command: &mut clap::Command, faults: &mut Vec<String>) {
+    let help = command.render_long_help().to_string();
+    // A sentence may go on in the next row.
+    let help = Regex::new(r"\n +").expect("a pattern").replace_all(&help, " ");
+    faults.extend(refused(&help).into_iter().map(|part| format!("{}: {part}", command.get_name())));
+    command.get_subcommands_mut().for_each(|inner| helps(inner, faults));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_plan_for_one_target_warns_of_no_other() {
     let place = Place::with_project();
     place.prompt("runs", "Look: !`git status`\n");
     let told = |target: &str| place.envelope(&["plan", "--target", target])["warnings"].to_string();
-    assert!(told("cursor").contains("for cursor that is text"), "{}", told("cursor"));
-    assert!(!told("claude_code").contains("that is text"), "{}", told("claude_code"));
-    assert!(!told("cursor").contains("for codex"), "{}", told("cursor"));
+    assert!(told("cursor").contains("cursor does not run them"), "{}", told("cursor"));
+    assert!(!told("claude_code").contains("does not run them"), "{}", told("claude_code"));
+    assert!(!told("cursor").contains("codex does"), "{}", told("cursor"));
 }

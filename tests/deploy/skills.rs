@@ -77,11 +77,11 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:pdf' is written without a byte order mark, with quotes in the front matter, since Codex, Copilot CLI, Gemini CLI would not",
+        "'skill:pdf' is written without a byte order mark, with quotes in the front matter, because Codex, Copilot CLI, Gemini CLI would not",
     );
     assert_says(
         &notes,
-        "'skill:long' is written with the first 1,024 characters of the description, since Copilot CLI",
+        "'skill:long' is written with the first 1,024 characters of the description, because Copilot CLI",
     );
     place.deploy(&[]);
     let sound = "---\nname: pdf\ndescription: \"Review: it\"\n---\n\nText.\n";

@@ -41,7 +41,7 @@ fn a_stored_template_outside_the_subset_is_named_with_its_line() {
         assert!(is_error && text.contains(&format!("(line {line})")), "{text}");
     }
     let error = client.error("prompts/get", json!({ "name": "long" }));
-    assert!(error["message"].as_str().unwrap().contains("at most 262144"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("the limit is 262144"), "{error}");
     let suggested =
         json!({ "ref": { "type": "ref/prompt", "name": "long" }, "argument": { "name": "a0", "value": "" } });
     assert_eq!(client.result("completion/complete", suggested)["completion"]["values"], json!([]));

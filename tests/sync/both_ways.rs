@@ -281,7 +281,7 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/empty.md` holds no text; it was skipped
+    warning: `.claude/commands/empty.md` holds no text; skipped
     ");
     let names = scratch.json(&["resource", "list"]).to_string();
     assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");

@@ -169,8 +169,8 @@ fn what_is_unmerged_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` is unmerged: conflict markers of version control stand in it; it was skipped
-    warning: `new.md` is unmerged: conflict markers of version control stand in it; it was skipped
+    warning: `.claude/commands/review.md` is unmerged: conflict markers of version control stand in it; skipped
+    warning: `new.md` is unmerged: conflict markers of version control stand in it; skipped
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\n");
     assert_eq!(text(&scratch, review), CONFLICT);

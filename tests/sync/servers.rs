@@ -437,8 +437,8 @@ fn the_servers_of_a_file_that_cannot_be_read_are_not_taken_for_deleted() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.mcp.json` cannot be read as its agent reads it; it was skipped
-    warning: `mcp_server:b` came from `.mcp.json`, which cannot be read; it was skipped
+    warning: `.mcp.json` cannot be read in its agent's format; skipped
+    warning: `mcp_server:b` came from `.mcp.json`, which cannot be read; skipped
     ");
     assert_eq!(servers(&scratch).len(), 2);
     scratch.file("team/.mcp.json", file("again"));

@@ -274,7 +274,7 @@ impl Homes {
 
     /// Renames what has a name that something else has in the folder, as the user is told to.
     fn make_way(&self, home: bool, round: usize, data: &Value) {
-        for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "let_be") {
+        for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "skipped") {
             let name = item["item"].as_str().and_then(|label| label.split('\'').nth(1)).expect("a name");
             self.rename(home, name, &format!("{name}.{}.{round}", u8::from(home)));
         }

@@ -324,5 +324,5 @@ fn without_the_flag_there_is_no_registry() {
     let server = crate::support::Http::start(&scratch, &[]);
     assert_eq!(server.send(&Request::new("GET", "/registry/tools/search")).status, 404);
     let alone = scratch.run(&["serve", "--registry"]);
-    assert!(alone.status == 2 && alone.stderr.contains("--registry goes with --http"), "{alone}");
+    assert!(alone.status == 2 && alone.stderr.contains("--registry needs --http"), "{alone}");
 }

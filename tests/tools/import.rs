@@ -214,7 +214,7 @@ fn a_hostile_home_reaches_nothing_outside_of_it() {
     let imported = scratch.json(&["tool", "import"]);
     assert_eq!(imported["tools"], json!([]), "{imported}");
     for (name, reason) in [
-        ("eve/out", "leads out of the folder"),
+        ("eve/out", "leads out of the skills folder"),
         ("eve/links", "link"),
         ("eve/huge", "MiB"),
         ("eve/liar", "holds 'eve/another'"),

@@ -59,7 +59,7 @@ fn a_release_without_anything_new_says_so() {
             && ran.stdout.contains("nothing to merge: main and develop already have every commit; tagged v1.0.0"),
         "{ran}"
     );
-    assert!(ran.stderr.contains("CHANGELOG.md has no section for v1.0.0"), "{ran}");
+    assert!(ran.stderr.contains("CHANGELOG.md gets no section for v1.0.0"), "{ran}");
 }
 
 #[test]

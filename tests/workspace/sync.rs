@@ -92,7 +92,7 @@ fn a_branch_that_origin_gains_later_is_followed() {
     shop.commit(&shop.repo("api"), "mine.txt", "mine\n");
     let rows = |data: &Value| data["repos"].as_array().expect("rows").iter().map(said).collect::<Vec<_>>();
     let wanted =
-        ["synced: develop follows origin/develop now", "synced: develop follows origin/develop now", "unchanged: "];
+        ["synced: develop now follows origin/develop", "synced: develop now follows origin/develop", "unchanged: "];
     assert_eq!(rows(&shop.data(&["workspace", "sync", "--dry-run"])), wanted);
     assert_eq!(rows(&shop.data(&["workspace", "sync"])), wanted);
     assert_eq!(rows(&shop.data(&["workspace", "sync"])), ["unchanged: "; 3]);

@@ -147,10 +147,7 @@ fn what_was_moved_since_is_not_taken_back() {
         assert_eq!(error["code"], "E_FLOW_MOVED", "{error}");
         let message = error["message"].as_str().expect("a message");
         assert!(message.starts_with("web: develop has been moved since: it is at "), "{error}");
-        assert!(
-            message.ends_with("after `feature finish feature/login`, which cannot be taken back any more"),
-            "{error}"
-        );
+        assert!(message.ends_with("after `feature finish feature/login`, which can no longer be undone"), "{error}");
         assert!(!error["hints"].to_string().contains("try again"), "{error}");
     }
     assert_eq!((shop.state(), shop.ok(&["flow", "log"])), (before, log), "nothing was begun");

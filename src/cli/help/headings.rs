@@ -1,7 +1,7 @@
 //! The headings under which `mcpkg help` lists the commands.
 
 /// Each heading with its commands, in the order in which they are shown. A test compares them with the command line.
-pub(crate) const HEADINGS: [(&str, &[&str]); 8] = [
+pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Start", &["demo", "init", "help", "version", "completions", "man"]),
     ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search"]),
     (

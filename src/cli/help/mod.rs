@@ -7,7 +7,7 @@ mod parts;
 mod style;
 pub(super) mod topics;
 
-pub(super) use headings::HEADINGS;
+pub use headings::HEADINGS;
 pub use options::options;
 pub(super) use options::{GLOBALS, flag};
 pub(super) use parts::{BEGIN, ENVIRONMENT, EXAMPLES, command, finished, of_branch, of_root};

@@ -192,7 +192,7 @@ impl HttpTransport {
                 "on the server's machine, `mcpkg access list` shows what each key may access".to_owned(),
             ),
             403 => ("the server refuses this request", "check the URL against the server's message".to_owned()),
-            404 if reason.contains("project") => (
+            404 if self.url.contains("/projects/") => (
                 "the project does not exist",
                 "on the server's machine, list the projects with `mcpkg project list`; the URL of one ends in \
                  /projects/NAME/mcp"

@@ -205,7 +205,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         ));
     }
     if name.contains('.') {
-        notes.push((None, format!("is not called by `${name}` in Codex, since the name has a dot")));
+        notes.push((None, format!("cannot be called as `${name}` in Codex, because the name has a dot")));
     }
     if is_in_group(&skill.folder) {
         notes.push((

@@ -50,7 +50,7 @@ pub(super) fn missing(
     first_manifest: bool,
 ) -> Result<Folder> {
     let is_quiet = |step: &Step| {
-        matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_))
+        matches!(step.act, Act::Same | Act::Wait | Act::Skip(_))
             || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
     };
     if !first_manifest && look.lost.is_empty() && steps.iter().all(is_quiet) {
@@ -78,7 +78,7 @@ pub(super) fn missing(
             return Ok(Folder { writes: writes(steps, look, complete), listings });
         }
         for (at, why) in unsaid {
-            steps[at].act = Act::LetBe(why);
+            steps[at].act = Act::Skip(why);
         }
     }
 }
@@ -104,7 +104,7 @@ fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
         let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
         // A prompt says nothing of its file's mode.
         let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
-        let is_there = look.let_be.contains_key(&file.relative)
+        let is_there = look.skipped.contains_key(&file.relative)
             || there.is_some_and(|there| {
                 let listed = there.listed.then_some(&there.entry);
                 there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
@@ -162,8 +162,8 @@ fn files(
                 expected.push(Some((entry.clone(), content.clone())));
             }
             (Act::DeleteFile, _) => {}
-            (Act::LetBe(_), _) => {
-                if let Some((_, file)) = look.let_be.get(&step.path) {
+            (Act::Skip(_), _) => {
+                if let Some((_, file)) = look.skipped.get(&step.path) {
                     files.push(copy(file));
                     expected.push(None);
                 } else if let Some(there) = there {

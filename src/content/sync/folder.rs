@@ -67,7 +67,7 @@ pub(super) struct Look {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
     /// Files that this sync skips, with the reason and their content.
-    pub(super) let_be: BTreeMap<String, (String, File)>,
+    pub(super) skipped: BTreeMap<String, (String, File)>,
     /// Paths of everything that is not an item.
     pub(super) others: BTreeSet<String>,
     /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
@@ -361,7 +361,7 @@ impl Look {
                 None => match why.get(&relative) {
                     Some(why) => {
                         let file = File { relative: relative.clone(), content: bytes, executable, listed };
-                        self.let_be.insert(relative, (why.clone(), file));
+                        self.skipped.insert(relative, (why.clone(), file));
                     }
                     None => drop(self.others.insert(relative)),
                 },

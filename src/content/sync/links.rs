@@ -39,7 +39,7 @@ impl Links {
         }
         let files: Vec<&str> = files_after(look, steps).into_iter().collect();
         let mut layout = Layout::default();
-        for path in files.iter().copied().chain(look.others.iter().chain(look.let_be.keys()).map(String::as_str)) {
+        for path in files.iter().copied().chain(look.others.iter().chain(look.skipped.keys()).map(String::as_str)) {
             layout.claim(path.trim_end_matches('/'));
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();

@@ -67,8 +67,8 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
 /// Returns those of the moves that count from now on, with all bases by then. The next sync finds a file that this one leaves unchanged
 /// at its new place again: kept there, its base would give it the old name.
 pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
-    let is_let_be = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::LetBe(_)));
-    let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_let_be(new));
+    let is_skipped = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::Skip(_)));
+    let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_skipped(new));
     if left.is_empty() {
         return (left, Vec::new());
     }
@@ -95,7 +95,7 @@ pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> 
 }
 
 fn is_gone(look: &Look, path: &str) -> bool {
-    !look.items.contains_key(path) && !look.let_be.contains_key(path) && !look.others.contains(path)
+    !look.items.contains_key(path) && !look.skipped.contains_key(path) && !look.others.contains(path)
 }
 
 /// Returns the base of a prompt that has a file of its own and no open proposal.

@@ -56,7 +56,7 @@ impl Names {
 
 /// Holds back items whose name or URI in the folder belongs to another file that waits for a person's decision.
 pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
-    let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::LetBe(_));
+    let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::Skip(_));
     let mut taken: HashMap<String, String> = HashMap::new();
     let names = |entry: &Entry| {
         let name = format!("{} '{}'", entry.what.word(), entry.name);
@@ -71,7 +71,7 @@ pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
         let (Act::Give(entry, _) | Act::Merge(entry, _)) = &step.act else { continue };
         let of_another = names(entry).find_map(|name| taken.get(&name).filter(|path| **path != step.path));
         if let Some(path) = of_another {
-            step.act = Act::LetBe(format!("has the same name as `{path}`, which waits for your decision"));
+            step.act = Act::Skip(format!("has the same name as `{path}`, which waits for your decision"));
         }
     }
 }

@@ -67,7 +67,7 @@ impl Plan {
         let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let mut paths: BTreeSet<&str> = kept.keys().copied().collect();
         paths.extend(look.items.keys().map(String::as_str));
-        paths.extend(look.let_be.keys().map(String::as_str));
+        paths.extend(look.skipped.keys().map(String::as_str));
         let new: Vec<String> = ours.keys().cloned().collect();
         paths.extend(new.iter().map(String::as_str));
         let mut steps = Vec::new();
@@ -78,7 +78,7 @@ impl Plan {
                 step.act = Act::DeleteFile;
             }
             if let Some(why) = names.refuse(&step, there) {
-                step.act = Act::LetBe(why);
+                step.act = Act::Skip(why);
             }
             steps.push(step);
         }
@@ -105,7 +105,7 @@ impl Plan {
 
     /// Whether something is skipped for a reason that may go away by itself.
     pub(super) fn lets_be(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.act, Act::LetBe(_)))
+        self.steps.iter().any(|step| matches!(step.act, Act::Skip(_)))
     }
 }
 
@@ -122,7 +122,7 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String,
         }
     }
     let mut layout = Layout::default();
-    let taken = look.items.keys().chain(look.let_be.keys()).chain(&look.others);
+    let taken = look.items.keys().chain(look.skipped.keys()).chain(&look.others);
     for path in taken.map(String::as_str).chain(known_paths.iter().copied()) {
         layout.claim(path.trim_end_matches('/'));
     }
@@ -175,20 +175,20 @@ fn step(
         .or(base.as_ref().map(|(entry, _)| entry));
     let label = label.map_or_else(|| path.to_owned(), |entry| format!("{} '{}'", word(entry), entry.name));
     let unread = servers::unread(there, ours.as_ref(), look);
-    let act = match look.let_be.get(path).map(|(why, _)| why.clone()).or(unread) {
-        Some(why) => Act::LetBe(why),
-        None if look.others.contains(path) && !look.links.contains_key(path) => Act::LetBe(NO_FILE.to_owned()),
+    let act = match look.skipped.get(path).map(|(why, _)| why.clone()).or(unread) {
+        Some(why) => Act::Skip(why),
+        None if look.others.contains(path) && !look.links.contains_key(path) => Act::Skip(NO_FILE.to_owned()),
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
-                Act::LetBe(SAYS_MORE.to_owned())
+                Act::Skip(SAYS_MORE.to_owned())
             }
             Act::Take | Act::Merge(..) | Act::ProposeChange(_) | Act::ProposeDeleteFile
                 if there.is_some_and(There::is_unmerged) =>
             {
-                Act::LetBe(conflict::WHY.to_owned())
+                Act::Skip(conflict::WHY.to_owned())
             }
-            Act::Give(..) | Act::Merge(..) if look.others.contains(path) => Act::LetBe(IS_LINK.to_owned()),
-            act if act.does_something() && look.unmerged.contains(path) => Act::LetBe(conflict::UNRESOLVED.to_owned()),
+            Act::Give(..) | Act::Merge(..) if look.others.contains(path) => Act::Skip(IS_LINK.to_owned()),
+            act if act.does_something() && look.unmerged.contains(path) => Act::Skip(conflict::UNRESOLVED.to_owned()),
             act => act,
         },
     };
@@ -244,7 +244,7 @@ fn act(
         && there.entry.what.word() != ours.entry.what.word()
     {
         let (theirs, ours) = (there.entry.what.word(), ours.entry.what.word());
-        return Ok(Act::LetBe(format!("is a {ours} in the project, but a {theirs} in the folder")));
+        return Ok(Act::Skip(format!("is a {ours} in the project, but a {theirs} in the folder")));
     }
     let entries = (there.map(|there| plain(&there.entry)), ours.map(|ours| plain(&ours.entry)));
     let theirs = there.zip(entries.0.as_ref());

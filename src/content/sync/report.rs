@@ -34,7 +34,7 @@ impl Act {
             Act::Merge(..) => "merge",
             Act::DeleteFile => "delete file",
             Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile => "propose",
-            Act::LetBe(_) => "skipped",
+            Act::Skip(_) => "skipped",
         })
     }
 
@@ -45,7 +45,7 @@ impl Act {
             Act::ProposeChange(parts) => format!("both changed: {}", parts.join(", ")),
             Act::ProposeDelete => "was deleted in the folder".to_owned(),
             Act::ProposeDeleteFile => "was deleted in the project".to_owned(),
-            Act::LetBe(why) => why.clone(),
+            Act::Skip(why) => why.clone(),
             _ => String::new(),
         }
     }
@@ -96,8 +96,8 @@ impl Report<'_> {
             ));
         }
         reply.hints.extend(unnamed(&look.unnamed));
-        let let_be = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
-        reply.warnings.extend(let_be);
+        let skipped = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
+        reply.warnings.extend(skipped);
         let changed = outcome.changed.iter();
         reply
             .warnings

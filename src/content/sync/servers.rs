@@ -71,7 +71,7 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
 pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
-    let is_unread = look.let_be.contains_key(file) || look.others.contains(file);
+    let is_unread = look.skipped.contains_key(file) || look.others.contains(file);
     is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 

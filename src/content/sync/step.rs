@@ -29,13 +29,13 @@ pub(super) enum Act {
     /// A proposal waits for a person.
     Wait,
     /// Nothing, for this reason.
-    LetBe(String),
+    Skip(String),
 }
 
 impl Act {
     /// Whether it changes either side, or proposes a change.
     pub(super) fn does_something(&self) -> bool {
-        !matches!(self, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget)
+        !matches!(self, Act::Same | Act::Wait | Act::Skip(_) | Act::Forget)
     }
 }
 

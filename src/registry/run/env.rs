@@ -108,7 +108,7 @@ fn too_short(tool: &str, name: &str) -> Error {
     );
     Error::new(Code::ToolEnv, why)
         .with_details(serde_json::json!({ "names": [name] }))
-        .hint(format!("if the value is not a secret: `mcpkg tool env set {name} --value TEXT --for {tool}`"))
+        .hint(format!("set a value that need not be hidden with `mcpkg tool env set {name} --value TEXT --for {tool}`"))
 }
 
 #[cfg(test)]

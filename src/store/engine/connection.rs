@@ -120,12 +120,7 @@ impl<'c> Link<'c> {
     /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(in crate::store) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
-            Self::Sqlite(connection) => {
-                let transaction = sqlite::begin(connection, intent)?;
-                let value = f()?;
-                transaction.commit()?;
-                Ok(value)
-            }
+            Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),
             Self::Postgres(connection) => postgres::in_transaction(connection, intent, f),
         }
     }

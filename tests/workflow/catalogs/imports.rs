@@ -53,7 +53,7 @@ fn each_operation_has_its_name() {
     hosting:databases:search:create = POST /databases/search
     hosting:pipelines:create = POST /pipelines
     hosting:pipelines:list = GET /pipelines
-    hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie)
+    hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie, which is not supported)
     hosting:stacks:info = GET /stacks/{id} (`id` uses the unsupported style label)
     hosting:uploads:create = POST /uploads
     ");

@@ -115,7 +115,7 @@ fn files_below_the_document_are_part_of_it() {
     let size = scratch.json(&["command", "show", "t:machines:create"]);
     assert_eq!(size["flags"][1]["type"], "integer", "{size}");
     // A change of a file is one of the document.
-    assert!(scratch.ok(&["catalog", "refresh", "t", "--check"]).contains("current"));
+    assert!(scratch.ok(&["catalog", "refresh", "t", "--check"]).contains("up to date"));
     scratch.file(
         "api/parts/delete.yaml",
         "operationId: byTag\nparameters: [{name: label, in: query, required: true, schema: {type: string}}]\n",

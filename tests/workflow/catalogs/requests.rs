@@ -140,10 +140,20 @@ fn what_cannot_be_sent_is_refused_and_named() {
         ("apps:info", json!({}), Code::InvalidArgument, "needs the argument 'app_id'"),
         ("apps:info", json!({ "app_id": null }), Code::InvalidArgument, "needs the argument 'app_id'"),
         ("apps:list", json!({ "region": null }), Code::InvalidArgument, "'region' is null, but is sent in the query"),
-        ("apps:info", json!({ "app_id": "" }), Code::InvalidArgument, "'app_id' is empty"),
-        ("apps:info", json!({ "app_id": [] }), Code::InvalidArgument, "'app_id' is empty"),
-        ("apps:info", json!({ "app_id": "." }), Code::InvalidArgument, "'app_id' is '.'"),
-        ("apps:info", json!({ "app_id": ".." }), Code::InvalidArgument, "'app_id' is '..'"),
+        (
+            "apps:info",
+            json!({ "app_id": "" }),
+            Code::InvalidArgument,
+            "'app_id' is part of the path and cannot be empty",
+        ),
+        (
+            "apps:info",
+            json!({ "app_id": [] }),
+            Code::InvalidArgument,
+            "'app_id' is part of the path and cannot be empty",
+        ),
+        ("apps:info", json!({ "app_id": "." }), Code::InvalidArgument, "cannot be '.'"),
+        ("apps:info", json!({ "app_id": ".." }), Code::InvalidArgument, "cannot be '..'"),
         ("apps:info", json!({ "app_id": "a", "appid": "b" }), Code::InvalidArgument, "has no argument 'appid'"),
         ("apps:create", json!({ "name": "a" }), Code::InvalidArgument, "needs the argument 'region'"),
         (
@@ -152,7 +162,7 @@ fn what_cannot_be_sent_is_refused_and_named() {
             Code::InvalidArgument,
             "'X-Trace' cannot be sent as a header: it contains a line break or NUL",
         ),
-        ("apps:list", json!({ "X-Trace": "a\nb" }), Code::InvalidArgument, "line end"),
+        ("apps:list", json!({ "X-Trace": "a\nb" }), Code::InvalidArgument, "line break"),
         ("apps:list", json!({ "X-Trace": "a\u{0}b" }), Code::InvalidArgument, "NUL"),
         ("apps:list", json!({ "X-Trace": "a\u{7}b" }), Code::InvalidArgument, "control characters"),
         (

@@ -36,7 +36,7 @@ components:
     insta::assert_snapshot!(ran.to_string(), @"
     status: 0
     --- stdout
-    Imported 2 commands of Notes REST API v2 2 as 'notes'
+    Imported 2 commands from Notes REST API v2 2 as 'notes'
     --- stderr
     warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is not a parameter of the path; skipped GET /notes/{id}
     hint: commands use the security scheme 'token'; set where its secret is kept: `mcpkg catalog set notes --auth token=env:NAME`
@@ -86,8 +86,8 @@ fn names_that_are_taken_or_reserved_are_refused() {
         (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "the group of mcpkg's own commands"),
         (&["--prefix", "tool"], "E_INVALID_ARGUMENT", "mcpkg's own"),
         (&["--prefix", "workflow"], "E_INVALID_ARGUMENT", "mcpkg's own"),
-        (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "no group of commands"),
-        (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "no group of commands"),
+        (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "is not a group of commands"),
+        (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "is not a group of commands"),
         (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
         (&["--prefix", "hosting", "--name", "other"], "E_ALREADY_EXISTS", "the group 'hosting' already"),
         (&[], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),

@@ -116,7 +116,7 @@ fn fixtures_stay_with_their_workflow_and_hold_no_secret() {
     let listed = scratch.json(&["workflow", "fixture", "list", "other"]);
     assert_eq!(listed["fixtures"][0]["name"], "ready");
     let there = scratch.run(&["workflow", "fixture", "add", "other", "ready", "note.yaml"]);
-    assert!(there.status != 0 && there.stderr.contains("The fixture is none"), "{there}");
+    assert!(there.status != 0 && there.stderr.contains("Invalid fixture"), "{there}");
     scratch.file("secret.yaml", format!("step_outputs: {{look: {{key: ghp_{}}}}}", "a1B2c3D4e5".repeat(4)));
     let refused = scratch.run(&["workflow", "fixture", "add", "other", "secret", "secret.yaml"]);
     assert!(refused.status != 0 && refused.stderr.contains("`step_outputs.look` looks like a secret"), "{refused}");

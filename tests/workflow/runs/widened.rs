@@ -47,7 +47,7 @@ fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
     // It is told as long as it holds, with how it is taken back.
     let end = &id.to_string()[24..];
     for shown in [ground.scratch.ok(&["consent", "list"]), ground.scratch.ok(&["consent", "show", end])] {
-        assert!(shown.contains("reads from 'hosting' unasked until") && shown.contains(end), "{shown}");
+        assert!(shown.contains("may read from 'hosting' without asking until") && shown.contains(end), "{shown}");
     }
     assert_eq!(ground.scratch.json(&["consent", "list"])["reads"][0]["catalog"], "hosting");
     ground.scratch.ok(&["consent", "deny", &id.to_string()]);
@@ -108,6 +108,6 @@ fn only_a_person_at_a_terminal_widens_and_for_a_day_at_most() {
     let Some((shown, ended_well)) = crate::support::at_a_terminal(&command, "y\n") else {
         return crate::support::skipped("there is no script of util-linux");
     };
-    assert!(ended_well && shown.contains("for 1h, to all that every agent without an access key"), "{shown}");
+    assert!(ended_well && shown.contains("for 1h, to everything that every agent without an access key"), "{shown}");
     assert_eq!(ground.scratch.approved().all(Kind::Reads).expect("records").len(), 1);
 }

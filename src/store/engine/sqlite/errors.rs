@@ -71,6 +71,13 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
+/// Returns whether `error` says that SQLite refused a row for a constraint that no caller looked for.
+pub(super) fn is_refused_row(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
+    error.code() == Code::Internal
+        && source.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::ConstraintViolation)
+}
+
 /// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`.
 pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());

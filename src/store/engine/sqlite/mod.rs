@@ -38,4 +38,4 @@ pub(super) use lock_file::{is_held, take};
 pub(super) use rows::{Row, each, one, run};
 pub(super) use rusqlite::Connection;
 pub use schema::SCHEMA_VERSION;
-pub(super) use transaction::begin;
+pub(super) use transaction::in_transaction;

@@ -2,15 +2,38 @@
 
 use rusqlite::Connection;
 
-use crate::error::Result;
-use crate::store::engine::Intent;
+use super::errors::is_refused_row;
+use super::faults;
+use crate::error::{Error, Result};
+use crate::store::engine::{Intent, damaged};
+
+/// Runs `f` in one transaction; see [`Link::in_transaction`](crate::store::engine::Link::in_transaction).
+pub(in crate::store::engine) fn in_transaction<T>(
+    connection: &Connection,
+    intent: Intent,
+    f: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let transaction = begin(connection, intent)?;
+    let done = f().and_then(|value| transaction.commit().map(|()| value));
+    done.map_err(|error| if is_refused_row(&error) { or_damage(connection, error) } else { error })
+}
+
+/// Returns the damage that made SQLite refuse a row, such as an index entry of a row that is gone; `error`, a bug of ours, if the file
+/// is sound.
+#[cold]
+fn or_damage(connection: &Connection, error: Error) -> Error {
+    match faults(connection) {
+        Ok(faults) => faults.first().map_or(error, damaged),
+        Err(damage) => damage,
+    }
+}
 
 /// An open transaction; dropping it rolls back whatever was not committed, a panic's too.
-pub(in crate::store::engine) struct Transaction<'c>(&'c Connection);
+struct Transaction<'c>(&'c Connection);
 
 /// Begins a transaction. One that writes is begun IMMEDIATE: a deferred one that reads first and writes then fails at
 /// once, without waiting, where another process wrote between the two.
-pub(in crate::store::engine) fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
+fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
     let begin = match intent {
         Intent::Read => "BEGIN DEFERRED",
         Intent::Write | Intent::WriteProject => "BEGIN IMMEDIATE",
@@ -21,7 +44,7 @@ pub(in crate::store::engine) fn begin(connection: &Connection, intent: Intent) -
 
 impl Transaction<'_> {
     /// Commits: what was written is on the disk.
-    pub(in crate::store::engine) fn commit(self) -> Result<()> {
+    fn commit(self) -> Result<()> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }
