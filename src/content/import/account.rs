@@ -191,7 +191,7 @@ mod tests {
             [
                 "each of 4 files is odd: `a:3`, `b:3` and 2 more",
                 "`CLAUDE.md` is the same as `AGENTS.md`; it was imported once",
-                "left out 42 files: cannot be read as its agent reads it: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
+                "left out 42 files: cannot be read in its agent's format: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
             ]
         );
         assert_eq!(account.lines().len(), 8);

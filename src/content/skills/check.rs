@@ -176,7 +176,7 @@ mod tests {
             ("# no", vec!["1: it does not begin with front matter"]),
             ("---\nname: pdf\n", vec!["1: the front matter is malformed: it has no end"]),
             ("---\n{{{\n---\n", vec!["the front matter is malformed"]),
-            ("---\n- a\n---\n", vec!["no list of keys"]),
+            ("---\n- a\n---\n", vec!["not a list of keys"]),
             (
                 "---\nlicense: x\nname: pfd\ndescription: ' '\n---\n",
                 vec!["3: `name` is 'pfd'", "4: `description` is empty"],

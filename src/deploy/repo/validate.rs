@@ -201,7 +201,7 @@ mod tests {
             (checked(Kind::Skill, &[]), "has no SKILL.md", "/r"),
             (skill("# no"), "does not begin with front matter", "/r/SKILL.md"),
             (skill("---\nname: a\n"), "has no end", "/r/SKILL.md"),
-            (skill("---\n- a\n---\n"), "no list of keys", "/r/SKILL.md"),
+            (skill("---\n- a\n---\n"), "not a list of keys", "/r/SKILL.md"),
             (skill("---\nname: a\n---\n"), "has no `description`", "/r/SKILL.md"),
             (
                 skill("---\nname: 3\ndescription: b\n---\n"),

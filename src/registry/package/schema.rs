@@ -197,7 +197,7 @@ mod tests {
         }
         let misfit = wrong(&json!({ "properties": { "a": { "type": "strin" } } })).expect("no type");
         assert_eq!(misfit.path, "/properties/a/type");
-        assert!(misfit.message.starts_with("\"strin\" is not a type; a type is array, boolean"), "{}", misfit.message);
+        assert!(misfit.message.starts_with("\"strin\" is not a type: a type is array, boolean"), "{}", misfit.message);
         assert!(wrong(&json!({ "pattern": "(" })).is_some());
         assert!(wrong(&json!({ "pattern": "(?<=a)b" })).is_some(), "no engine that backtracks");
         assert!(wrong(&json!({ "$defs": { "a": { "type": "string" } }, "$ref": "#/$defs/a" })).is_none());

@@ -159,7 +159,7 @@ mod tests {
         let of = |ended: Option<Ended>, stderr: &str| require_success(&tool(), ended.as_ref(), stderr);
         assert!(of(Some(Ended::Exited(0)), "warned").is_ok());
         let error = of(Some(Ended::Exited(3)), "first\nlast\n").expect_err("failed");
-        assert_eq!((error.code(), error.message()), (Code::ToolFailed, "alice/tool ended with status 3: last"));
+        assert_eq!((error.code(), error.message()), (Code::ToolFailed, "alice/tool exited with status 3: last"));
         assert_eq!(error.details(), Some(&json!({ "exit_code": 3, "stderr": "first\nlast\n" })));
         for (signal, limit) in LIMITS {
             let error = of(Some(Ended::Killed(signal)), "").expect_err("a limit");

@@ -345,7 +345,7 @@ mod tests {
     fn what_cannot_be_sent_is_told() {
         let parameter = |place: &str, style: &str| json!({ "parameters": [{ "name": "p", "in": place, "style": style, "schema": {} }] });
         for (path, operation, why) in [
-            ("/", parameter("cookie", "form"), "`p` is sent in a cookie"),
+            ("/", parameter("cookie", "form"), "`p` is sent in a cookie, which is not supported"),
             ("/{p}", parameter("path", "label"), "`p` uses the unsupported style label"),
             ("/{p}", parameter("path", "matrix"), "`p` uses the unsupported style matrix"),
             (

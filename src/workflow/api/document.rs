@@ -122,7 +122,7 @@ mod tests {
         for (bytes, says) in [
             (&b""[..], "1:1: syntax: it is empty"),
             (b"\n \n", "it is empty"),
-            (b"{\n  \xff", "2:3: syntax: it is not valid UTF-8"),
+            (b"{\n  \xff", "2:3: syntax: it is not UTF-8 text"),
             (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is not valid JSON: trailing comma"),
             (
                 b"openapi: 3.0.0\n\tx: [",

@@ -104,8 +104,8 @@ const CORPUS: &[(&str, &str, &str, &str)] = &[
 
 /// Path, and why it is left out.
 const LEFT_OUT: &[(&str, &str)] = &[
-    (".codex/config.toml", "cannot be read as its agent reads it"),
-    (".claude/transcripts/a.jsonl", "in an agent's folder, as no command, skill, rule or subagent"),
+    (".codex/config.toml", "cannot be read in its agent's format"),
+    (".claude/transcripts/a.jsonl", "in an agent's folder, but not a command, skill, rule or subagent"),
     (".env", "hidden"),
     ("ignored.log", "named by .gitignore"),
     (".gitignore", "hidden"),

@@ -202,10 +202,10 @@ mod tests {
             found.lines(),
             [
                 "new action three",
-                "action one is gone",
+                "action one was removed",
                 "input schema of two: new 'c'; gone 'b'; changed 'a'; required now 'c'",
                 "output schema of two: changed",
-                "it asks for the variable FREE now",
+                "it now asks for the variable FREE",
             ]
         );
         assert_eq!(found.data()["schemas"][0]["properties"], json!({ "added": ["c"], "removed": ["b"] }));

@@ -108,7 +108,7 @@ fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes
             false if shape.len() != depth => Err("the nested arrays differ in depth".to_owned()),
             false => {
                 let shown: String = array.to_string().chars().take(40).collect();
-                Err(format!("{shown} is not a {}", dtype.name()))
+                Err(format!("{shown} is not of type {}", dtype.name()))
             }
         };
     };
@@ -162,8 +162,8 @@ mod tests {
             (json!([1, [2]]), "the nested arrays differ in length"),
             (json!([[1], 2]), "the nested arrays differ in depth"),
             (json!([[1, 2], [3]]), "the nested arrays differ in length"),
-            (json!([1.5]), "1.5 is not an int32"),
-            (json!([4_294_967_296_u64]), "4294967296 is not an int32"),
+            (json!([1.5]), "1.5 is not of type int32"),
+            (json!([4_294_967_296_u64]), "4294967296 is not of type int32"),
             (json!({ "x": { "data": 1 } }), "`x`: `data` must be an array"),
             (
                 json!({ "x": { "data": [], "shpae": [] } }),

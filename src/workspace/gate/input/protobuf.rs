@@ -103,7 +103,7 @@ fn unpacked(dtype: Dtype, numbers: &[u8]) -> Result<Vec<u8>, String> {
         let (low, high) = number.split_at(size);
         // What is cut off only says the sign.
         if !high.iter().all(|byte| *byte == 0) && !high.iter().all(|byte| *byte == 0xff) {
-            return Err(format!("a number is not a {}", dtype.name()));
+            return Err(format!("a number is not of type {}", dtype.name()));
         }
         bytes.extend_from_slice(low);
     }
@@ -139,7 +139,7 @@ mod tests {
             (&[], "tensors of unknown are not supported"),
             (&[0x10, 1, 0x70, 1], "its values are in another file, which is not supported"),
             (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not match 0 elements"),
-            (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not an int8"),
+            (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not of type int8"),
         ] {
             assert_eq!(read(bytes).unwrap_err(), why);
         }
