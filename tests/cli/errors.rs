@@ -211,11 +211,9 @@ fn quiet_says_nothing_that_was_not_asked_for() {
 #[test]
 fn what_is_not_a_number_is_said_in_plain_words() {
     let scratch = Scratch::with_project();
-    for arguments in [
-        &["evolve", "accept", "x"][..],
-        &["serve", "--http", "--port", "80a"],
-        &["prompt", "show", "a", "--revision", "-"],
-    ] {
+    for arguments in
+        [&["evolve", "accept", "x"][..], &["serve", "--http", "--port", "80a"], &["events", "--limit", "few"]]
+    {
         let ran = scratch.run(arguments);
         let named = format!("invalid value '{}' for '", arguments[arguments.len() - 1]);
         assert!(ran.status == 2 && ran.stderr.starts_with("error: ") && ran.stderr.contains(&named), "{ran}");

@@ -237,7 +237,7 @@ fn a_server_that_refuses_is_heard() {
     assert!(ran.stderr.contains(&add), "{ran}");
     let ran = told(&url("/mcp"), "team", Some("sesame"));
     assert!(ran.stdout.contains("This is not an access key (status 401)"), "{ran}");
-    assert!(ran.stderr.contains("start the agent with it in TEAM_KEY"), "{ran}");
+    assert!(ran.stderr.contains("set TEAM_KEY to it where the agent starts"), "{ran}");
     let ran = told(&url("/mcp"), "team", Some(key.trim()));
     assert_eq!(ran.status, 0, "{ran}");
     let ran = told(&url("/projects/p/mcp"), "team", Some(key.trim()));

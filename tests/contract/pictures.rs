@@ -17,8 +17,8 @@ const COLUMNS: u16 = 100;
 struct Terminal {
     scratch: Scratch,
     folder: &'static str,
-    /// The folder of programs; the test's own `PATH` by default.
-    path: Option<PathBuf>,
+    /// A folder of programs that comes before those of `PATH`.
+    programs: Option<PathBuf>,
     /// What the terminal shows, with its colours.
     shown: String,
 }
@@ -30,7 +30,7 @@ impl Terminal {
 
     fn of(scratch: Scratch, folder: &'static str) -> Self {
         std::fs::create_dir_all(scratch.path().join(folder)).expect("a folder");
-        Self { scratch, folder, path: None, shown: String::new() }
+        Self { scratch, folder, programs: None, shown: String::new() }
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -41,8 +41,10 @@ impl Terminal {
             .env("TERM", "xterm-256color")
             .env("PAGER", "cat")
             .env_remove("NO_COLOR");
-        if let Some(path) = &self.path {
-            command.env("PATH", path);
+        if let Some(first) = &self.programs {
+            let others = std::env::var_os("PATH").unwrap_or_default();
+            let all = std::iter::once(first.clone()).chain(std::env::split_paths(&others));
+            command.env("PATH", std::env::join_paths(all).expect("a path"));
         }
         command
     }
@@ -186,7 +188,7 @@ fn docs_show_a_check_of_a_client() {
     std::os::unix::fs::symlink(BINARY, scratch.path().join("bin/mcpkg")).expect("a link");
     scratch.ok(&["prompt", "create", "review", "Review the change for races first"]);
     scratch.file(".codex/config.toml", "[mcp_servers.mcpkg]\ncommand = \"mcpkg\"\nargs = [\"serve\"]\n");
-    terminal.path = Some(scratch.path().join("bin"));
+    terminal.programs = Some(scratch.path().join("bin"));
     if !terminal.show(&["client", "check", "codex"], "", "") {
         return skipped(NO_SCRIPT);
     }

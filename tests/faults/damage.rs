@@ -349,10 +349,11 @@ fn rows_that_name_content_that_is_not_there_are_damage_and_no_bug() {
 #[test]
 fn a_row_that_is_refused_because_of_damage_is_no_bug() {
     let scratch = Scratch::with_project();
-    // The row of the project is gone, and the index that finds it by its name still has it.
+    scratch.ok(&["prompt", "create", "first", "words"]);
+    // The row of this content is gone, and the index that finds it by its SHA-256 still has it.
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).expect("one file");
-    let find = "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'project'";
+    let find = "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'blob'";
     let (page, size): (u32, u32) =
         connection.query_row(find, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("the table");
     drop(connection);
@@ -361,7 +362,7 @@ fn a_row_that_is_refused_because_of_damage_is_no_bug() {
     assert_eq!((bytes[begin], bytes[begin + 4]), (0x0d, 1), "a leaf with one row");
     bytes[begin + 4] = 0;
     fs::write(scratch.db(), bytes).expect("the damage");
-    let ran = scratch.run(&["--json", "--project", "demo", "prompt", "create", "hello", "words"]);
+    let ran = scratch.run(&["--json", "prompt", "create", "hello", "words"]);
     assert_eq!((ran.status, error_code(&ran).as_deref()), (1, Some("E_DB_CORRUPT")), "{ran}");
-    assert!(ran.to_string().contains("sqlite_autoindex_project"), "{ran}");
+    assert!(ran.to_string().contains("sqlite_autoindex_blob"), "{ran}");
 }

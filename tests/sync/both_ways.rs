@@ -295,7 +295,7 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` holds no UTF-8 text; it was skipped
+    warning: `.claude/commands/review.md` holds no UTF-8 text; skipped
     ");
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }

@@ -140,8 +140,7 @@ fn no_secret_leaves_a_run_in_a_file() {
 #[test]
 fn an_agent_gets_what_a_tool_printed_without_what_looks_like_a_secret() {
     let Some(scratch) = with_tool() else { return };
-    let script = r#"printf '{"password": "made-up", "text": "ghp_0123456789abcdefghij"}'; echo 'token=to-stderr' >&2; echo 'secret: \
-        in-a-file' > /output/a.txt"#;
+    let script = r#"printf '{"password": "made-up", "text": "ghp_0123456789abcdefghij"}'; echo 'token=to-stderr' >&2; echo 'secret: in-a-file' > /output/a.txt"#;
     with_leak(&scratch, script);
     // A person may want just that of a tool: what it made.
     let ran = scratch.json(&["tool", "run", "./files", "-o", "left"]);

@@ -257,7 +257,10 @@ mod tests {
             row("web", Step::Test, Some((Ended::Exited(1), ""))),
         ]);
         let error = several.answer().expect_err("it failed");
-        assert_eq!(error.message(), "api: build failed with status 2; also failed: web (test) (1 of 3 commands passed)");
+        assert_eq!(
+            error.message(),
+            "api: build failed with status 2; also failed: web (test) (1 of 3 commands passed)"
+        );
         let given_up = report(vec![row("lib", Step::Build, Some((Ended::Cancelled, "half")))]);
         assert_eq!(given_up.stored()[0].output, format!("half\n{GIVEN_UP}\n"));
         assert_eq!(given_up.answer().expect_err("given up").code(), Code::Cancelled);

@@ -89,7 +89,11 @@ fn names_that_are_taken_or_reserved_are_refused() {
         (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "is not a group of commands"),
         (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "is not a group of commands"),
         (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
-        (&["--prefix", "hosting", "--name", "other"], "E_ALREADY_EXISTS", "the group 'hosting' already"),
+        (
+            &["--prefix", "hosting", "--name", "other"],
+            "E_ALREADY_EXISTS",
+            "already has commands in the group 'hosting'",
+        ),
         (&[], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
     ] {
         let error = refused(&scratch, &[&[document.as_str()], arguments].concat());
@@ -103,7 +107,7 @@ fn names_that_are_taken_or_reserved_are_refused() {
     scratch.ok(&["catalog", "import", &document, "--prefix", "", "--name", "bare"]);
     scratch.file("apps.json", json!({ "openapi": "3.0.0", "paths": { "/apps": { "get": {} } } }).to_string());
     let error = refused(&scratch, &["apps.json", "--prefix", ""]);
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("the group 'apps' already")), "{error}");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("already has commands in the group 'apps'")), "{error}");
 }
 
 #[test]

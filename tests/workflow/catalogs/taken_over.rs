@@ -82,7 +82,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     assert_eq!(left.len(), 7, "{left:?}");
     told("Gone", "/nowhere/gone.json");
     told("Unknown", "its source is not recorded");
-    told("Relative", "without the folder");
+    told("Relative", "without its folder");
     told("Off", "it is disabled there");
     told("Plain", "api.example.com");
     told("Hosting", "hosting");
