@@ -16,10 +16,10 @@ use crate::store::{Db, access, events};
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Backup {
-    /// File to write, or with --keep the folder
+    /// Backup file to write, or with --keep a folder
     #[arg(value_name = "FILE|DIR")]
     to: PathBuf,
-    /// Write a dated file into the folder and keep the newest N of them
+    /// Write a dated file to the folder, and delete all but the newest N of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
 }
@@ -29,8 +29,8 @@ impl Operation for Backup {
     const CLI: &'static [&'static str] = &["backup"];
     const TITLE: &'static str = "Back up the database";
     const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
-    const HELP: &'static str = "Copying the bare file is not a backup: what was written last stands in a file beside \
-        it.";
+    const HELP: &'static str = "Do not copy the database file by hand instead: recent changes may still be in a \
+        second file next to it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg backup mcpkg-backup.db", "mcpkg backup --keep 7 ~/backups"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -116,7 +116,7 @@ fn timestamp(now: Millis) -> String {
 pub struct Restore {
     /// Backup to restore
     file: PathBuf,
-    /// Restore although servers are connected; they see the restored content at once
+    /// Restore even if servers are connected; they serve the restored content at once
     #[arg(long)]
     #[serde(default)]
     while_serving: bool,
@@ -126,9 +126,9 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_database";
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
-    const ABOUT: &'static str = "Replace the content of the database by that of a backup, and keep what it replaces";
-    const HELP: &'static str = "What is replaced is kept beside the database, and the command says where. An access \
-        key that was revoked since the backup stays revoked, and servers that asked for a key go on asking.";
+    const ABOUT: &'static str = "Replace the content of the database with a backup, and keep the previous content";
+    const HELP: &'static str = "The previous content is kept next to the database; the command prints where. Access \
+        keys that were revoked since the backup stay revoked, and servers that required a key still require one.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg restore mcpkg-backup.db --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const LONG: bool = true;
@@ -141,7 +141,7 @@ impl Operation for Restore {
     }
 
     fn question(&self) -> String {
-        format!("Replace the content of the database by that of {}?", self.file.display())
+        format!("Replace the content of the database with that of {}?", self.file.display())
     }
 
     fn look(&self, context: &Context) -> Result<()> {
@@ -153,7 +153,7 @@ impl Operation for Restore {
         let alone = context.store.keep_servers_away()?;
         if alone.is_none() && !self.while_serving {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
-                .hint("stop them, or say --while-serving: they will show the restored content at once"));
+                .hint("stop them, or pass --while-serving: they will serve the restored content at once"));
         }
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);
@@ -177,11 +177,15 @@ impl Operation for Restore {
         };
         context.store.restore(&self.file, &kept, carry, &progress)?;
         drop(alone);
-        let sentence =
-            format!("Restored the database from {}; what it replaced is {}", self.file.display(), kept.display());
+        let sentence = format!(
+            "Restored the database from {}; the previous content is in \
+                {}",
+            self.file.display(),
+            kept.display()
+        );
         let data = json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() });
-        let ask = "the backup holds no access key, and what it replaced may have held one: servers over HTTP go on asking \
-                   for a key; `mcpkg access create NAME` makes one";
+        let ask = "the backup has no access keys, but the previous database may have had some, so servers over HTTP \
+            still require one: create it with `mcpkg access create NAME`";
         Ok(Reply::sentence(sentence, data).warn(no_key.then(|| ask.to_owned())))
     }
 }

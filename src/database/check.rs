@@ -13,7 +13,7 @@ use crate::store::check::{self, Findings};
 /// Check the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Verify every stored content, every row and the search index too
+    /// Also verify all stored content, every row and the search index
     #[arg(long)]
     #[serde(default)]
     deep: bool,
@@ -23,9 +23,9 @@ impl Operation for Check {
     const TOOL: &'static str = "check_database";
     const CLI: &'static [&'static str] = &["check"];
     const TITLE: &'static str = "Check the database";
-    const ABOUT: &'static str = "Check that the database is sound; it is never repaired silently";
+    const ABOUT: &'static str = "Check the database for damage; nothing is repaired";
     const HELP: &'static str =
-        "Looks at how the file is built. A flipped bit inside a content or a name is seen by --deep only.";
+        "Checks the structure of the database. Only --deep finds a flipped bit inside content or a name.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg check", "mcpkg check --deep"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -58,9 +58,7 @@ impl Operation for Check {
         let sentence = if self.deep {
             format!("The database {path} is sound; {verified} contents match their SHA-256")
         } else {
-            format!(
-                "The database {path} is sound; what its contents and names say was not compared: `mcpkg check --deep` does"
-            )
+            format!("The database {path} is sound; to verify its contents and names too, run `mcpkg check --deep`")
         };
         Ok(Reply::sentence(sentence, json!({ "database": path.to_string(), "sound": true, "verified": verified })))
     }

@@ -14,11 +14,11 @@ use crate::store::revisions::Outdated;
 /// Shrink the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Compact {
-    /// Delete old revisions too: of each prompt, resource and workflow so many of the newest stay
+    /// Also delete old revisions: keep only the newest N of each prompt, resource and workflow
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default)]
     keep_revisions: Option<u32>,
-    /// Delete revisions that are older than this too, such as 90d, but for the newest of each
+    /// Also delete revisions older than this, such as 90d, except the newest of each
     #[arg(long, value_name = "AGE")]
     #[serde(default)]
     older_than: Option<String>,
@@ -32,11 +32,11 @@ impl Operation for Compact {
     const TOOL: &'static str = "compact_database";
     const CLI: &'static [&'static str] = &["compact"];
     const TITLE: &'static str = "Shrink the database";
-    const ABOUT: &'static str = "Free what nothing refers to and give the space back to the disk";
-    const HELP: &'static str = "What was deleted leaves free space in the file, which later writes use; this gives \
-        it back. It needs room for a second copy of the database meanwhile; reads go on, and who writes waits. \
-        Revisions go only where you say so, and what is deployed or kept by a snapshot stays. With both options a \
-        revision goes only where both let it.";
+    const ABOUT: &'static str = "Delete unused data and return the space to the disk";
+    const HELP: &'static str = "Deleted data leaves free space in the file, which later writes reuse. This command \
+        returns it to the disk. While it runs, it needs room for a second copy of the database; reads continue, and \
+        writes wait. Revisions are deleted only with the options below, and never if they are deployed or kept by a \
+        snapshot. With both options, a revision is deleted only if both allow it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;
@@ -62,7 +62,7 @@ impl Operation for Compact {
         let before = store.size();
         if self.dry_run {
             let free = store.free()?;
-            let sentence = format!("Would delete {revisions} and give back at least {free} of {before} bytes");
+            let sentence = format!("Would delete {revisions} and free at least {free} of {before} bytes");
             return Ok(Reply::sentence(sentence, json!({ "revisions": count, "before": before, "free": free })));
         }
         if count > 0 {
@@ -80,7 +80,7 @@ impl Operation for Compact {
         })?;
         let freed = before.saturating_sub(after);
         let deleted_too = if deleted > 0 { format!(" and deleted {revisions}") } else { String::new() };
-        let sentence = format!("Gave back {freed} of {before} bytes{deleted_too}");
+        let sentence = format!("Freed {freed} of {before} bytes{deleted_too}");
         let data = json!({ "revisions": deleted, "before": before, "after": after, "freed": freed });
         Ok(Reply::sentence(sentence, data))
     }

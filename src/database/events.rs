@@ -13,14 +13,14 @@ use crate::store::events::{self, Event};
 /// Show the trail
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Events {
-    /// Most events, the newest ones
+    /// Show at most this many events: the newest, or with --after the next ones
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
-    /// Only events after this place in the trail
+    /// Show only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     after: Option<i64>,
-    /// Go on showing events as they come
+    /// Keep printing new events as they happen
     #[arg(short, long)]
     #[serde(default)]
     follow: bool,
@@ -34,8 +34,7 @@ impl Operation for Events {
     const TOOL: &'static str = "list_events";
     const CLI: &'static [&'static str] = &["events"];
     const TITLE: &'static str = "Show the trail";
-    const ABOUT: &'static str =
-        "Show the trail: every change and every refused one, who made it and when, without contents";
+    const ABOUT: &'static str = "Show the trail: who changed what and when, including refused changes, but no contents";
     const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -69,7 +68,7 @@ impl Operation for Events {
             events = match context.store.read(|db| events::after(db, newest, BATCH)) {
                 // A server that is away comes back, or a standby takes over.
                 Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
-                    tracing::warn!(%error, "the trail cannot be followed for now");
+                    tracing::warn!(%error, "cannot read the trail; trying again");
                     Vec::new()
                 }
                 read => read?,

@@ -41,9 +41,9 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
         }
         if beyond >= WORTH_PRUNING {
             let what = if beyond == 1 {
-                "1 row is beyond the limits".to_owned()
+                "1 row exceeds the limits".to_owned()
             } else {
-                format!("{beyond} rows are beyond the limits")
+                format!("{beyond} rows exceed the limits")
             };
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
@@ -99,16 +99,23 @@ fn file(context: &Context) -> Finding {
         Access::Writable => {}
         Access::Full => return problem(format!("{shown} is on a full disk")).action("free some space"),
         Access::ReadOnly if shown.file().is_none() => {
-            return problem(format!("{shown} takes no writes: it is a standby, or set to be read only"))
+            return problem(format!("{shown} does not accept writes: it is a standby, or set to read-only"))
                 .action("name all hosts in the address, with target_session_attrs=read-write");
         }
         Access::ReadOnly | Access::Immutable => {
-            return problem(format!("{shown} is read-only")).action("make it writable, and its folder");
+            return problem(format!("{shown} is read-only")).action("make it and its folder writable");
         }
     }
     if shown.file().and_then(|file| std::fs::metadata(file).ok()).is_some_and(|metadata| metadata.len() > QUICK) {
-        return Finding::new("database", Health::Note, format!("{shown} can be written; it was not looked through"))
-            .action("mcpkg check");
+        return Finding::new(
+            "database",
+            Health::Note,
+            format!(
+                "{shown} is writable; it is large, so it was not \
+            checked"
+            ),
+        )
+        .action("mcpkg check");
     }
     match context.store.read(check::faults) {
         Ok(faults) if faults.is_empty() => Finding::new("database", Health::Ok, format!("{shown} is sound")),

@@ -24,9 +24,9 @@ impl Operation for List {
     const TOOL: &'static str = "list_limits";
     const CLI: &'static [&'static str] = &["limit", "list"];
     const TITLE: &'static str = "List the limits";
-    const ABOUT: &'static str = "List the tables that grow, with how long and how many of their rows stay";
-    const HELP: &'static str =
-        "Revisions go by `mcpkg compact --keep-revisions N` alone, stored deploys by `mcpkg snapshot prune`.";
+    const ABOUT: &'static str = "List the growing tables, with how long and how many of their rows are kept";
+    const HELP: &'static str = "Revisions and stored deploys are not among them: use `mcpkg compact --keep-revisions N` and `mcpkg snapshot \
+            prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -62,13 +62,13 @@ impl Operation for List {
 /// Set a limit
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
-    /// Table, as `mcpkg limit list` names it
+    /// Table to limit; `mcpkg limit list` shows their names
     #[arg(add = TABLES)]
     table: String,
-    /// How long a row stays after its time was over, such as 90m, 12h, 30d or 2w, or none for ever
+    /// How long to keep a row after it ended, such as 90m, 12h, 30d or 2w, or none to keep it for ever
     #[arg(long, value_name = "SPAN", required_unless_present = "number")]
     age: Option<String>,
-    /// How many rows stay, the newest, or none for all
+    /// How many of the newest rows to keep, or none to keep all
     #[arg(long, value_name = "N")]
     number: Option<String>,
 }
@@ -77,9 +77,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_limit";
     const CLI: &'static [&'static str] = &["limit", "set"];
     const TITLE: &'static str = "Set a limit";
-    const ABOUT: &'static str = "Set how long and how many rows of a table that grows stay";
-    const HELP: &'static str = "Nothing is deleted at once: `mcpkg prune` does it. Tables that servers write to by \
-        themselves are kept to their limits as they grow.";
+    const ABOUT: &'static str = "Set how long a growing table keeps its rows, and how many";
+    const HELP: &'static str = "This deletes nothing by itself; `mcpkg prune` does. Tables that servers write to on \
+        their own are kept within their limits as they grow.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;
@@ -97,7 +97,7 @@ impl Operation for Set {
         let age = self.age.as_deref().map(age).transpose()?;
         let number = self.number.as_deref().map(number).transpose()?;
         if age.is_none() && number.is_none() {
-            return Err(Error::new(Code::InvalidArgument, "One of --age and --number is needed"));
+            return Err(Error::new(Code::InvalidArgument, "Give --age, --number or both"));
         }
         let limits = context.store.write(|db| {
             let now = growing.limits(db)?;
@@ -114,7 +114,7 @@ impl Operation for Set {
         };
         data.extend(data_of(limits));
         let sentence = format!("Set the limits of '{}': age {age}, number {number}", growing.name);
-        Ok(Reply::sentence(sentence, Value::Object(data)).hint("`mcpkg prune` deletes what is beyond them"))
+        Ok(Reply::sentence(sentence, Value::Object(data)).hint("`mcpkg prune` deletes the rows that exceed them"))
     }
 }
 
@@ -151,7 +151,7 @@ fn number(text: &str) -> Result<Option<u32>> {
         _ if text == NONE => Ok(None),
         Ok(0) | Err(_) => Err(Error::new(
             Code::InvalidArgument,
-            format!("--number '{}' is neither a number from 1 on nor none", text.escape_debug()),
+            format!("--number '{}' is neither a positive number nor none", text.escape_debug()),
         )),
         Ok(number) => Ok(Some(number)),
     }

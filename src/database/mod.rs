@@ -28,7 +28,7 @@ pub const GROUP: &str = "database";
 pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
-    commands: &[("limit", "Set how long the tables that grow keep their rows")],
+    commands: &[("limit", "Set how long growing tables keep their rows")],
     resources: &[resource::RESOURCES],
     growing: &[events_table::GROWING, tasks::GROWING, holders::GROWING],
     health: health::health,

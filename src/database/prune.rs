@@ -13,10 +13,10 @@ use crate::plural;
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;
 
-/// Delete what is beyond the limits
+/// Delete rows that exceed the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Show how much would go and change nothing
+    /// Show how many rows would be deleted and change nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -25,11 +25,11 @@ pub struct Prune {
 impl Operation for Prune {
     const TOOL: &'static str = "prune";
     const CLI: &'static [&'static str] = &["prune"];
-    const TITLE: &'static str = "Delete what is beyond the limits";
-    const ABOUT: &'static str = "Delete what is beyond the limits of the tables that grow";
-    const HELP: &'static str = "`mcpkg limit list` shows the limits. Nothing that waits or runs goes, and nothing \
-        that is needed to take something back: revisions go by `mcpkg compact --keep-revisions N` alone, stored \
-        deploys by `mcpkg snapshot prune`, and archives of tools by `mcpkg tool prune`.";
+    const TITLE: &'static str = "Delete rows that exceed the limits";
+    const ABOUT: &'static str = "Delete the rows of growing tables that exceed the limits";
+    const HELP: &'static str = "`mcpkg limit list` shows the limits. Rows of anything that still waits or runs are \
+        kept, and so is whatever is needed to undo something. To delete revisions, use `mcpkg compact \
+        --keep-revisions N`; stored deploys, `mcpkg snapshot prune`; archives of tools, `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
     // What is read of the trail, of every project's.
@@ -58,7 +58,7 @@ impl Operation for Prune {
             let mut rows = 0;
             loop {
                 if context.is_cancelled() {
-                    return Err(Error::new(Code::Cancelled, "Cancelled; what was deleted is gone"));
+                    return Err(Error::new(Code::Cancelled, "Cancelled; the rows deleted so far are gone"));
                 }
                 let (batch, over) = context.store.write(|db| {
                     let batch = growing.prune(db, now, BATCH)?;

@@ -14,7 +14,8 @@ const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",
     title: "Events",
-    description: "The newest changes in the project, refused ones too: what, by whom, when; without contents",
+    description: "The newest changes in the project, including refused ones: who changed what and when, without \
+        contents",
     mime_type: Some("application/json"),
     shown: Shown::Template,
     live: None,

@@ -15,7 +15,7 @@ use crate::store::{Store, events, projects};
 /// Move the database to another place
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Move {
-    /// Where to: a file, or the address of a database on a server
+    /// Destination: a file, or the address of a database on a server
     #[arg(long, value_name = "FILE|ADDRESS", value_hint = clap::ValueHint::FilePath)]
     to: PathBuf,
 }
@@ -24,10 +24,10 @@ impl Operation for Move {
     const TOOL: &'static str = "move_database";
     const CLI: &'static [&'static str] = &["move"];
     const TITLE: &'static str = "Move the database";
-    const ABOUT: &'static str = "Write all of the database to another place, from a file to a server or back";
-    const HELP: &'static str = "What is there then is compared with what was to be; where anything fails nothing is \
-        there. This database stays as it is: name the other one with --db or MCPKG_DB from then on. What is written \
-        here meanwhile stays here, so stop the servers first.";
+    const ABOUT: &'static str = "Copy the whole database to another place, from a file to a server or back";
+    const HELP: &'static str = "mcpkg compares the copy with the original, and removes it if anything fails. The \
+        original is kept: name the copy with --db or MCPKG_DB from then on. Changes made during the move are not \
+        copied, so stop the servers first.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg move --to postgres://me@db.example/mcpkg",
         "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db",
@@ -45,7 +45,7 @@ impl Operation for Move {
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(alone) = context.store.keep_servers_away()? else {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
-                .hint("stop them: what they write meanwhile would be missing at the other place"));
+                .hint("stop them: anything they write during the move would be missing from the copy"));
         };
         let told = |done, total| (context.progress)("Moving", done, total);
         let progress = Progress::new(&told, &context.cancelled);
@@ -67,8 +67,8 @@ impl Operation for Move {
         }
         drop(alone);
         let data = json!({ "from": from, "to": to });
-        Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both hold the same now"), data)
-            .hint(format!("name it with `--db {}` or MCPKG_DB from now on", crate::shell::quote(&to))))
+        Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both have the same content now"), data)
+            .hint(format!("use it from now on with `--db {}` or MCPKG_DB", crate::shell::quote(&to))))
     }
 }
 
@@ -76,12 +76,15 @@ impl Operation for Move {
 fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Result<String> {
     let to = server.location().to_string();
     if server.read(projects::is_any)? {
-        return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` has projects already")).hint(
-            format!("name another one; or replace all it holds: `mcpkg backup FILE`, `mcpkg --db {to} restore FILE`"),
+        return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` already has projects")).hint(
+            format!(
+                "name another one, or replace everything in it: `mcpkg backup FILE`, then `mcpkg --db {to} \
+                restore FILE`"
+            ),
         ));
     }
     let scratch = tempfile::tempdir()
-        .map_err(|error| Error::new(Code::FileFailed, format!("No temporary folder can be made: {error}")))?;
+        .map_err(|error| Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}")))?;
     let (file, kept) = (scratch.path().join("moved.db"), scratch.path().join("replaced.db"));
     context.store.backup(&file, progress)?;
     let author = context.author();

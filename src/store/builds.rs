@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The table.
 pub const GROWING: Growing = Growing {
     name: "builds",
-    about: "builds, of each workspace; one that runs stays",
+    about: "builds, per workspace; running ones are kept",
     usual: Limits { age: None, number: Some(50) },
     beyond,
     delete,

@@ -16,7 +16,7 @@ use crate::error::Result;
 /// requests of each asker.
 pub const GROWING: Growing = Growing {
     name: "consents",
-    about: "confirm tokens and requests for consent, of each asker; one that waits stays",
+    about: "confirm tokens and requests for consent, per caller; waiting ones are kept",
     usual: Limits { age: Some(86_400_000), number: Some(1_000) },
     beyond,
     delete,

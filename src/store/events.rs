@@ -57,7 +57,7 @@ macro_rules! events {
 /// The table. All of it stays unless users set limits.
 pub const GROWING: Growing = Growing {
     name: "events",
-    about: "the trail; the last hour, which servers may not have read yet, stays",
+    about: "the trail; the last hour is always kept, for servers that have not read it yet",
     usual: Limits::NONE,
     beyond,
     delete,

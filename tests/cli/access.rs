@@ -165,6 +165,6 @@ fn an_export_holds_no_keys_and_a_restore_revives_none() {
     assert_snapshot!(scratch.run(&["restore", "with.db", "--yes"]).stderr, @"");
     assert_eq!(scratch.json(&["access", "list"])["keys"][0]["state"], "revoked");
     assert_snapshot!(scratch.run(&["restore", "empty.db", "--yes"]).stderr, @r#"
-    warning: the backup holds no access key, and what it replaced may have held one: servers over HTTP go on asking for a key; `mcpkg access create NAME` makes one
+    warning: the backup has no access keys, but the previous database may have had some, so servers over HTTP still require one: create it with `mcpkg access create NAME`
     "#);
 }

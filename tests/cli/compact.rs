@@ -73,7 +73,7 @@ fn revisions_go_only_where_they_are_named_and_the_newest_stay() {
     scratch.ok(&["compact", "--older-than", "1d", "--yes"]);
     assert_eq!(history("p"), 5, "all are of today");
     let told = scratch.ok(&["compact", "--keep-revisions", "2", "--dry-run"]);
-    assert!(told.starts_with("Would delete 3 revisions and give back at least "), "{told}");
+    assert!(told.starts_with("Would delete 3 revisions and free at least "), "{told}");
     scratch.ok(&["compact", "--keep-revisions", "2", "--yes"]);
     assert_eq!((history("p"), history("gone")), (2, 2));
     scratch.ok(&["prompt", "restore", "p", "4"]);

@@ -11,15 +11,15 @@ fn limits_are_listed_and_set() {
     assert_snapshot!(scratch.run(&["limit", "list"]), @r#"
     status: 0
     --- stdout
-    runs	90d	100000	0	runs of tools, the refused ones too
-    flow-runs	365d	10000	0	runs of flows over the repositories of workspaces; one that is not done stays
-    builds	none	50	0	builds, of each workspace; one that runs stays
-    drafts	90d	500	0	drafts of workflows, of each project; one that waits for a person stays
-    workflow-runs	90d	10000	0	runs of workflows and commands with each attempt; one that has not ended stays
-    consents	1d	1000	0	confirm tokens and requests for consent, of each asker; one that waits stays
-    events	none	none	0	the trail; the last hour, which servers may not have read yet, stays
-    tasks	1h	256	0	long calls of agents and how they ended, of each asker; one that runs stays
-    locks	30d	none	0	holders of locks on PostgreSQL that were not seen again; one that was seen within the last day stays
+    runs	90d	100000	0	runs of tools, including refused ones
+    flow-runs	365d	10000	0	runs of flows over the repositories of workspaces; unfinished ones are kept
+    builds	none	50	0	builds, per workspace; running ones are kept
+    drafts	90d	500	0	drafts of workflows, per project; those that wait for a person are kept
+    workflow-runs	90d	10000	0	runs of workflows and commands with each attempt; unfinished ones are kept
+    consents	1d	1000	0	confirm tokens and requests for consent, per caller; waiting ones are kept
+    events	none	none	0	the trail; the last hour is always kept, for servers that have not read it yet
+    tasks	1h	256	0	long calls of agents with their results, per caller; running ones are kept
+    locks	30d	none	0	holders of locks on PostgreSQL that have gone away; those seen within the last day are kept
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "365d", "--number", "100000"]), @r#"
@@ -27,14 +27,14 @@ fn limits_are_listed_and_set() {
     --- stdout
     Set the limits of 'events': age 365d, number 100000
     --- stderr
-    hint: `mcpkg prune` deletes what is beyond them
+    hint: `mcpkg prune` deletes the rows that exceed them
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "none"]), @r#"
     status: 0
     --- stdout
     Set the limits of 'events': age none, number 100000
     --- stderr
-    hint: `mcpkg prune` deletes what is beyond them
+    hint: `mcpkg prune` deletes the rows that exceed them
     "#);
     let listed = &scratch.json(&["limit", "list"])["limits"];
     let events = listed.as_array().expect("tables").iter().find(|table| table["table"] == "events").expect("events");
@@ -45,10 +45,7 @@ fn limits_are_listed_and_set() {
             "error: No table 'event' has limits\nhint: did you mean 'events'?",
         ),
         (&["limit", "set", "events", "--age", "7"][..], "error: --age '7' has no unit"),
-        (
-            &["limit", "set", "events", "--number", "0"][..],
-            "error: --number '0' is neither a number from 1 on nor none",
-        ),
+        (&["limit", "set", "events", "--number", "0"][..], "error: --number '0' is neither a positive number nor none"),
     ] {
         let ran = scratch.run(arguments);
         assert!(ran.status != 0 && ran.stderr.contains(why), "{ran}");

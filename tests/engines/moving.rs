@@ -39,7 +39,7 @@ fn a_database_moves_to_a_server_and_back_whole() {
     scratch.ok(&["--db", &world.address, "check", "--deep"]);
     let again = scratch.run(&["move", "--to", &world.address]);
     assert_eq!(again.status, 1, "{again}");
-    assert!(again.stderr.contains("has projects already"), "{again}");
+    assert!(again.stderr.contains("already has projects"), "{again}");
 
     scratch.ok(&["--db", &world.address, "move", "--to", "back.db"]);
     let back = scratch.path().join("back.db").to_string_lossy().into_owned();

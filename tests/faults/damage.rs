@@ -110,7 +110,7 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     fs::write(scratch.db(), bytes).expect("a damaged file");
     let checked = scratch.ok(&["check"]);
     assert!(checked.contains("is sound"), "SQLite's own check does not see it");
-    assert!(checked.contains("was not compared: `mcpkg check --deep` does"), "{checked}");
+    assert!(checked.contains("to verify its contents and names too, run `mcpkg check --deep`"), "{checked}");
     let backup = scratch.run(&["backup", "bad.db"]);
     assert!(backup.status == 1 && backup.stderr.contains("test.db` is damaged, and no backup was written"), "{backup}");
     assert!(!backup.stderr.contains("bad.db") && !scratch.path().join("bad.db").exists(), "{backup}");

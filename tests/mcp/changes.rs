@@ -101,7 +101,7 @@ fn a_restore_reaches_running_servers() {
     assert_eq!(refused.status, 1);
     assert!(refused.stderr.contains("Servers are connected"), "{refused}");
     let done = scratch.ok(&["restore", "b.db", "--yes", "--while-serving"]);
-    assert!(done.contains("what it replaced is <SCRATCH>/") && done.contains(".before-restore-"), "{done}");
+    assert!(done.contains("the previous content is in <SCRATCH>/") && done.contains(".before-restore-"), "{done}");
     client.notification(PROMPTS);
     assert_eq!(names(&mut client), ["old"]);
     assert!(!client.call("create_prompt", json!({ "name": "after", "content": "x" })).1);

@@ -22,7 +22,7 @@ pub use state::{Kind, State, StepState, Wanted};
 /// The table.
 pub const GROWING: Growing = Growing {
     name: "workflow-runs",
-    about: "runs of workflows and commands with each attempt; one that has not ended stays",
+    about: "runs of workflows and commands with each attempt; unfinished ones are kept",
     usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(10_000) },
     beyond,
     delete,

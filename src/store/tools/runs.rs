@@ -12,7 +12,7 @@ use crate::store::page::{Page, Slice};
 /// The table.
 pub const GROWING: Growing = Growing {
     name: "runs",
-    about: "runs of tools, the refused ones too",
+    about: "runs of tools, including refused ones",
     usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(100_000) },
     beyond,
     delete,
