@@ -157,7 +157,7 @@ impl Approved {
     /// Returns the folder of a kind of records, and makes it where it is not there.
     fn made(&self, kind: Kind) -> Result<PathBuf> {
         let Some(folder) = &self.folder else {
-            return Err(Error::new(Code::Unapproved, "The user's state directory is not known, since HOME is not set")
+            return Err(Error::new(Code::Unapproved, "Cannot find your state directory: HOME is not set")
                 .hint("set HOME, or XDG_STATE_HOME"));
         };
         let folder = folder.join(kind.folder());

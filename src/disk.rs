@@ -67,9 +67,9 @@ impl Found {
 /// # Errors
 /// `E_ROOT_REQUIRED` where it is not known.
 pub fn home() -> Result<PathBuf> {
-    std::env::home_dir().filter(|home| home.is_absolute()).ok_or_else(|| {
-        Error::new(Code::RootRequired, "The home folder is not known, since HOME is not set").hint("set HOME")
-    })
+    std::env::home_dir()
+        .filter(|home| home.is_absolute())
+        .ok_or_else(|| Error::new(Code::RootRequired, "Cannot find your home folder: HOME is not set").hint("set HOME"))
 }
 
 /// Returns the SHA-256 of some bytes.
@@ -355,7 +355,7 @@ pub fn lock_folder(path: &Path) -> Option<FolderLock> {
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            (Code::PermissionDenied, "make it writable, and its folder")
+            (Code::PermissionDenied, "make it and its folder writable")
         }
         ErrorKind::InvalidFilename if path.as_os_str().len() > 200 => (Code::PathTooLong, "shorten the path"),
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::NotADirectory => {

@@ -27,7 +27,7 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
         .map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
     scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
     let (program, args) = words(&editor)
-        .ok_or_else(|| failed(format!("The editor `{editor}` cannot be split into words: a quote is open")))?;
+        .ok_or_else(|| failed(format!("Cannot split the editor `{editor}` into words: a quote is not closed")))?;
     let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
     match program.run_in_terminal() {
         Ok(status) if status.success() => {
@@ -36,7 +36,7 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
             Ok((scratch, edited))
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
-        Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
+        Err(error) => Err(failed(format!("Cannot start the editor `{editor}`: {error}")).with_source(error)),
     }
 }
 

@@ -235,7 +235,7 @@ fn check_private(metadata: &Metadata) -> Result<()> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let why = format!("others may read or write it (mode {mode:04o}); `chmod 600` keeps it to its owner");
+    let why = format!("other users may read or write it (mode {mode:04o}); restrict it with `chmod 600`");
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }
 
@@ -253,7 +253,7 @@ pub fn check_size(size: u64, limit: u64) -> Result<()> {
     if size <= limit {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB, the most that is read", limit >> 20)))
+    Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than the limit of {} MiB", limit >> 20)))
 }
 
 /// Whether a path names a descriptor of this process, such as a shell's `<(command)`: that is read as the pipe it is.
@@ -374,7 +374,7 @@ mod tests {
         fs::write(&path, "four").unwrap();
         // A sparse file is refused by its size, not by what it would take to read it.
         File::options().write(true).open(&path).unwrap().set_len(8 << 30).unwrap();
-        assert!(read(&path, WHOLE).unwrap_err().to_string().contains("more than 256 MiB"));
+        assert!(read(&path, WHOLE).unwrap_err().to_string().contains("limit of 256 MiB"));
     }
 
     fn fifo(path: &Path) {

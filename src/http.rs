@@ -75,12 +75,12 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Unavailable(why) => write!(f, "requests cannot be made: {why}"),
-            Failure::NoAddress(why) => write!(f, "it has no address: {why}"),
+            Failure::Unavailable(why) => write!(f, "cannot make requests: {why}"),
+            Failure::NoAddress(why) => write!(f, "its host name cannot be resolved: {why}"),
             Failure::NotConnected(why) => write!(f, "it cannot be reached: {why}"),
-            Failure::Tls(why) => write!(f, "TLS does not come about: {why}"),
+            Failure::Tls(why) => write!(f, "cannot set up TLS: {why}"),
             Failure::NotHttp => f.write_str("it does not speak HTTP"),
-            Failure::TooLarge(size) => write!(f, "its answer has more than {size} bytes"),
+            Failure::TooLarge(size) => write!(f, "its answer is larger than {size} bytes"),
             Failure::TimedOut => f.write_str("no answer in time"),
             Failure::Cancelled => f.write_str("cancelled"),
             Failure::Broken(why) => write!(f, "the connection broke: {why}"),

@@ -87,21 +87,21 @@ impl FromStr for Reference {
         let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
         match text.split_once(':') {
             Some(("env", name)) if is_variable(name) => Ok(Self::Environment(name.to_owned())),
-            Some(("env", _)) => wrong("After `env:` stands the name of a variable"),
+            Some(("env", _)) => wrong("`env:` must be followed by the name of a variable"),
             Some(("file", path)) if path.starts_with("~/") || Path::new(path).is_absolute() => {
                 Ok(Self::File(PathBuf::from(path)))
             }
-            Some(("file", _)) => wrong("After `file:` stands an absolute path, or one that begins with `~/`"),
+            Some(("file", _)) => wrong("`file:` must be followed by an absolute path, or one that begins with `~/`"),
             Some(("command", words)) => match shlex::split(words) {
                 Some(words) if words.first().is_some_and(|program| !program.is_empty()) => Ok(Self::Command(words)),
-                _ => wrong("After `command:` stands a program with its arguments, each quote closed"),
+                _ => wrong("`command:` must be followed by a program and its arguments, with every quote closed"),
             },
-            _ => wrong("A secret is given by where it is kept, not by its value"),
+            _ => wrong("Give the place where the secret is kept, not the secret itself"),
         }
     }
 }
 
-const FORMS: &str = "such as env:API_TOKEN, file:~/.config/token or command:pass show token";
+const FORMS: &str = "for example env:API_TOKEN, file:~/.config/token or command:pass show token";
 
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,7 +152,7 @@ impl Reference {
         let output = program.run(&[], &Limits::new(COMMAND, cancelled)).map_err(|failure| match failure {
             Failure::NotStarted(error) => self.missing(&format!("the program cannot be started: {error}")),
             Failure::Lost(error) => self.missing(&format!("the program cannot be waited for: {error}")),
-            Failure::TimedOut => self.missing("the program had not ended after 30 seconds"),
+            Failure::TimedOut => self.missing("the program did not finish within 30 seconds"),
             Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was read"),
         })?;
         if !output.status.success() {
@@ -164,7 +164,7 @@ impl Reference {
     }
 
     fn missing(&self, why: &str) -> Error {
-        let error = Error::new(Code::SecretMissing, format!("There is no secret at `{self}`: {why}"));
+        let error = Error::new(Code::SecretMissing, format!("Cannot read the secret `{self}`: {why}"));
         error.with_details(serde_json::json!({ "reference": self.to_string() }))
     }
 }
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(resolve("env:PATH").expect("a value").expose(), path);
         assert_eq!(
             refused("env:MCPKG_NO_SUCH_SECRET"),
-            "There is no secret at `env:MCPKG_NO_SUCH_SECRET`: it is not set"
+            "Cannot read the secret `env:MCPKG_NO_SUCH_SECRET`: it is not set"
         );
     }
 

@@ -49,7 +49,7 @@ pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
     let listed = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
     let mut text = format!("mcpkg {version}{commit}\nfeatures   {listed}\nschema     {SCHEMA_VERSION}\n");
     for (name, path) in paths {
-        let path = path.map_or_else(|| "unknown, since HOME is not set".to_owned(), |path| path.display().to_string());
+        let path = path.map_or_else(|| "unknown (HOME is not set)".to_owned(), |path| path.display().to_string());
         text.push_str(&format!("{name:<11}{path}\n"));
     }
     output.print(&text)?;

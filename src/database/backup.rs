@@ -178,8 +178,7 @@ impl Operation for Restore {
         context.store.restore(&self.file, &kept, carry, &progress)?;
         drop(alone);
         let sentence = format!(
-            "Restored the database from {}; the previous content is in \
-                {}",
+            "Restored the database from {}; the previous content is in {}",
             self.file.display(),
             kept.display()
         );

@@ -110,10 +110,7 @@ fn file(context: &Context) -> Finding {
         return Finding::new(
             "database",
             Health::Note,
-            format!(
-                "{shown} is writable; it is large, so it was not \
-            checked"
-            ),
+            format!("{shown} is writable; it is large, so it was not checked"),
         )
         .action("mcpkg check");
     }

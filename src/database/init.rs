@@ -46,10 +46,8 @@ impl Operation for Init {
         let mut reply = Reply::sentence(format!("The database is {database}"), data);
         let selected = context.store.read(|db| projects::resolve(db, &context.selection));
         if !matches!(selected, Ok(Some(_))) {
-            reply = reply.hint(format!(
-                "`mcpkg{flag} project create NAME` creates a project; the first one is \
-                selected"
-            ));
+            reply =
+                reply.hint(format!("`mcpkg{flag} project create NAME` creates a project; the first one is selected"));
         }
         let file = context.store.location().file().map(Path::to_owned);
         Ok(reply

@@ -25,8 +25,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["limit", "list"];
     const TITLE: &'static str = "List the limits";
     const ABOUT: &'static str = "List the growing tables, with how long and how many of their rows are kept";
-    const HELP: &'static str = "Revisions and stored deploys are not among them: use `mcpkg compact --keep-revisions N` and `mcpkg snapshot \
-            prune`.";
+    const HELP: &'static str = "Revisions and stored deploys are not among them: use `mcpkg compact \
+        --keep-revisions N` and `mcpkg snapshot prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -70,7 +70,7 @@ impl Attributes {
         use rustix::fs::{Gid, Timespec, Timestamps, Uid, XattrFlags};
         let told = |what: &str, done: rustix::io::Result<()>| {
             if let Err(error) = done {
-                tracing::debug!(%error, what, "an attribute of a file could not be set");
+                tracing::debug!(%error, what, "cannot set an attribute of a file");
             }
         };
         if let Some((user, group)) = self.owner

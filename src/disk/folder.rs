@@ -53,7 +53,7 @@ impl Folder {
             Err(error) => match self.entry(name)?.map(|entry| entry.kind) {
                 None | Some(Kind::Folder) => Err(failed("open", &path, error)),
                 Some(Kind::Link) => Err(in_the_way(&path, "a link")),
-                Some(Kind::File | Kind::Other) => Err(in_the_way(&path, "no folder")),
+                Some(Kind::File | Kind::Other) => Err(in_the_way(&path, "not a folder")),
             },
         }
     }
@@ -331,7 +331,7 @@ impl std::fmt::Display for Moved {
 
 /// Returns the failure of a path that cannot be opened as a folder.
 pub(super) fn in_the_way(path: &Path, what: &str) -> Error {
-    Error::new(Code::InvalidPath, format!("`{}` is {what}, and files shall stand in it", path.display()))
+    Error::new(Code::InvalidPath, format!("Cannot write files in `{}`: it is {what}", path.display()))
         .with_details(serde_json::json!({ "path": path.display().to_string(), "path_posix": super::posix(path) }))
-        .hint("look who changes this folder, and try again")
+        .hint("check what changes this folder, and try again")
 }

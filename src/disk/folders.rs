@@ -175,7 +175,7 @@ impl Folders {
 /// Returns the folder and the name of a file's path.
 fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
-        (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "git's own")),
+        (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "a file of git")),
         (Some(folder), Some(name)) => Ok((folder, name)),
         _ => Err(in_the_way(path, "not the path of a file")),
     }

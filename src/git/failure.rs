@@ -20,10 +20,10 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
             let what = subcommand(args);
             Error::new(
                 Code::GitFailed,
-                format!("git {what}: it had not ended after {seconds} seconds, and was stopped"),
+                format!("git {what}: it did not finish within {seconds} seconds and was stopped"),
             )
             .with_details(about(folder, args))
-            .hint("mcpkg answers no question of git's or ssh's; try the same git command by hand")
+            .hint("run the same git command by hand: git or ssh may be asking a question, which mcpkg never answers")
         }
         Failure::Cancelled => {
             Error::new(Code::Cancelled, format!("git {} was stopped: the call was cancelled", subcommand(args)))
@@ -34,13 +34,13 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
 /// Returns all that git printed.
 pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
     output.stdout.whole().ok_or_else(|| {
-        Error::new(Code::GitFailed, format!("git {}: it printed more than mcpkg reads", subcommand(args)))
+        Error::new(Code::GitFailed, format!("git {}: its output is larger than mcpkg can read", subcommand(args)))
     })
 }
 
 pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() {
-        return Error::new(Code::GitNotFound, "git is needed, and no program of this name is on the PATH")
+        return Error::new(Code::GitNotFound, "git is required, but it is not on the PATH")
             .with_details(with(about(folder, args), json!({ "hint": "install git" })))
             .hint("install git");
     }
@@ -73,8 +73,8 @@ fn gist(said: &str) -> &str {
 
 /// Returns a hint if git failed because of the disk: it was full, or git may not write there. Often git does not say which.
 fn is_of_disk(said: &str) -> Option<&'static str> {
-    const ROOM: &str = "make room on the disk, and try again";
-    const EITHER: &str = "look whether the disk is full or cannot be written, and try again";
+    const ROOM: &str = "free some space on the disk, and try again";
+    const EITHER: &str = "check whether the disk is full or read-only, and try again";
     const WORDS: [(&str, &str); 9] = [
         ("No space left on device", ROOM),
         ("Out of diskspace", ROOM),
@@ -101,12 +101,12 @@ pub(super) fn is_locked(stderr: &Printed) -> bool {
 /// Returns the error for a lock that another git holds.
 pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
     let failed = failed(folder, args, status, stderr);
-    let message = format!("Another git works in `{}`", folder.display());
+    let message = format!("Another git process is working in `{}`", folder.display());
     let error = Error::new(Code::GitLocked, message).with_details(failed.details().cloned().unwrap_or_default());
     let file = stderr.text();
     let file = file.split('\'').find(|part| part.ends_with(".lock")).map(redact);
     error.hint(match file {
-        Some(file) => format!("wait until it has ended; where none runs, delete `{file}`"),
+        Some(file) => format!("wait until it has ended; if no git is running, delete `{file}`"),
         None => "wait until it has ended".to_owned(),
     })
 }

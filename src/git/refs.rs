@@ -120,7 +120,7 @@ fn read(git: &Git<'_>, patterns: &[&str], track: &str) -> Result<Vec<Ref>> {
     let format =
         format!("--format=%(refname)%00%(objectname)%00%(*objectname)%00%(upstream)%00{track}%00%(worktreepath)%00");
     let printed = git.run(&[&["for-each-ref", &format, "--"], patterns].concat())?;
-    records(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git for-each-ref: its answer cannot be read"))
+    records(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git for-each-ref: cannot parse its output"))
 }
 
 fn records(printed: &[u8]) -> Option<Vec<Ref>> {
@@ -184,10 +184,11 @@ pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &st
     if !super::trees::says(git, "core.ignoreCase")? {
         return Ok(());
     }
-    let message = format!("{repo}: the branch `{other}` already exists, and this disk cannot tell it from `{branch}`");
+    let message =
+        format!("{repo}: the branch `{other}` already exists, and this disk treats it as the same name as `{branch}`");
     Err(Error::new(Code::BranchInUse, message)
         .with_details(serde_json::json!({ "repo": repo, "branch": branch, "other": other }))
-        .hint("choose a name that differs in more than upper and lower case"))
+        .hint("choose a name that differs in more than letter case"))
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
         Extra::AllAndIgnored => &["--untracked-files=all", "--ignored=matching"],
     };
     let printed = git.run(&[&said, extra].concat())?;
-    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: its answer cannot be read"))
+    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: cannot parse its output"))
 }
 
 /// Returns the files below the folder that git is run in whose merge has conflicts, by their paths from there. No other file is looked

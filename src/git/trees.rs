@@ -51,11 +51,11 @@ fn merge_by(git: &Git<'_>, options: &[&str], target: &str, branch: &str) -> Resu
     // Names that lead nowhere end it with status 1 as conflicts do, and without a tree.
     let tree = said.next().map(|tree| text(&tree)).filter(|tree| is_id(tree));
     let tree = tree.ok_or_else(|| {
-        Error::new(Code::GitFailed, format!("git merge-tree: `{target}` or `{branch}` cannot be merged"))
+        Error::new(Code::GitFailed, format!("git merge-tree: cannot merge `{target}` and `{branch}`"))
     })?;
     let conflicts: Vec<PathBuf> = said.filter(|name| !name.is_empty()).map(|name| path(&name)).collect();
     if has_conflicts && conflicts.is_empty() {
-        return Err(Error::new(Code::GitFailed, "git merge-tree: it found a conflict and names no file"));
+        return Err(Error::new(Code::GitFailed, "git merge-tree: it reported a conflict without naming a file"));
     }
     Ok(Merged { tree, conflicts })
 }

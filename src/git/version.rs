@@ -46,7 +46,7 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
     let printed = run(Path::new("."), &["version"], limits)?;
     let printed = String::from_utf8_lossy(&printed);
     let version = Version::parse(&printed).ok_or_else(|| {
-        let message = format!("git version: its answer `{}` names no version", printed.trim());
+        let message = format!("git version: its output `{}` does not contain a version", printed.trim());
         Error::new(Code::GitFailed, message)
     })?;
     Ok(*VERSION.get_or_init(|| version))
@@ -59,7 +59,7 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
 pub fn required(limits: &Limits<'_>) -> Result<Version> {
     let found = version(limits)?;
     if found < Version::OLDEST {
-        let message = format!("git {} or newer is needed, and {found} is installed", Version::OLDEST);
+        let message = format!("git {} or newer is required, but {found} is installed", Version::OLDEST);
         let details = json!({ "found": found.to_string(), "required": Version::OLDEST.to_string() });
         return Err(Error::new(Code::GitTooOld, message).with_details(details).hint("install a newer git"));
     }

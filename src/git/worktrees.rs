@@ -50,7 +50,7 @@ pub enum Checkout<'a> {
 /// As [`Git::run`].
 pub fn list(git: &Git<'_>) -> Result<Vec<Worktree>> {
     let printed = git.run(&["worktree", "list", "--porcelain", "-z"])?;
-    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git worktree list: its answer cannot be read"))
+    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git worktree list: cannot parse its output"))
 }
 
 /// Makes a work tree at `path`.
@@ -99,9 +99,7 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     git.clone().variable(NOTHING, "").change(&[&[options.as_str()], &said[..], &[commit]].concat())?;
     match refs::commit(git, "HEAD")? {
         Some(head) if head == commit => Ok(()),
-        _ => {
-            Err(Error::new(Code::GitFailed, format!("git merge: it ended well and did not move {branch} to {commit}")))
-        }
+        _ => Err(Error::new(Code::GitFailed, format!("git merge: it succeeded but did not move {branch} to {commit}"))),
     }
 }
 

@@ -106,15 +106,19 @@ fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result
         };
         let Some(location) = location else { return Ok(answer) };
         let Some(next) = url.join(location) else {
-            return Err(Failure::Redirected(format!("{} redirects to what is not an address", url.host())));
+            return Err(Failure::Redirected(format!("{} redirects to an invalid address", url.host())));
         };
         if !matches!(outgoing.method, Method::GET | Method::HEAD) {
-            let why =
-                format!("{} redirects a {} to {}, which is not followed", url.host(), outgoing.method, next.host());
+            let why = format!(
+                "{} redirects a {} to {}; such redirects are not followed",
+                url.host(),
+                outgoing.method,
+                next.host()
+            );
             return Err(Failure::Redirected(why));
         }
         if !next.has_origin_of(&outgoing.url) {
-            let why = format!("{} redirects to {}, which is another host, port or scheme", url.host(), next.host());
+            let why = format!("{} redirects to {}, which is a different host, port or scheme", url.host(), next.host());
             return Err(Failure::Redirected(why));
         }
         url = next;

@@ -25,7 +25,7 @@ impl Url {
     /// Why it is not asked: it goes to others than this machine without TLS, or to an address that is not public.
     pub(super) fn reach(&self, reach: Reach) -> Result<Reach, String> {
         if !self.is_private() {
-            return Err(format!("{} would be asked without TLS; https is needed", self.host()));
+            return Err(format!("requests to {} would be sent without TLS; use https", self.host()));
         }
         match (reach, self.ip()) {
             _ if self.is_loopback() => Ok(Reach::Anywhere),
@@ -148,7 +148,7 @@ mod tests {
             ("https://10.0.0.1:8443/", "10.0.0.1:8443 has a private address"),
             ("https://[fe80::1]/", "[fe80::1] has a private address"),
             ("https://0x7f.1.2.3/", ""),
-            ("http://api.example.com/", "api.example.com would be asked without TLS; https is needed"),
+            ("http://api.example.com/", "requests to api.example.com would be sent without TLS; use https"),
         ] {
             match reach(url, Reach::Public) {
                 Err(said) => assert_eq!(said, says, "{url}"),

@@ -256,7 +256,7 @@ fn a_server_behind_tls_is_tried_too() {
     let server = crate::support::Http::start(&ground.scratch, &["--tls-cert", &certificate, "--tls-key", &key]);
     ok(&ground, &["add", "codex", "--http", &format!("https://localhost:{}/mcp", server.address.port())]);
     let unknown = ground.scratch.finish(command(&ground).args(["check", "codex"]));
-    assert!(unknown.status == 1 && unknown.stdout.contains("TLS does not come about"), "{unknown}");
+    assert!(unknown.status == 1 && unknown.stdout.contains("cannot set up TLS"), "{unknown}");
     assert!(unknown.stderr.contains("NODE_EXTRA_CA_CERTS"), "{unknown}");
     let ran = ground.scratch.finish(command(&ground).args(["check", "codex"]).env("SSL_CERT_FILE", &certificate));
     assert!(ran.status == 0 && ran.stdout.contains("mcpkg 0.1.0, 2025-06-18"), "{ran}");

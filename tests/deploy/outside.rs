@@ -273,7 +273,7 @@ fn what_is_no_file_or_too_large_is_refused_at_once() {
         let file = std::fs::OpenOptions::new().create(true).append(true).open(place.scratch.path().join(path));
         file.expect("a file").set_len(8 << 30).expect("a file with a hole");
         let error = place.refused(&["plan", "--repo", &repo(&place)], code);
-        assert!(word(&error["message"]).contains("MiB, the most that is read"), "{error:#}");
+        assert!(word(&error["message"]).contains("larger than the limit of"), "{error:#}");
     }
 }
 

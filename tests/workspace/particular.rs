@@ -104,9 +104,9 @@ fn names_that_differ_by_case_alone_are_refused_where_the_disk_does_not_tell_them
     let (error, _) = shop.refused(&["flow", "feature", "start", "Login"]);
     assert_eq!(error["code"], "E_BRANCH_IN_USE", "{error}");
     assert!(
-        error["message"]
-            .as_str()
-            .is_some_and(|said| said.contains("web: the branch `") && said.contains("this disk cannot tell it from")),
+        error["message"].as_str().is_some_and(
+            |said| said.contains("web: the branch `") && said.contains("this disk treats it as the same name as")
+        ),
         "{error}"
     );
     let (error, _) = shop.refused(&["worktree", "add", "set", "--branch", "Feature/other"]);

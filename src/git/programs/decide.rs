@@ -113,11 +113,12 @@ pub(in crate::git) fn require<A: AsRef<OsStr>>(
     let shown = folder.display().to_string();
     let trust = format!("mcpkg workspace trust {}", crate::shell::quote(&shown));
     let does = match key.as_str() {
-        "core.worktree" => format!("has its files in another folder, where git {command} would write"),
+        "core.worktree" => format!("keeps its files in another folder, where git {command} would write"),
         _ => format!("names a program that git {command} would run"),
     };
     // Many commands show the message of one repository and nothing else of its failure.
-    let what = format!("`{shown}` {does}: {key} = {value}; `{trust}` shows it to the user at a terminal and asks");
+    let what =
+        format!("`{shown}` {does}: {key} = {value}; the user can review and allow it at a terminal with `{trust}`");
     Err(Error::new(Code::Unapproved, what)
         .with_details(json!({ "repository": shown, "settings": named.data(), "command": trust })))
 }

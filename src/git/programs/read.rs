@@ -94,8 +94,8 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
     let in_home = value.strip_prefix("~/");
     // mcpkg does not know these places: another user's home, git's own folder.
     if (value.starts_with('~') && in_home.is_none()) || value.starts_with("%(") || value.starts_with(":(") {
-        let what = format!("The configuration `{}` cannot be read: it includes `{value}`", path.display());
-        return Err(Error::new(Code::GitFailed, what).hint("name the file by its path from the root"));
+        let what = format!("Cannot read the configuration `{}`: it includes `{value}`", path.display());
+        return Err(Error::new(Code::GitFailed, what).hint("include the file by its absolute path"));
     }
     Ok(match in_home {
         Some(rest) => PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(rest),
@@ -127,7 +127,7 @@ fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>
     let output = program.run(bytes, limits).map_err(|failure| ended(nowhere, &args, limits, failure))?;
     if !output.status.success() {
         let error = failed(nowhere, &args, &output.status, &output.stderr);
-        let what = format!("The configuration `{}` cannot be read: {}", path.display(), error.message());
+        let what = format!("Cannot read the configuration `{}`: {}", path.display(), error.message());
         return Err(Error::new(Code::GitFailed, what).with_details(error.details().cloned().unwrap_or_default()));
     }
     let printed = output.stdout.whole().unwrap_or_default();

@@ -34,7 +34,7 @@ fn ends_at_its_limits() {
     let hang = ["-c", "alias.hang=!sleep 1000", "hang"];
     let error = within(Duration::from_millis(50), |limits| run(folder.path(), &hang, limits)).unwrap_err();
     assert_eq!(error.code(), Code::GitFailed);
-    assert!(error.message().starts_with("git hang: it had not ended after 0 seconds"), "{error}");
+    assert!(error.message().starts_with("git hang: it did not finish within 0 seconds"), "{error}");
     let cancelled = CancellationToken::new();
     cancelled.cancel();
     let error = run(folder.path(), &hang, &Limits::new(LOCAL, &cancelled)).unwrap_err();

@@ -26,7 +26,7 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
 /// to end with where that fails.
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
-    let _ = writeln!(io::stderr(), "mcpkg: a sandbox cannot be started: {error}");
+    let _ = writeln!(io::stderr(), "mcpkg: cannot start a sandbox: {error}");
     protocol::FAILED
 }
 

@@ -82,7 +82,7 @@ fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
 
 fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let Some((program, arguments)) = request.argv.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program was given"));
     };
     // What watches runs before the limits of threads hold.
     below::watch(request.within, channel)?;
@@ -132,7 +132,7 @@ fn copy(copied: &Copied) -> io::Result<()> {
 }
 
 fn copy_folder(from: &Path, to: &Path, deep: usize) -> io::Result<()> {
-    let deeper = deep.checked_sub(1).ok_or_else(|| io::Error::other("folders lie too deep in each other"))?;
+    let deeper = deep.checked_sub(1).ok_or_else(|| io::Error::other("folders are nested too deeply"))?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (from, to) = (entry.path(), to.join(entry.file_name()));

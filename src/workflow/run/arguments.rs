@@ -187,7 +187,10 @@ mod tests {
             (json!({ "name": 3 }), "Argument 'name': it takes string, not integer"),
             (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is not one of \"us\", \"eu\""),
             (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, not number"),
-            (json!({ "name": "a", "key": "hunter2" }), "A secret is given by where it is kept, not by its value"),
+            (
+                json!({ "name": "a", "key": "hunter2" }),
+                "Give the place where the secret is kept, not the secret itself",
+            ),
         ] {
             assert_eq!(checked(with), Err(why.to_owned()));
         }

@@ -93,7 +93,7 @@ fn what_breaks_on_the_way_has_a_code() {
         (Trouble::Garbage, "it does not speak HTTP"),
         (Trouble::Half, "the connection broke"),
         (Trouble::NoJson, "answered with invalid JSON"),
-        (Trouble::Large(9 << 20), "its answer has more than 8388608 bytes"),
+        (Trouble::Large(9 << 20), "its answer is larger than 8388608 bytes"),
         (Trouble::Status(200, vec![("content-length", "99999999".to_owned())], "short"), ""),
     ] {
         ground.api.trouble([trouble]);
@@ -186,10 +186,15 @@ fn redirects_stay_within_the_origin() {
         ("//evil.example:81/x".to_owned(), "evil.example:81".to_owned()),
     ] {
         ground.api.trouble([to(302, &address)]);
-        ground.refused("apps:list", json!({}), Code::HttpRefused, &format!("redirects to {host}, which is another"));
+        ground.refused(
+            "apps:list",
+            json!({}),
+            Code::HttpRefused,
+            &format!("redirects to {host}, which is a different"),
+        );
     }
     ground.api.trouble([to(302, "file:///etc/passwd")]);
-    ground.refused("apps:list", json!({}), Code::HttpRefused, "redirects to what is not an address");
+    ground.refused("apps:list", json!({}), Code::HttpRefused, "redirects to an invalid address");
     // What is not a GET is not sent again, wherever it leads.
     ground.api.trouble([to(307, "/api/v1/apps")]);
     ground.refused("apps:create", json!({ "region": "eu" }), Code::HttpRefused, "redirects a POST to 127.0.0.1");
@@ -319,7 +324,7 @@ fn tls_is_checked_against_the_roots_of_the_system() {
     let arguments = fields(json!({}));
     let error =
         call(&context, Call { catalog: &catalog, spec: &spec, arguments: &arguments, key: None }).expect_err("unknown");
-    assert!(error.code() == Code::HttpFailed && error.message().contains("TLS does not come about"), "{error}");
+    assert!(error.code() == Code::HttpFailed && error.message().contains("cannot set up TLS"), "{error}");
     assert_eq!(api.seen().len(), 0);
     // A process that knows the certificate fetches a document from there.
     let certificate = scratch.file("root.pem", api.certificate.as_deref().expect("a certificate"));

@@ -85,7 +85,7 @@ fn only_where_a_plugin_may_go_is_asked() {
         assert_eq!(refused.code().name(), "E_PLUGIN_UNAVAILABLE", "{refused}");
         refused.message().to_owned()
     };
-    assert!(refused("http://mcp.example.com/").contains("https is needed"));
+    assert!(refused("http://mcp.example.com/").contains("use https"));
     assert!(refused("https://10.0.0.1/mcp").contains("private address"));
     let sse = json!({ "name": "far", "url": "https://mcp.example.com/sse", "transport": "sse" });
     let refused = person_runs(&scratch, &["plugin", "add"], sse).expect_err("given up");

@@ -146,7 +146,7 @@ impl Database {
 fn local(connector: &Connector) -> Result<PathBuf> {
     use sha2::{Digest, Sha256};
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
-        Error::new(Code::Unavailable, "The user's state directory is not known, since HOME is not set").hint("set HOME")
+        Error::new(Code::Unavailable, "Cannot find your state directory: HOME is not set").hint("set HOME")
     })?;
     let digest = Sha256::digest(connector.address.shown.to_string_lossy().as_bytes());
     let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
