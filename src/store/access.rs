@@ -213,5 +213,5 @@ fn missing(db: &Db<'_>, name: &str) -> Result<Error> {
     let names: Vec<String> = db.all(sql, params![], |row| row.get(0))?;
     let error = Error::new(Code::NotFound, format!("Access key '{name}' does not exist"))
         .with_details(serde_json::json!({ "name": name }));
-    Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg access list` shows the keys there are"))
+    Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg access list` shows the existing keys"))
 }

@@ -114,9 +114,10 @@ pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
         return Ok(found);
     }
     let paths: Vec<String> = all(db, project.id)?.into_iter().map(|file| file.path).collect();
-    let error = Error::new(Code::NotFound, format!("Project '{}' keeps no file `{path}` for an agent", project.name))
-        .with_details(serde_json::json!({ "path": path }));
-    Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` shows those there are"))
+    let error =
+        Error::new(Code::NotFound, format!("Project '{}' does not keep a file `{path}` for an agent", project.name))
+            .with_details(serde_json::json!({ "path": path }));
+    Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` shows the kept files"))
 }
 
 /// Stores a file, replacing the one at its path. An unchanged file is not written.

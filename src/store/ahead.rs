@@ -46,7 +46,7 @@ impl Drop for Ahead<'_> {
     fn drop(&mut self) {
         for ids in self.stored.chunks(AT_ONCE.0) {
             if let Err(error) = self.store.write(|db| ids.iter().try_for_each(|id| blobs::take_back(db, *id))) {
-                tracing::warn!(%error, "content that nothing refers to stays stored; `mcpkg compact` frees it");
+                tracing::warn!(%error, "unused content is still stored; `mcpkg compact` deletes it");
                 return;
             }
         }

@@ -151,7 +151,7 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
         })?;
     }
     match ids.iter().any(|id| !found.contains_key(id)) {
-        true => Err(damaged_value("a content that a row names is gone")),
+        true => Err(damaged_value("the content that a row refers to is missing")),
         false => Ok(found),
     }
 }
@@ -216,7 +216,7 @@ pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]
 fn by_id<T>(db: &Db<'_>, id: i64, of: impl FnOnce(Blob<'_>) -> Result<T>) -> Result<T> {
     let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
     db.one(sql, params![id], |row| of(Blob::from_row(row, 0)?))?
-        .ok_or_else(|| damaged_value("a content that a row names is gone"))
+        .ok_or_else(|| damaged_value("the content that a row refers to is missing"))
 }
 
 /// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
@@ -430,7 +430,7 @@ pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
 /// Returns the failure of a value that mcpkg would not have written.
 pub fn damaged_value(what: &str) -> Error {
     Error::new(Code::Damaged, format!("The database is damaged: {what}"))
-        .hint("`mcpkg check --deep` says more; `mcpkg restore FILE` brings back a backup")
+        .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` brings back a backup")
 }
 
 /// Reads JSON that mcpkg wrote into the database; `what` names it.

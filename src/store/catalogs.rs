@@ -145,8 +145,10 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
 
 /// Returns the failure of a name that another catalog has.
 pub fn taken(name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("There is a catalog '{name}' already"))
-        .hint(format!("`mcpkg catalog refresh {name}` reads its document again; --name with --prefix gives another catalog of it a name and its commands a group"))
+    Error::new(Code::AlreadyExists, format!("Catalog '{name}' already exists")).hint(format!(
+        "`mcpkg catalog refresh {name}` reads its document again; to import it as a second catalog, \
+            give --name and --prefix"
+    ))
 }
 
 /// Changes what a catalog is. Its name and its prefix stay.
@@ -199,8 +201,8 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<CatalogRow> {
         return Ok(found);
     }
     let names: Vec<String> = db.all(sql!("SELECT name FROM catalog ORDER BY name"), params![], |row| row.get(0))?;
-    let error = Error::new(Code::NotFound, format!("There is no catalog '{name}'"));
-    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg catalog list` names those there are"))
+    let error = Error::new(Code::NotFound, format!("Catalog '{name}' does not exist"));
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg catalog list` shows the existing catalogs"))
 }
 
 /// Forgets a catalog with its commands.
@@ -250,7 +252,7 @@ pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
 
 /// Returns the failure of an id that another command has.
 pub fn id_taken(id: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("There is a command '{id}' already"))
+    Error::new(Code::AlreadyExists, format!("Command '{id}' already exists"))
 }
 
 /// Replaces the command with the same method and path.

@@ -145,7 +145,7 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         if (first == 1 || compacted) && last - first + 1 == count {
             return Ok(());
         }
-        Err(damaged(format!("revisions of '{}' are missing: there are {count} of {last}", legible(row, 1))))
+        Err(damaged(format!("revisions of '{}' are missing: only {count} of {last} exist", legible(row, 1))))
     })
 }
 
@@ -199,10 +199,10 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     );
     for (kind, differs, gone) in [prompt, resource, workflow] {
         look_at(db, differs, faults, |row| {
-            Err(damaged(format!("{kind} '{}' is not what its last revision says", legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' does not match its last revision", legible(row, 0))))
         })?;
         look_at(db, gone, faults, |row| {
-            Err(damaged(format!("{kind} '{}' is gone although nobody deleted it", legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' is missing, but was not deleted", legible(row, 0))))
         })?;
     }
     Ok(())
@@ -222,7 +222,7 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
             return Ok(());
         }
         let what: &str = row.get(0)?;
-        Err(damaged(format!("the {what} '{}' has a name that mcpkg does not take", legible(row, 1))))
+        Err(damaged(format!("the {what} '{}' has an invalid name", legible(row, 1))))
     })
 }
 
@@ -232,7 +232,7 @@ fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         if skills::name(row.get(0)?) == row.get::<&str>(1)? {
             return Ok(());
         }
-        Err(damaged(format!("the prompt '{}' is kept under another skill's name", legible(row, 0))))
+        Err(damaged(format!("the prompt '{}' is stored under the name of another skill", legible(row, 0))))
     })
 }
 

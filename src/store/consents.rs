@@ -382,7 +382,7 @@ fn from_row(row: &Row<'_>) -> Result<Request> {
         plan_hash: row.get(6)?,
         summary: row.get(7)?,
         effects: row.get(8)?,
-        state: State::of_word(state).ok_or_else(|| damaged("a request for consent is in no known state"))?,
+        state: State::of_word(state).ok_or_else(|| damaged("a request for consent has an unknown state"))?,
         asked_at: row.get(10)?,
         expires_at: row.get(11)?,
         decided_at: row.get(12)?,

@@ -249,7 +249,7 @@ fn from_row(row: &Row<'_>) -> Result<Draft> {
         ("open", true) => State::Stale,
         ("approved", _) => State::Approved,
         ("rejected", _) => State::Rejected,
-        _ => return Err(damaged("a draft is in no known state")),
+        _ => return Err(damaged("a draft has an unknown state")),
     };
     let base = match (row.get(4)?, row.get(5)?, row.get(6)?) {
         (Some(item), Some(revision), Some(blob)) => Some(Base { item, revision, blob }),

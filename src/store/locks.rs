@@ -88,7 +88,7 @@ impl RunHolder {
                 Some(error) if Instant::now() >= until => return Err(error),
                 Some(error) if !is_reported => {
                     is_reported = true;
-                    tracing::info!(%error, "the progress of a run will be stored when the database is back");
+                    tracing::info!(%error, "the database is unreachable; the progress of a run will be stored later");
                 }
                 Some(_) => {}
             }
@@ -134,7 +134,7 @@ impl Store {
         let held = self.engine.lock(Subject::Serving, Mode::Shared)?;
         let held = held.ok_or_else(|| {
             Error::new(Code::Busy, format!("The database `{}` is being restored or moved", self.location()))
-                .hint("start the server again when that is done")
+                .hint("start the server again afterwards")
         })?;
         Ok(Serving { held })
     }

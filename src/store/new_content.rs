@@ -309,7 +309,7 @@ impl Again<'_> {
         if self.seen.sha256() == self.source.sha256 {
             return Ok(None);
         }
-        let what = format!("`{}` was changed while it was read; nothing was stored", self.path.display());
+        let what = format!("`{}` changed while mcpkg was reading it; nothing was stored", self.path.display());
         Err(Error::new(Code::FileFailed, what).hint("try again"))
     }
 }
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(*source.bytes().unwrap(), bytes);
         file.as_file().set_len(10).unwrap();
         let error = source.bytes().unwrap_err();
-        assert!(error.code() == Code::FileFailed && error.message().contains("was changed"), "{error}");
+        assert!(error.code() == Code::FileFailed && error.message().contains("changed while"), "{error}");
         assert_eq!(NewContent::file(Path::new("/no/such/file")).unwrap_err().code(), Code::NotFound);
         assert_eq!(NewContent::from(Vec::new()).pieces().count(), 0);
     }

@@ -61,7 +61,7 @@ pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
 pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     resolve(db, selection)?.ok_or_else(|| {
         Error::new(Code::NoProject, "No project is selected; select one with `mcpkg project select NAME`")
-            .hint("`mcpkg project create NAME` makes one; the first one is selected at once")
+            .hint("`mcpkg project create NAME` creates one; the first one is selected automatically")
     })
 }
 
@@ -286,5 +286,5 @@ fn missing(db: &Db<'_>, name: &str) -> Result<Error> {
     let names: Vec<String> = db.all(sql, params![], |row| row.get(0))?;
     let error = Error::new(Code::NotFound, format!("Project '{name}' does not exist"))
         .with_details(serde_json::json!({ "name": name }));
-    Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg project list` shows the projects there are"))
+    Ok(error.suggest(name, names.iter().map(String::as_str), "`mcpkg project list` shows the existing projects"))
 }

@@ -72,10 +72,10 @@ pub(super) struct NewRevision<'a> {
 /// A revision's row. As data it has neither its content nor the attributes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The item it is of.
+    /// The item that it belongs to.
     #[serde(skip)]
     pub item: Uuid,
-    /// 1 for the first, then up by one.
+    /// 1 for the first, then one more for each.
     #[serde(rename = "revision")]
     pub number: i64,
     /// create, update, rename, delete or restore.
@@ -141,7 +141,7 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
         if !NUMBER.is_violated_by(&error) {
             return error;
         }
-        Error::new(Code::Busy, format!("{} '{}' was changed meanwhile", new.kind.title(), new.name))
+        Error::new(Code::Busy, format!("{} '{}' was changed in the meantime", new.kind.title(), new.name))
             .hint("try again; nothing was changed")
             .with_source(error)
     })
@@ -191,14 +191,14 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
     }
     found.ok_or_else(|| {
         Error::new(Code::NotFound, format!("{} '{name}' has no revision {number}", kind.title()))
-            .hint(format!("`mcpkg {} history {name}` shows those there are", kind.word()))
+            .hint(format!("`mcpkg {} history {name}` shows the existing revisions", kind.word()))
     })
 }
 
 /// Returns the number after `number`.
 pub(super) fn next(number: i64) -> Result<i64> {
     let next = number.checked_add(1).filter(|next| *next > 0);
-    next.ok_or_else(|| damaged_value("a revision has a number that mcpkg does not give"))
+    next.ok_or_else(|| damaged_value("a revision has an invalid number"))
 }
 
 /// Returns the newest number an item reached, 0 where it has none.
@@ -249,7 +249,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, ROW)? {
         let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, legible(row, 6));
         return Err(Error::new(Code::Damaged, what)
-            .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
+            .hint("it was not served; use another revision, or bring back a backup with `mcpkg restore FILE`"));
     }
     Ok(Revision {
         item: row.get(2)?,

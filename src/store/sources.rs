@@ -34,10 +34,10 @@ impl Kind {
 /// What is said of a source besides where it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Patterns, of which one has to name each file.
+    /// Patterns; each file has to match at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// What stands before the names of its items.
+    /// Prefix of the names of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// What its files are, whatever their paths say.
@@ -122,8 +122,8 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> R
 
 /// Returns the failure of a name that another source has.
 pub fn taken(project: &Project, name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("Project '{}' has a source '{name}' already", project.name))
-        .hint(format!("`mcpkg source update {name}` brings it up to date; `--name` names another one"))
+    Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name))
+        .hint(format!("`mcpkg source update {name}` updates it; to add another source, give it a name with `--name`"))
 }
 
 /// Notes that a source's items were read again: at which commit, with which digest.
@@ -163,7 +163,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     let names =
         db.all(sql!("SELECT name FROM source WHERE project_id = ?1"), params![project.id], |row| row.get::<String>(0))?;
     let error = Error::new(Code::NotFound, format!("Project '{}' has no source '{name}'", project.name));
-    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` names those there are"))
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` shows the existing sources"))
 }
 
 /// Forgets a source; what it brought stays.
@@ -279,10 +279,10 @@ fn from_row(row: &Row<'_>) -> Result<SourceRow> {
     let kind = match row.get(2)? {
         "git" => Kind::Git,
         "folder" => Kind::Folder,
-        _ => return Err(damaged_value("a source is of no known kind")),
+        _ => return Err(damaged_value("a source has an unknown kind")),
     };
     let choice = serde_json::from_str(row.get(6)?)
-        .map_err(|error| damaged_value("what was said of a source is malformed").with_source(error))?;
+        .map_err(|error| damaged_value("the attributes of a source are malformed").with_source(error))?;
     let origin = Origin {
         name: row.get(1)?,
         kind,

@@ -12,7 +12,7 @@ use super::engine::{Row, Value, params};
 use crate::error::Result;
 
 /// The text that lists show instead of a description that cannot be trusted.
-pub const DAMAGED: &str = "Damaged in the database, and not served; `mcpkg check --deep` says more";
+pub const DAMAGED: &str = "Damaged in the database, so it was not served; `mcpkg check --deep` shows details";
 
 /// Returns the checksum of some values, in their order.
 pub(super) fn checksum(values: &[Value<'_>]) -> i64 {

@@ -441,7 +441,7 @@ fn backups_are_dated_pruned_and_restored() {
     scratch.file("notes.txt", "no backup");
     for (file, why) in [
         ("notes.txt", "`notes.txt` is not an SQLite database\nhint: name a file that `mcpkg backup` wrote\n"),
-        (&scratch.db().display().to_string(), "is the database itself\nhint: name a backup of it\n"),
+        (&scratch.db().display().to_string(), "is the database itself\nhint: name a backup instead\n"),
     ] {
         let refused = scratch.run(&["restore", file]);
         assert!(refused.status != 0 && refused.stderr.contains(why), "{refused}");

@@ -167,7 +167,7 @@ fn errors_are_json_under_json() {
         "code": "E_NO_PROJECT",
         "message": "No project is selected; select one with `mcpkg project select NAME`",
         "hints": [
-          "`mcpkg project create NAME` makes one; the first one is selected at once"
+          "`mcpkg project create NAME` creates one; the first one is selected automatically"
         ]
       }
     }

@@ -245,7 +245,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     --- stdout
     --- stderr
     error: No project is selected; select one with `mcpkg project select NAME`
-    hint: `mcpkg project create NAME` makes one; the first one is selected at once
+    hint: `mcpkg project create NAME` creates one; the first one is selected automatically
     hint: `mcpkg import PATH --create-project NAME` makes one and imports into it
     ");
     insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"

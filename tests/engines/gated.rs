@@ -67,9 +67,9 @@ fn a_lost_lock_is_reported_once() {
         let log = std::fs::read_to_string(&log).expect("the log");
         log.lines().filter(|line| line.contains(words)).count()
     };
-    eventually("the lock is held again", || (lines("the lock is held again") > 0).then_some(()));
+    eventually("acquired the lock again", || (lines("acquired the lock again") > 0).then_some(()));
     assert_eq!(lines("a lock lost its connection"), 1);
-    let tries = lines("the lock cannot be taken yet");
+    let tries = lines("cannot acquire the lock yet");
     assert!((1..=2).contains(&tries), "{tries} lines");
     client.finish();
 }

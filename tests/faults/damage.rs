@@ -238,17 +238,17 @@ fn f09_every_content_that_a_row_names_is_verified_and_every_row() {
     for (sql, says) in [
         (
             "UPDATE blob SET head = CAST('stood befone' AS BLOB) WHERE head = CAST('stood before' AS BLOB)",
-            "the file that stood before",
+            "the file that was at",
         ),
-        ("UPDATE deployed SET pristine_blob = 4711", "a row of table deployed refers to one that is gone"),
+        ("UPDATE deployed SET pristine_blob = 4711", "a row of table deployed refers to a missing row"),
         ("UPDATE deployed SET applied_mode = NULL", "image 'applied' in table deployed is malformed"),
         ("UPDATE snapshot_file SET after_blob = 4711", "a row of table snapshot_file refers"),
         ("UPDATE snapshot SET targets = '{}'", "snapshot has malformed targets"),
         ("UPDATE snapshot SET uuid = x'00'", "CHECK constraint failed in snapshot"),
-        ("DELETE FROM revision", "is not what its last revision says"),
-        ("DELETE FROM prompt", "is gone although nobody deleted it"),
-        ("UPDATE project SET name = '../p'", "'../p' has a name that mcpkg does not take"),
-        ("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt)", "the search index does not hold the words"),
+        ("DELETE FROM revision", "does not match its last revision"),
+        ("DELETE FROM prompt", "is missing, but was not deleted"),
+        ("UPDATE project SET name = '../p'", "'../p' has an invalid name"),
+        ("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt)", "the search index does not match"),
         ("UPDATE search_data SET block = zeroblob(length(block)) WHERE id > 100", "search"),
     ] {
         fs::write(scratch.db(), &good).expect("the database as it was");

@@ -32,7 +32,7 @@ fn f04_a_failed_fsync_is_not_acknowledged() {
         let Some((mut client, texts, made)) = failures(&scratch, &format!("fsync:error=EIO:when={n}")) else {
             return skipped("there is no strace");
         };
-        assert!(texts.iter().all(|text| text.starts_with("Error: The disk answered with an error")), "{texts:?}");
+        assert!(texts.iter().all(|text| text.starts_with("Error: The disk reported an error")), "{texts:?}");
         failed += texts.len();
         assert!(client.result("prompts/get", json!({ "name": "before" })).is_object());
         client.kill();
@@ -44,7 +44,7 @@ fn f04_a_failed_fsync_is_not_acknowledged() {
 
 #[test]
 fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
-    for (errno, says) in [("ENOSPC", "Error: The disk is full"), ("EIO", "Error: The disk answered with an error")] {
+    for (errno, says) in [("ENOSPC", "Error: The disk is full"), ("EIO", "Error: The disk reported an error")] {
         let mut failed = 0;
         // strace counts a thread's own calls: the main thread's sixteen belong to the opening.
         for n in [17, 22, 31, 46, 70] {
@@ -154,7 +154,7 @@ fn assert_read_only(scratch: &Scratch, wrapper: &[&str]) {
     let got = client.result("prompts/get", json!({ "name": "before" }));
     assert_eq!(got["messages"][0]["content"]["text"], "as it was");
     let (text, is_error) = client.call("create_prompt", json!({ "name": "n", "content": "x" }));
-    assert!(is_error && text.contains("cannot be written"), "{text}");
+    assert!(is_error && text.contains("Cannot write to the database"), "{text}");
     client.finish();
 }
 
@@ -196,7 +196,7 @@ fn a_server_that_began_without_write_access_writes_once_it_may() {
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let write = |client: &mut Client| client.call("create_prompt", json!({ "name": "after", "content": "x" }));
     let (text, is_error) = write(&mut client);
-    assert!(is_error && text.contains("cannot be written"), "{text}");
+    assert!(is_error && text.contains("Cannot write to the database"), "{text}");
     mount.remount("rw");
     eventually("it is written", || (!write(&mut client).1).then_some(()));
     let names: Vec<_> = client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").clone();
@@ -247,7 +247,10 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     mode(&scratch.db(), 0o666);
     eventually("it is written", || {
         let (text, is_error) = reader.call("create_prompt", json!({ "name": "mine", "content": "x" }));
-        assert!(!is_error || text.contains("cannot be written") || text.contains("removed or replaced"), "{text}");
+        assert!(
+            !is_error || text.contains("Cannot write to the database") || text.contains("removed or replaced"),
+            "{text}"
+        );
         (!is_error).then_some(())
     });
     assert_eq!(reader.result("prompts/get", json!({ "name": "mine" }))["messages"][0]["content"]["text"], "x");

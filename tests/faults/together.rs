@@ -79,7 +79,7 @@ fn f13_a_file_that_another_process_holds_is_read_and_refused_to_writers() {
     let answer = client.answer(&json!(write));
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
-    assert!(text.contains("Another process held the database"), "{text}");
+    assert!(text.contains("The database is busy"), "{text}");
     drop(held);
     assert!(!client.call("delete_prompt", json!({ "name": "before" })).1);
     client.finish();

@@ -17,7 +17,7 @@ fn scratch() -> Scratch {
 fn is_timeout(message: &Value) {
     assert_eq!(message["error"]["code"], -32603, "{message}");
     let text = message["error"]["message"].as_str().unwrap_or_default();
-    assert!(text.starts_with("The read was ended: it took too long"), "{message}");
+    assert!(text.starts_with("The read was stopped: it took too long"), "{message}");
 }
 
 /// The short prompt is read still.
@@ -35,7 +35,7 @@ fn a_read_over_stdio_that_takes_too_long_is_a_timeout() {
         let mut client = Client::start(&scratch, flags).shake_hands("2025-11-25");
         is_timeout(&client.request("resources/read", json!({ "uri": "file:///large" })));
         let (text, is_error) = client.call("read_resource", json!({ "uri": "file:///large" }));
-        assert!(is_error && text.contains("The read was ended: it took too long"), "{text}");
+        assert!(is_error && text.contains("The read was stopped: it took too long"), "{text}");
         is_short(&client.request("prompts/get", json!({ "name": "short" })));
     }
 }

@@ -115,14 +115,14 @@ fn registries_are_listed_shown_indexed_and_removed() {
     assert_eq!((&web["location"], &web["token"]), (&json!("https://tools.example.com/r"), &json!("env:T")));
     assert_eq!(scratch.json(&["registry", "index", "team"])["tools"], 1);
     for (arguments, status, says) in [
-        (&["registry", "add", "team", "elsewhere"][..], 1, "there is a registry 'team' already"),
+        (&["registry", "add", "team", "elsewhere"][..], 1, "registry 'team' already exists"),
         (&["registry", "add", "local", "elsewhere"], 1, "already"),
         (&["registry", "add", "x", "elsewhere"], 1, "elsewhere"),
         (&["registry", "add", "x", "weather"], 1, "--create"),
         (&["registry", "add", "x", "weather", "--create"], 1, "neither empty nor a registry"),
         (&["registry", "add", "X/y", "weather"], 2, "not a valid registry name"),
         (&["registry", "add", "x", "http://example.com"], 2, "only for this machine"),
-        (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where it is kept"),
+        (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where the secret is kept"),
         (&["registry", "index", "web"], 2, "not a folder"),
         (&["registry", "show", "taem"], 1, "did you mean 'team'"),
         (&["registry", "remove", "local"], 2, "it is this database"),
@@ -134,7 +134,7 @@ fn registries_are_listed_shown_indexed_and_removed() {
     }
     scratch.ok(&["registry", "remove", "team"]);
     assert_eq!(search(&scratch, &["weather", "--registry", "local"])["total"], 0);
-    assert!(scratch.run(&["registry", "show", "team"]).stderr.contains("no registry 'team'"));
+    assert!(scratch.run(&["registry", "show", "team"]).stderr.contains("Registry 'team' does not exist"));
     assert!(scratch.path().join("team-tools/registry.json").exists());
 }
 

@@ -10,7 +10,7 @@ use crate::store::text::legible;
 /// The columns that refer to contents, and what they belong to.
 struct Use {
     /// The table and the column of each, as `blobs.rs` lists them: what is not used is removed.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test holds it against what keeps a content"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with everything that refers to a content"))]
     of: &'static [(&'static str, &'static str)],
     /// The rows that refer to a content.
     rows: Sql,
@@ -65,7 +65,7 @@ const USES: &[Use] = &[
     Use {
         of: &[("deployed", "pristine_blob")],
         rows: sql!("SELECT path FROM deployed WHERE pristine_blob = ?1"),
-        name: |row| Ok(format!("the file that stood before the first deploy at {}", legible(row, 0))),
+        name: |row| Ok(format!("the file that was at {} before the first deploy", legible(row, 0))),
     },
     Use {
         of: &[("snapshot_file", "before_blob")],
@@ -120,7 +120,7 @@ const USES: &[Use] = &[
             "SELECT p.name, p.version FROM tool_build AS b JOIN tool_package AS p ON p.sha256 = b.package_sha256
               WHERE b.blob_id = ?1"
         ),
-        name: |row| Ok(format!("what the build of {}@{} left", legible(row, 0), legible(row, 1))),
+        name: |row| Ok(format!("the build output of {}@{}", legible(row, 0), legible(row, 1))),
     },
     Use {
         of: &[("build_row", "blob_id")],
@@ -185,7 +185,7 @@ pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     users.sort_unstable();
     users.dedup();
     if users.is_empty() {
-        users.push(format!("blob {blob}, which nothing uses,"));
+        users.push(format!("the unused blob {blob}"));
     }
     Ok(users)
 }
@@ -206,6 +206,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("test.db")).expect("a database");
         let users = store.read(|db| users(db, 7)).expect("each statement is taken");
-        assert_eq!(users, ["blob 7, which nothing uses,"]);
+        assert_eq!(users, ["the unused blob 7"]);
     }
 }

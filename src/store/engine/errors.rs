@@ -13,23 +13,25 @@ pub(in crate::store) const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
 /// Returns the answer for a database that another process holds.
 pub(in crate::store) fn busy() -> Error {
-    Error::new(Code::Busy, "Another process held the database for longer than a call waits for it")
+    Error::new(Code::Busy, "The database is busy: another process kept it locked for too long")
         .hint("try again; nothing was changed")
 }
 
 /// Returns the answer for a disk that takes no more.
 pub(in crate::store) fn full() -> Error {
-    Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads go on meanwhile")
+    Error::new(Code::DiskFull, "The disk is full; nothing was written").hint("free some space; reads still work")
 }
 
 /// Returns the answer for a read that was ended.
 pub(in crate::store) fn timeout() -> Error {
-    Error::new(Code::Timeout, "The read was ended: it took too long, or nobody waits for it any more")
+    Error::new(Code::Timeout, "The read was stopped: it took too long, or nobody is waiting for it any more")
         .hint("nothing was changed; ask for less")
 }
 
 /// Returns the failure of a file that holds what mcpkg does not write.
 pub(in crate::store) fn damaged(what: impl std::fmt::Display) -> Error {
-    Error::new(Code::NotDatabase, format!("The database is damaged: {what}"))
-        .hint("`mcpkg check --deep` says where; `mcpkg restore FILE` brings back a backup, if need be with the damaged file moved aside")
+    Error::new(Code::NotDatabase, format!("The database is damaged: {what}")).hint(
+        "`mcpkg check --deep` shows where; `mcpkg restore FILE` brings back a backup (move the damaged file \
+            aside first if necessary)",
+    )
 }

@@ -36,7 +36,7 @@ impl<'a> Progress<'a> {
     /// `E_CANCELLED`.
     pub(in crate::store) fn go_on(&self) -> Result<()> {
         match self.cancelled.is_cancelled() {
-            true => Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
             false => Ok(()),
         }
     }

@@ -38,7 +38,10 @@ pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Resul
             Link::Postgres(connection) => postgres::tables::fill(connection, table, rows)?,
         }
         if digest(to.link(), table)? != sum {
-            return Err(Error::internal(format!("the rows of table {} are not those that were copied", table.name)));
+            return Err(Error::internal(format!(
+                "the rows of table {} differ from those that were copied",
+                table.name
+            )));
         }
     }
     progress.tell(total - 1, total)?;

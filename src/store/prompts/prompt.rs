@@ -14,7 +14,7 @@ pub struct Argument {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether prompts/get refuses to go without it.
+    /// Whether prompts/get fails without it.
     #[serde(default)]
     pub required: bool,
 }
@@ -28,17 +28,16 @@ pub struct Attributes {
     /// Whether the content is rendered; a plain prompt goes out byte for byte.
     #[serde(default)]
     pub template: bool,
-    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    /// The placeholder syntax of a rendered content; `None` for Jinja.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
-    /// What stood before the text in the file it was imported from, the lines of `---` too; `None` where what mcpkg
-    /// writes by itself says the same.
+    /// The front matter of the imported file, with the lines of `---`; `None` where mcpkg would write the same itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_matter: Option<String>,
-    /// The path of that file below the folder of commands, where it is not `NAME.md`.
+    /// The path of that file below the folder of commands, unless it is `NAME.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }

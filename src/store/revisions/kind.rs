@@ -47,7 +47,7 @@ impl Kind {
         if self == Kind::Resource
             && let Ok(Some(own)) = named_by(db, project.id, name)
         {
-            return error.hint(format!("that is the URI of the resource '{own}'"));
+            return error.hint(format!("this is the URI of the resource '{own}'"));
         }
         let names = self.names(db, project.id, name).unwrap_or_default();
         error.suggest(name, names.iter().map(String::as_str), "")
@@ -70,7 +70,8 @@ impl Kind {
         Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
             .with_details(serde_json::json!({ "name": name }))
             .hint(format!(
-                "it was not served; `mcpkg {0} history {name}` shows earlier states, which `mcpkg {0} restore` brings back",
+                "it was not served; `mcpkg {0} history {name}` shows earlier revisions, which `mcpkg {0} restore` \
+                    brings back",
                 self.word()
             ))
     }

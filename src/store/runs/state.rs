@@ -25,7 +25,7 @@ macro_rules! words {
             pub(super) fn of(word: &str) -> Result<Self> {
                 match word {
                     $($word => Ok(Self::$variant),)*
-                    _ => Err(damaged("a run or a step is in no known state")),
+                    _ => Err(damaged("a run or a step has an unknown state")),
                 }
             }
         }

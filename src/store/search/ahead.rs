@@ -121,7 +121,7 @@ impl Drop for IndexedAhead<'_> {
     fn drop(&mut self) {
         let Some(reserved) = &self.reserved else { return };
         if let Err(error) = self.take_back(reserved) {
-            tracing::warn!(%error, "words of nothing stay in the index; `mcpkg compact` takes them out");
+            tracing::warn!(%error, "unused words are still in the index; `mcpkg compact` removes them");
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
     let names = names(db, project.id)?;
     let error = Error::new(Code::NotFound, format!("MCP server '{name}' does not exist in project '{}'", project.name))
         .with_details(serde_json::json!({ "name": name }));
-    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg mcp list` shows those there are"))
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg mcp list` shows the existing servers"))
 }
 
 /// Returns the names of a project's servers.

@@ -135,13 +135,13 @@ pub struct Definition {
     /// The address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Text>,
-    /// What is sent with each request.
+    /// Headers that are sent with each request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Named,
-    /// VS Code's questions that the texts refer to, as its file has them.
+    /// The inputs of VS Code that the texts refer to, as in its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Value>,
-    /// What the agent alone knows from whose file it came, in order.
+    /// Settings that only the agent of its file knows, in order.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
     /// What it is for.
@@ -188,10 +188,10 @@ pub struct Origin {
     /// The agent that the file belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The file, below what was imported, `/` between.
+    /// The file, relative to what was imported, with `/` as separator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its name in the file, where that is another one.
+    /// Its name in the file, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
 }

@@ -100,7 +100,7 @@ fn from_row(row: &Row<'_>) -> Result<Grant> {
         "network" => Allowed::Network,
         "files" => Allowed::Files(row.get(3)?),
         "unsandboxed" => Allowed::Unsandboxed,
-        _ => return Err(damaged("a grant is of no known kind")),
+        _ => return Err(damaged("a grant has an unknown kind")),
     };
     Ok(Grant { tool: row.get(0)?, publisher: row.get(1)?, allowed, granted_at: row.get(4)? })
 }

@@ -141,8 +141,8 @@ pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>,
         now
     ];
     db.insert(sql, params).map_err(|error| match VERSION.is_violated_by(&error) {
-        true => Error::new(Code::AlreadyExists, format!("Registry '{registry}' has {name}@{version} already"))
-            .hint("a version that was published never changes; raise the version"),
+        true => Error::new(Code::AlreadyExists, format!("Registry '{registry}' already has {name}@{version}"))
+            .hint("published versions never change; raise the version"),
         false => error,
     })
 }
@@ -183,12 +183,12 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     let details = serde_json::json!({ "registry": registry, "expected": expected, "actual": actual });
     let (why, hint) = match registry.as_str() {
         PATH => (
-            format!("{name}@{version} was installed from other files before"),
-            "a version never changes: raise the version; `mcpkg tool run ./FOLDER` runs files as they are now",
+            format!("{name}@{version} was installed from different files before"),
+            "versions never change: raise the version; `mcpkg tool run ./FOLDER` runs the current files",
         ),
         registry => (
-            format!("Registry '{registry}' has another archive as {name}@{version} than it had before"),
-            "a version never changes: ask its publisher what happened before you use either",
+            format!("Registry '{registry}' now has a different archive for {name}@{version} than before"),
+            "versions never change: before you use either archive, ask the publisher what happened",
         ),
     };
     Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))
@@ -204,7 +204,7 @@ pub fn get(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Opt
 }
 
 fn require(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<PackageRow> {
-    get(db, registry, name, version)?.ok_or_else(|| damaged_value("a package that was just written is gone"))
+    get(db, registry, name, version)?.ok_or_else(|| damaged_value("a package that was just written is missing"))
 }
 
 /// Returns the package with key `id`.
@@ -352,7 +352,7 @@ fn from_row(row: &Row<'_>) -> Result<PackageRow> {
         sha256: row.get(4)?,
         size: row.get(5)?,
         publisher: row.get(6)?,
-        visibility: visibility.ok_or_else(|| damaged_value("a package is visible in no known way"))?,
+        visibility: visibility.ok_or_else(|| damaged_value("a package has an unknown visibility"))?,
         published_at: row.get(8)?,
         yank,
     };

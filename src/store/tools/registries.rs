@@ -81,8 +81,8 @@ pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
 
 /// Returns the failure of a name that another registry has.
 pub fn taken(name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("There is a registry '{name}' already"))
-        .hint(format!("`mcpkg registry show {name}` says where it is; choose another name"))
+    Error::new(Code::AlreadyExists, format!("Registry '{name}' already exists"))
+        .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing one"))
 }
 
 /// Returns the registries in the order in which they are asked.
@@ -103,8 +103,8 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<RegistryRow> {
     }
     let names: Vec<String> = db.all(sql!("SELECT name FROM registry"), params![], |row| row.get(0))?;
     let known = names.iter().map(String::as_str).chain([LOCAL]);
-    let error = Error::new(Code::NotFound, format!("There is no registry '{name}'"));
-    Err(error.suggest(name, known, "`mcpkg registry list` names those there are"))
+    let error = Error::new(Code::NotFound, format!("Registry '{name}' does not exist"));
+    Err(error.suggest(name, known, "`mcpkg registry list` shows the existing registries"))
 }
 
 /// Returns the priority after that of all registries.
@@ -129,7 +129,7 @@ fn from_row(row: &Row<'_>) -> Result<RegistryRow> {
     let kind = match row.get(2)? {
         "directory" => Kind::Directory,
         "http" => Kind::Http,
-        _ => return Err(damaged_value("a registry is of no known kind")),
+        _ => return Err(damaged_value("a registry has an unknown kind")),
     };
     let place = Place { name: row.get(1)?, kind, location: row.get(3)?, token: row.get(4)?, priority: row.get(5)? };
     Ok(RegistryRow { id: row.get(0)?, place, added_at: row.get(6)? })

@@ -56,7 +56,7 @@ fn taken(name: &str, error: Error) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }
-    Error::new(Code::AlreadyExists, format!("Toolset '{name}' exists already"))
+    Error::new(Code::AlreadyExists, format!("Toolset '{name}' already exists"))
         .hint(format!("`mcpkg toolset add {name} TOOL` adds tools to it"))
 }
 
@@ -101,7 +101,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Toolset> {
     Err(error.suggest(
         name,
         names.iter().map(|known| known.name.as_str()),
-        "`mcpkg toolset list` names those there are",
+        "`mcpkg toolset list` shows the existing toolsets",
     ))
 }
 

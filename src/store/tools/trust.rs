@@ -233,7 +233,7 @@ fn from_row(row: &Row<'_>) -> Result<TrustedRow> {
         identity: row.get(0)?,
         label: row.get(1)?,
         pattern: row.get(2)?,
-        part: TrustedPart::of_word(part).ok_or_else(|| damaged("a trusted identity has no known part"))?,
+        part: TrustedPart::of_word(part).ok_or_else(|| damaged("a trusted identity has an unknown part"))?,
         added_at: row.get(4)?,
     })
 }

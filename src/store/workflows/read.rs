@@ -106,5 +106,5 @@ pub fn missing(db: &Db<'_>, project: &Project, name: &str) -> Error {
     let sql = sql!("SELECT name FROM workflow WHERE project_id = ?1 ORDER BY name LIMIT 1000");
     // A hint is not worth a second failure.
     let names: Vec<String> = db.all(sql, params![project.id], |row| row.get(0)).unwrap_or_default();
-    error.suggest(name, names.iter().map(String::as_str), "`mcpkg workflow list` shows those there are")
+    error.suggest(name, names.iter().map(String::as_str), "`mcpkg workflow list` shows the existing workflows")
 }

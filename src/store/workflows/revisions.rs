@@ -32,10 +32,10 @@ const SUMMED: Range<usize> = 0..12;
 /// A revision's row. As data it has no content.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The workflow that it is of.
+    /// The workflow that it belongs to.
     #[serde(skip)]
     pub item: Uuid,
-    /// 1 for the first, then up by one.
+    /// 1 for the first, then one more for each.
     #[serde(rename = "revision")]
     pub number: i64,
     /// create, update, rename, delete or restore.
@@ -126,7 +126,7 @@ pub(super) fn keep(
         if !NUMBER.is_violated_by(&error) {
             return error;
         }
-        Error::new(Code::Busy, format!("Workflow '{}' was changed meanwhile", workflow.name))
+        Error::new(Code::Busy, format!("Workflow '{}' was changed in the meantime", workflow.name))
             .hint("try again; nothing was changed")
             .with_source(error)
     })
@@ -168,7 +168,7 @@ pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Resu
     }
     found.ok_or_else(|| {
         Error::new(Code::NotFound, format!("Workflow '{name}' has no revision {number}"))
-            .hint(format!("`mcpkg workflow history {name}` shows those there are"))
+            .hint(format!("`mcpkg workflow history {name}` shows the existing revisions"))
     })
 }
 
@@ -216,7 +216,7 @@ pub(in crate::store) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, SUMMED)? {
         let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));
         return Err(Error::new(Code::Damaged, what)
-            .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
+            .hint("it was not served; use another revision, or bring back a backup with `mcpkg restore FILE`"));
     }
     Ok(Revision {
         item: row.get(1)?,

@@ -88,13 +88,13 @@ fn names_that_are_taken_or_reserved_are_refused() {
         (&["--prefix", "workflow"], "E_INVALID_ARGUMENT", "mcpkg's own"),
         (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "is not a group of commands"),
         (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "is not a group of commands"),
-        (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
+        (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "Catalog 'hosting' already exists"),
         (
             &["--prefix", "hosting", "--name", "other"],
             "E_ALREADY_EXISTS",
             "already has commands in the group 'hosting'",
         ),
-        (&[], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
+        (&[], "E_ALREADY_EXISTS", "Catalog 'hosting' already exists"),
     ] {
         let error = refused(&scratch, &[&[document.as_str()], arguments].concat());
         assert_eq!(error["code"], code, "{arguments:?}: {error}");

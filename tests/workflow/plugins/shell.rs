@@ -116,7 +116,7 @@ fn a_server_that_the_project_has_is_run_as_it_is() {
     assert!(refused.message().contains("already exists"), "{refused}");
     ground.person_runs(&["plugin", "add"], json!({ "name": "toy" })).expect("it is added");
     let twice = ground.person_runs(&["plugin", "add"], json!({ "name": "toy" })).expect_err("twice");
-    assert!(twice.message().contains("is a plugin already"), "{twice}");
+    assert!(twice.message().contains("already provides commands"), "{twice}");
     let none =
         person_runs(&Scratch::with_project(), &["plugin", "add"], json!({ "name": "toy" })).expect_err("nothing");
     assert_eq!(none.message(), "Project 'p' has no MCP server 'toy'");

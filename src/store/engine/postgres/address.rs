@@ -99,7 +99,7 @@ impl Address {
                 // Every TLS connection verifies the certificate and the host's name, which libpq calls verify-full.
                 "sslmode" if value == "verify-full" => passed.push("sslmode=require"),
                 "sslmode" if !["disable", "prefer", "require"].contains(&&*value) => {
-                    return Err(invalid("`sslmode` is `disable`, `prefer`, `require` or `verify-full`"));
+                    return Err(invalid("`sslmode` must be `disable`, `prefer`, `require` or `verify-full`"));
                 }
                 _ => passed.push(pair),
             }
@@ -166,11 +166,11 @@ impl Address {
     fn complete(&mut self, options: &str) -> Result<()> {
         let config = &mut self.config;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err(invalid("it names no host"));
+            return Err(invalid("it does not name a host"));
         }
         if config.get_user().is_none() {
             let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER"));
-            config.user(&user.map_err(|_| invalid("it names no user"))?);
+            config.user(&user.map_err(|_| invalid("it does not name a user"))?);
         }
         if config.get_dbname().is_none() {
             let name = config.get_user().unwrap_or_default().to_owned();
@@ -200,7 +200,7 @@ impl Address {
 
 /// Returns the settings in `options`, which has the form of the server's command line: `-c NAME=VALUE` and `--NAME=VALUE`.
 fn settings(options: &str) -> Result<Vec<(String, String)>> {
-    let unknown = || invalid("`options` takes `-c NAME=VALUE` alone");
+    let unknown = || invalid("`options` may only contain `-c NAME=VALUE`");
     let mut words = Vec::new();
     let (mut word, mut chars) = (String::new(), options.chars());
     while let Some(c) = chars.next() {
@@ -240,13 +240,13 @@ fn shown(base: &str, query: &str) -> String {
 }
 
 fn decoded(value: &str) -> Result<String> {
-    let text = percent_decode_str(value).decode_utf8().map_err(|_| invalid("a value of it is not UTF-8"))?;
+    let text = percent_decode_str(value).decode_utf8().map_err(|_| invalid("one of its values is not UTF-8"))?;
     Ok(text.into_owned())
 }
 
 fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32> {
     let number = value.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| invalid(format!("`{key}` is a number from {} to {}", range.start(), range.end())))
+    number.ok_or_else(|| invalid(format!("`{key}` must be a number from {} to {}", range.start(), range.end())))
 }
 
 /// Returns why the client rejects an address.
@@ -256,8 +256,10 @@ fn reason(error: &postgres::Error) -> String {
 }
 
 fn invalid(why: impl std::fmt::Display) -> Error {
-    Error::new(Code::InvalidArgument, format!("The address of the database cannot be used: {why}"))
-        .hint("write it as postgres://HOST[:PORT]/DATABASE, with a user and @ before HOST; docs/how-to/postgresql.md names what may follow")
+    Error::new(Code::InvalidArgument, format!("Invalid database address: {why}")).hint(
+        "write it as postgres://HOST[:PORT]/DATABASE, with a user and @ before HOST; docs/how-to/postgresql.md \
+            lists the options that may follow",
+    )
 }
 
 #[cfg(test)]
@@ -316,7 +318,7 @@ mod tests {
             ("postgres:///db", "host"),
             (
                 "postgres://me:s3cret@h/db?sslmode=s3cret",
-                "`sslmode` is `disable`, `prefer`, `require` or `verify-full`",
+                "`sslmode` must be `disable`, `prefer`, `require` or `verify-full`",
             ),
         ] {
             let error = read(text).err().unwrap_or_else(|| panic!("{text} is taken"));

@@ -13,7 +13,7 @@ impl From<postgres::Error> for Error {
             return lost().with_source(error);
         }
         let Some(failure) = error.as_db_error() else {
-            return Error::internal(format!("The store failed: {error}")).with_source(error);
+            return Error::internal(format!("The database failed: {error}")).with_source(error);
         };
         let message = failure.message();
         let translated = match failure.code() {
@@ -25,25 +25,26 @@ impl From<postgres::Error> for Error {
             &SqlState::DISK_FULL => full(),
             &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
                 Code::ReadOnly,
-                "The database server takes no writes: it is a standby, or set to be read only",
+                "The database server does not accept writes: it is a standby, or set to read-only",
             )
-            .hint("name all hosts in the address, with target_session_attrs=read-write; nothing was written"),
+            .hint("name all hosts in the address, and add target_session_attrs=read-write; nothing was written"),
             &SqlState::INSUFFICIENT_PRIVILEGE => {
-                Error::new(Code::Unavailable, format!("The database server refuses: {message}")).hint(
-                    "the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed",
+                Error::new(Code::Unavailable, format!("The database server denied access: {message}")).hint(
+                    "the user in the address needs to own the schema `mcpkg`, or have the right to create it; nothing \
+                        was changed",
                 )
             }
             // PostgreSQL cannot store U+0000, so nothing can have such a name.
             &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
-                Error::new(Code::NotFound, "Nothing here has U+0000 in its name or text")
+                Error::new(Code::NotFound, "Not found: names and texts never contain U+0000")
             }
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
             &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
             &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {
                 Error::new(Code::Storage, format!("The database server answered with an error: {message}"))
-                    .hint("the write is not acknowledged; look at the server's log")
+                    .hint("the write may not have been saved; look at the server's log")
             }
-            _ => Error::internal(format!("The store failed: {message}")),
+            _ => Error::internal(format!("The database failed: {message}")),
         };
         translated.with_source(error)
     }
@@ -67,7 +68,7 @@ pub(super) fn is_cancelled(error: &postgres::Error) -> bool {
 /// Returns the error for a connection that was lost before anything was committed on it.
 fn lost() -> Error {
     Error::new(Code::Unavailable, "The connection to the database server was lost; nothing was changed")
-        .hint("try again: a server that comes back, or a standby that takes over, is found by itself")
+        .hint("try again: mcpkg reconnects by itself when the server is back or a standby has taken over")
 }
 
 /// Returns the error for a server that did not answer in time, before anything was committed.
@@ -76,13 +77,18 @@ pub(super) fn no_answer() -> Error {
         Code::Unavailable,
         "The database server did not answer in time, and the connection was dropped; nothing was changed",
     )
-    .hint("check that the server runs; `answer_timeout` in the address sets how many seconds a statement may take")
+    .hint(
+        "check that the server is running; `answer_timeout` in the address sets how many seconds a statement may \
+        take",
+    )
 }
 
 /// Returns the error for a server that did not answer while a connection was opened.
 pub(super) fn silent(shown: &Path) -> Error {
-    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display()))
-        .hint("check that the server runs; `connect_timeout` in the address sets how many seconds mcpkg waits for it")
+    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display())).hint(
+        "check that the server is running; `connect_timeout` in the address sets how many seconds mcpkg waits \
+            for it",
+    )
 }
 
 /// Whether a server refused the password.
@@ -94,9 +100,9 @@ pub(super) fn is_password(error: &postgres::Error) -> bool {
 pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
     Error::new(
         Code::OutcomeUnknown,
-        "The connection to the database server was lost while the change was committed: whether it was is not known",
+        "The connection to the database server was lost during the commit; it is unknown whether the change was saved",
     )
-    .hint("look before you try again: `mcpkg events` shows what was changed last")
+    .hint("before you try again, check the latest changes with `mcpkg events`")
     .with_source(error)
 }
 
@@ -111,11 +117,11 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
         Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
             "give the password in PGPASSFILE or ~/.pgpass, or as `password=env:NAME` in the address"
         }
-        Some(&SqlState::UNDEFINED_DATABASE) => "make it with `createdb`, or name another one",
+        Some(&SqlState::UNDEFINED_DATABASE) => "create it with `createdb`, or name another one",
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
-            "lower `pool_size` in the address, or raise max_connections of the server"
+            "lower `pool_size` in the address, or raise the server's max_connections"
         }
-        _ => "check the host, the port and that the server runs",
+        _ => "check the host and the port, and that the server is running",
     };
     Error::new(Code::Unavailable, format!("Cannot connect to `{}`: {why}", shown.display()))
         .hint(hint)

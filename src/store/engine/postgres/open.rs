@@ -50,7 +50,8 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
             Code::Unavailable,
             format!("The database `{shown}` has the older schema {version}; this mcpkg needs {NEWEST}"),
         )
-        .hint("`mcpkg init` with this address brings it up to date; servers of the older version then end or go on as they can")),
+        .hint("upgrade it by running `mcpkg init` with this address; servers of the older version may stop working \
+            then")),
         Found::Version(version) => Err(Error::new(
             Code::NewerDatabase,
             format!("The database `{shown}` has schema {version}; this mcpkg knows schemas up to {NEWEST}"),
@@ -60,15 +61,16 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
             Code::ForeignDatabase,
             format!("The database `{shown}` has a schema `{SCHEMA}` that is not mcpkg's"),
         )
-        .hint("nothing of it was read or changed; name another database")),
+        .hint("nothing was read or changed; name another database")),
         Found::Foreign(Some(strangers)) => Err(Error::new(
             Code::ForeignDatabase,
             format!("The schema `{SCHEMA}` of the database `{shown}` contains objects that mcpkg did not create: {strangers}"),
         )
-        .hint("nothing was read or changed; remove them, since they could act whenever mcpkg writes, or name another database")),
+        .hint("nothing was read or changed; remove them, since they could run whenever mcpkg writes, or name another \
+            database")),
         Found::Nothing => {
-            Err(Error::new(Code::Unavailable, format!("The database `{shown}` holds nothing of mcpkg's yet"))
-                .hint("any other command makes it"))
+            Err(Error::new(Code::Unavailable, format!("The database `{shown}` does not contain an mcpkg schema yet"))
+                .hint("`mcpkg init` with this address creates it"))
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn password_of(config: &Config) -> Option<String> {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "the password file is not used");
+            tracing::warn!(path = %path.display(), %error, "ignored the password file");
             return None;
         }
     };

@@ -47,9 +47,15 @@ pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<(
     let shown = connector.address.shown.display();
     Err(Error::new(
         Code::Unavailable,
-        format!("`{shown}` is a pooler that gives each transaction another connection, such as pgbouncer with `pool_mode = transaction`"),
+        format!(
+            "`{shown}` is a pooler that gives each transaction a different connection, such as pgbouncer with \
+            `pool_mode = transaction`"
+        ),
     )
-    .hint("set `pool_mode = session` for this database, or name the database server itself: locks and settings belong to a connection"))
+    .hint(
+        "set `pool_mode = session` for this database, or connect to the database server itself: mcpkg's locks and \
+        settings belong to a connection",
+    ))
 }
 
 fn session(connection: &Connection) -> Result<i64> {

@@ -141,8 +141,7 @@ fn migrate_on(client: &mut Client) -> Result<()> {
                 format!("The database's migration history is not this program's: {error}"),
             )
             .hint("use the mcpkg that wrote it"),
-            _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
-                .hint("nothing was changed"),
+            _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
         }
         .with_source(error)
     });

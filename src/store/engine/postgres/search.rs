@@ -160,14 +160,14 @@ pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result
           WHERE search.project_id IS DISTINCT FROM item.project_id"
     );
     if db.single(items, params![], |row| row.get::<i64>(0))? > 0 {
-        faults.push("the search index does not hold the words of what is stored".to_owned());
+        faults.push("the search index does not match the stored content".to_owned());
     }
     let tools = postgres_sql!(
         "SELECT count(*) FROM tool_search AS s FULL JOIN tool_listing AS l ON l.id = s.rowid
           WHERE l.id IS NULL OR s.rowid IS NULL"
     );
     if db.single(tools, params![], |row| row.get::<i64>(0))? > 0 {
-        faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
+        faults.push("the search index of tools does not match the listed tools".to_owned());
     }
     Ok(())
 }

@@ -18,25 +18,25 @@ use crate::error::{Code, Error, Result};
 pub(super) fn tls(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::internal(format!("TLS cannot be set up: {error}")))?;
+        .map_err(|error| Error::internal(format!("Cannot set up TLS: {error}")))?;
     let verified = match roots {
         Some(path) => builder.with_root_certificates(read(path)?),
-        None => builder
-            .with_platform_verifier()
-            .map_err(|error| Error::new(Code::Unavailable, format!("The system's certificates: {error}")))?,
+        None => builder.with_platform_verifier().map_err(|error| {
+            Error::new(Code::Unavailable, format!("Cannot load the system's certificates: {error}"))
+        })?,
     };
     Ok(MakeRustlsConnect::new(verified.with_no_client_auth()))
 }
 
 fn read(path: &Path) -> Result<RootCertStore> {
     let unusable = |why: String| {
-        Error::new(Code::FileFailed, format!("`{}`, which `sslrootcert` names, cannot be used: {why}", path.display()))
-            .hint("name a file of certificates in PEM")
+        Error::new(Code::FileFailed, format!("Cannot use `{}` from `sslrootcert`: {why}", path.display()))
+            .hint("name a file with certificates in PEM format")
     };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
         let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
         roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
     }
-    if roots.is_empty() { Err(unusable("it holds no certificate".to_owned())) } else { Ok(roots) }
+    if roots.is_empty() { Err(unusable("it does not contain a certificate".to_owned())) } else { Ok(roots) }
 }

@@ -63,14 +63,14 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
     let (is_free, _lock, moved) = (rows.next().flatten() == Some("t"), rows.next(), rows.next().flatten());
     if !is_free {
         return Err(Error::new(Code::Busy, "The database is being moved or restored; nothing was written")
-            .hint("try again when that is done"));
+            .hint("try again afterwards"));
     }
     if connection.connector.is_moved(moved) {
         return Err(Error::new(
             Code::Replaced,
             "The database was moved while this server was not connected to it; nothing was written",
         )
-        .hint("start the server again with the address that the database was moved to"));
+        .hint("restart the server with the address that the database was moved to"));
     }
     Ok(())
 }

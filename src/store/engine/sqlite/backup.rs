@@ -59,7 +59,7 @@ impl Database {
     pub(in crate::store) fn check_backup(&self, from: &Path) -> Result<()> {
         if from.canonicalize().is_ok_and(|from| from == self.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
-                .hint("name a backup of it"));
+                .hint("name a backup instead"));
         }
         check_backup(from)
     }
@@ -188,7 +188,7 @@ fn of_backup(from: &Path, error: Error) -> Error {
     }
     let what = format!("The backup `{file}` is damaged; nothing was changed");
     Error::new(Code::NotDatabase, what)
-        .hint("restore another one; `mcpkg --db FILE check --deep` says where a file is damaged")
+        .hint("restore another one; `mcpkg --db FILE check --deep` shows where a file is damaged")
         .with_source(error)
 }
 
@@ -246,9 +246,8 @@ fn check_copy(copy: &Path, database: &Path, progress: &Progress<'_>) -> Result<(
         None => Ok(()),
         Some(fault) => {
             let what = format!("The database `{}` is damaged, and no backup was written: {fault}", database.display());
-            Err(Error::new(Code::NotDatabase, what).hint(
-                "`mcpkg check --deep` names all that is damaged; `mcpkg restore FILE` brings back an older backup",
-            ))
+            Err(Error::new(Code::NotDatabase, what)
+                .hint("`mcpkg check --deep` lists all damage; `mcpkg restore FILE` brings back an older backup"))
         }
     }
 }

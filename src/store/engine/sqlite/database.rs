@@ -182,7 +182,7 @@ impl Database {
             return;
         }
         if let Err(error) = connect::checkpoint(&self.path) {
-            tracing::info!(%error, "the WAL stays as it is");
+            tracing::info!(%error, "left the WAL unchanged");
         }
     }
 
@@ -271,7 +271,7 @@ impl Database {
         if self.access() == Access::Full {
             return full();
         }
-        Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.path.display()))
+        Error::new(Code::ReadOnly, format!("Cannot write to the database `{}`", self.path.display()))
             .hint("make the file and its folder writable, or name another database with --db")
     }
 }

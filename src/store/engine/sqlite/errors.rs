@@ -33,7 +33,7 @@ impl From<rusqlite::Error> for Error {
                 | QueryReturnedNoRows => {
                     damaged(error)
                 }
-                _ => Error::internal(format!("The store failed: {error}")).with_source(error),
+                _ => Error::internal(format!("The database failed: {error}")).with_source(error),
             };
         };
         let translated = match failure.code {
@@ -46,26 +46,22 @@ impl From<rusqlite::Error> for Error {
             }
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return damaged(error),
-            ErrorCode::SystemIoFailure => {
-                Error::new(Code::Storage, format!("The disk answered with an error: {error}"))
-                    .hint("the write is not acknowledged; check the disk")
-            }
+            ErrorCode::SystemIoFailure => Error::new(Code::Storage, format!("The disk reported an error: {error}"))
+                .hint("the write may not have been saved; check the disk"),
             ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-                Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
+                Error::new(Code::Unavailable, format!("Cannot open the database: {error}"))
                     .hint("check that the file and its folder exist and are readable and writable")
             }
             // What callers may run into they look for themselves: this is a row that mcpkg should not have tried to write.
-            ErrorCode::ConstraintViolation => Error::internal(format!("The store refused a row: {error}")).hint(
-                "nothing was written; `mcpkg check --deep` says whether the database's rows are as mcpkg writes them",
-            ),
+            ErrorCode::ConstraintViolation => Error::internal(format!("The database rejected a row: {error}"))
+                .hint("nothing was written; `mcpkg check --deep` checks the rows of the database"),
             ErrorCode::TypeMismatch => return damaged(error),
             ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
             ErrorCode::OperationInterrupted => timeout(),
-            ErrorCode::TooBig => Error::new(
-                Code::TooLarge,
-                format!("A value has more than {} MiB, the most that one may have", LONGEST >> 20),
-            ),
-            _ => Error::internal(format!("The store failed: {error}")),
+            ErrorCode::TooBig => {
+                Error::new(Code::TooLarge, format!("A value is larger than the limit of {} MiB", LONGEST >> 20))
+            }
+            _ => Error::internal(format!("The database failed: {error}")),
         };
         translated.with_source(error)
     }

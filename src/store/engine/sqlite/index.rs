@@ -27,7 +27,7 @@ pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &m
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
     if is_another(connection, db, ("search", INDEX), |from, to| transfer::words(from, to, |_| true), is_reserved)? {
-        faults.push("the search index does not hold the words of what is stored".to_owned());
+        faults.push("the search index does not match the stored content".to_owned());
     }
     if is_another(
         connection,
@@ -36,7 +36,7 @@ pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &m
         |from, to| transfer::tool_words(from, to, |_| true),
         |_| false,
     )? {
-        faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
+        faults.push("the search index of tools does not match the listed tools".to_owned());
     }
     Ok(())
 }

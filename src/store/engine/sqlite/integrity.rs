@@ -19,7 +19,7 @@ pub(in crate::store::engine) fn faults(connection: &Connection) -> Result<Vec<St
     }
     let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
     for table in statement.query_map([], |row| row.get::<_, String>(0))?.take(NAMED) {
-        faults.push(format!("a row of table {} refers to one that is gone", table?));
+        faults.push(format!("a row of table {} refers to a missing row", table?));
     }
     Ok(faults)
 }

@@ -52,7 +52,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
             return Err(Error::new(
                 Code::ReadOnly,
                 format!(
-                    "The database `{}` has the older schema {version} and cannot be written to bring it up to date",
+                    "The database `{}` has the older schema {version} and cannot be upgraded, because it is not writable",
                     path.display()
                 ),
             )
@@ -76,7 +76,7 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     let (access, connection, version) = try_access(&path)?;
     if version != SCHEMA_VERSION {
         let older = format!("The database `{}` has the older schema {version}", path.display());
-        return Err(Error::new(Code::Unavailable, older).hint("any other command brings it up to date"));
+        return Err(Error::new(Code::Unavailable, older).hint("any other command upgrades it"));
     }
     schema::check(&connection, version, &path)?;
     opened(path, access, connection)
@@ -166,11 +166,11 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32>
             Err(Error::new(Code::NewerDatabase, what)
                 .hint("use the newer mcpkg, or restore a backup made by this version"))
         }
-        Err(_) => {
-            Err(Error::new(Code::NotDatabase, format!("The database `{path}` says that it has schema {version}")).hint(
-                "its header is damaged: the file was left untouched; restore a backup, or name another with --db",
-            ))
-        }
+        Err(_) => Err(Error::new(
+            Code::NotDatabase,
+            format!("The database `{path}` has the impossible schema version {version}"),
+        )
+        .hint("its header is damaged: the file was left untouched; restore a backup, or name another with --db")),
     }
 }
 
@@ -185,7 +185,7 @@ fn dangling(link: &Path, error: std::io::Error) -> Error {
             target.display()
         ),
     )
-    .hint("mount the disk it leads to; or remove the link to begin with an empty database")
+    .hint("mount the disk it leads to; or remove the link to start with an empty database")
     .with_source(error)
 }
 
@@ -210,7 +210,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
             Err(error) => return Err(error),
         }
     }
-    let failure = failure.unwrap_or_else(|| Error::internal("no way to open the database was tried"));
+    let failure = failure.unwrap_or_else(|| Error::internal("no way of opening the database was tried"));
     if wal_size(path) > 0 {
         // Read alone the file would show an old state, and acknowledged writes would seem lost.
         return Err(failure);
@@ -236,7 +236,7 @@ pub(super) fn writable(path: &Path) -> bool {
 fn create(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder).map_err(|error| {
-        Error::new(Code::Unavailable, format!("Cannot make the folder `{}`: {error}", folder.display()))
+        Error::new(Code::Unavailable, format!("Cannot create the folder `{}`: {error}", folder.display()))
             .hint("name another place with --db")
             .with_source(error)
     })?;
@@ -250,12 +250,12 @@ fn create(path: &Path) -> Result<()> {
         return Err(Error::new(
             Code::Unavailable,
             format!(
-                "The database `{}` is gone, but what was written to it last stands in `{}`",
+                "The database `{}` is missing, but its latest changes are still in `{}`",
                 path.display(),
                 wal.display()
             ),
         )
-        .hint("put the database back; or remove that file to begin with an empty database"));
+        .hint("put the database back; or remove that file to start with an empty database"));
     }
     let unfinished = beside(path, ".new");
     remove_with_side_files(&unfinished);

@@ -87,8 +87,7 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
                 .hint("restore a backup, or use the mcpkg that wrote this file")
             }
             _ if is_full(&error) => full(),
-            _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
-                .hint("nothing was changed"),
+            _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
         }
         .with_source(error)
     })?;
@@ -131,16 +130,16 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
         Err(_) => "has a schema that is not mcpkg's".to_owned(),
     };
     Err(Error::new(Code::ForeignDatabase, format!("The database `{}` {what}", path.display()))
-        .hint("nothing of it was run and the file was left untouched; restore a backup, or name another with --db"))
+        .hint("nothing in it was run and the file was left untouched; restore a backup, or name another with --db"))
 }
 
 /// Describes how the schema differs from schema `version`.
 fn difference(expected: &Objects, found: &Objects) -> String {
     for ((kind, name), object) in found {
         match expected.get(&(kind.clone(), name.clone())) {
-            None => return format!("holds the {kind} `{}`, which is not mcpkg's", name.escape_debug()),
+            None => return format!("contains the {kind} `{}`, which is not mcpkg's", name.escape_debug()),
             Some(expected) if expected != object => {
-                return format!("holds a {kind} `{}` that is not the one mcpkg makes", name.escape_debug());
+                return format!("contains a {kind} `{}` that differs from the one mcpkg creates", name.escape_debug());
             }
             Some(_) => {}
         }

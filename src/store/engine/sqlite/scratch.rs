@@ -92,7 +92,7 @@ pub(super) fn sweep(database: &Path) {
             let is_scratch = folder.is_absolute() && folder.file_name() == path.file_name();
             if is_scratch && is_ours(&path) {
                 clear(folder);
-                tracing::info!(folder = %folder.display(), "removed what an interrupted backup or restore left");
+                tracing::info!(folder = %folder.display(), "removed the remains of an interrupted backup or restore");
             }
         }
         let _ = fs::remove_file(&path);

@@ -46,8 +46,8 @@ impl Stamp {
     pub(in crate::store) fn put(&self, db: &Db<'_>) -> Result<()> {
         let sql = sql!("UPDATE setting SET value = ?3 WHERE key = ?1 AND value = ?2");
         match db.run(sql, params![self.key, self.before, self.after])? {
-            0 => Err(Error::new(Code::RunState, "Another process took this over while the database was away")
-                .hint("nothing more was sent from here")),
+            0 => Err(Error::new(Code::RunState, "Another process took over while the database was unreachable")
+                .hint("this process stopped without sending anything more")),
             _ => Ok(()),
         }
     }
@@ -126,9 +126,10 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
         let left = (ABSENT - time) / 1000 + 1;
         Error::new(
             Code::RunBusy,
-            "It may still be in use: a process on another machine worked on it, and lost its connection to the database",
+            "It may still be in use: a process on another machine was working on it when it lost its connection to \
+                the database",
         )
-        .hint(format!("try again in {left} s: by then the process is back, or you can take over"))
+        .hint(format!("try again in {left} s: by then either that process is back, or you can take over"))
     }))
 }
 

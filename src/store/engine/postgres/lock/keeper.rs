@@ -87,11 +87,8 @@ impl SessionLock {
         let state = self.kept.state();
         let stands = state.connection.as_ref().filter(|connection| !state.was_gone && connection.stands());
         let Some(connection) = stands else {
-            return Err(Error::new(
-                Code::InUse,
-                "The connection that kept other servers out was lost while the database was moved",
-            )
-            .hint("the copy may lack what was written here meanwhile: remove the copy, and move the database again"));
+            return Err(Error::new(Code::InUse, "The connection that kept other servers out was lost during the move")
+                .hint("the copy may lack recent changes: remove it, and move the database again"));
         };
         let upsert = postgres_sql!(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -265,7 +262,7 @@ impl Kept {
             }
             drop((state, lost));
             if retries.is_worth_a_warning() {
-                tracing::warn!(lock = self.subject.suffix(), "a lock lost its connection; taking it again");
+                tracing::warn!(lock = self.subject.suffix(), "a lock lost its connection; acquiring it again");
             }
             match self.take_again() {
                 Ok(Some(connection)) => {
@@ -278,14 +275,14 @@ impl Kept {
                     (state.beaten, state.renewed) = (now, now);
                     state.connection = Some(connection);
                     if std::mem::take(&mut retries.is_known) {
-                        tracing::info!(lock = self.subject.suffix(), "the lock is held again");
+                        tracing::info!(lock = self.subject.suffix(), "acquired the lock again");
                     }
                     retries.taken = now;
                 }
                 // Another process checks whether the lock is held, or is alone with the database.
                 Ok(None) => {}
                 Err(error) if retries.is_new(&error) => {
-                    tracing::debug!(%error, lock = self.subject.suffix(), "the lock cannot be taken yet");
+                    tracing::debug!(%error, lock = self.subject.suffix(), "cannot acquire the lock yet");
                 }
                 Err(_) => {}
             }
