@@ -82,7 +82,7 @@ impl Output {
         Arc::new(move |shown, question| {
             let refused = |why: String| Error::new(Code::TerminalRequired, why);
             if confirmation(false) == Confirmation::Nobody {
-                return Err(refused(format!("There is no terminal to ask at: {question}")));
+                return Err(refused(format!("Cannot ask without a terminal: {question}")));
             }
             let columns = size(&stderr()).0;
             output.note(&Lines::of(shown, columns).rows(columns, true).0);

@@ -41,9 +41,10 @@ const COMMAND: Duration = Duration::from_secs(60);
 const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
-    let about = "Show the main job in a scratch folder: import, serve, deploy, take an edit back, roll back, back up";
-    let notes = "Your own database and files are not touched. The scratch folder is named at the start and left for you to look \
-                 at. -v shows what each command prints.";
+    let about = "Show what mcpkg does, in a scratch folder: import, serve, deploy, take an edit back, roll back, back \
+        up";
+    let notes = "Your own database and files are not touched. The demo prints the path of its scratch folder, and \
+        leaves the folder for you to look at. -v also shows what each command prints.";
     super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo", "mcpkg demo -v"])
 }
 
@@ -51,7 +52,7 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
     let folder = tempfile::Builder::new()
         .prefix("mcpkg-demo-")
         .tempdir()
-        .map_err(|error| Error::new(Code::FileFailed, format!("Cannot make a scratch folder: {error}")))?
+        .map_err(|error| Error::new(Code::FileFailed, format!("Cannot create a scratch folder: {error}")))?
         .keep();
     let demo = Demo { output, verbose: globals.verbose > 0, code: folder.join("code"), folder };
     demo.say(&format!("The demo works in {}. Nothing of yours is touched.\n\n", demo.folder.display()))?;
@@ -92,7 +93,7 @@ impl Demo<'_> {
     /// This very binary on the demo's database, apart from what the user's environment says.
     fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
-            .map_err(|error| Error::internal("the path of this program is not known").with_source(error))?;
+            .map_err(|error| Error::internal("cannot find the path of this program").with_source(error))?;
         let mut program = Program::new(binary).environment(Environment::Inherited).folder(&self.code);
         for name in ["HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
             program = program.variable(name, &self.folder);

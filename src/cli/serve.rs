@@ -27,10 +27,11 @@ const DESTRUCTIVE: &str = "destructive";
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 /// What `mcpkg serve --help` says also.
-const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. For each request, \
-    mcpkg serves the project of --project, else of MCPKG_PROJECT, else the project bound to the folder that it was started \
-    in, else the selected project. Over HTTP, /projects/NAME/mcp serves the project NAME.\n\nOnce there is an access key \
-    (mcpkg access create NAME), every HTTP request needs one. Without keys, mcpkg serves only this machine.";
+const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Each request \
+    is served from one project: that of --project, else of MCPKG_PROJECT, else the one bound to the folder that the \
+    server was started in, else the selected one. Over HTTP, /projects/NAME/mcp serves the project NAME.\n\nOnce \
+    there is an access key (mcpkg access create NAME), every HTTP request needs one. Without keys, mcpkg serves only \
+    this machine.";
 
 /// Options that the short help leaves out.
 const RARE: [&str; 13] = [

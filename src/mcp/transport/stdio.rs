@@ -101,7 +101,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
             tracing::warn!("the client did not read all answers");
-            #[allow(clippy::disallowed_methods, reason = "stopping: the time after the signal is over")]
+            #[allow(clippy::disallowed_methods, reason = "stopping: the grace period after the signal is over")]
             std::process::exit(1);
         }
     })?;
