@@ -51,7 +51,7 @@ impl Operation for Backup {
             let sentence = format!("Backed up the database to {to} ({size} bytes, verified)");
             return Ok(Reply::sentence(sentence, json!({ "file": to.to_string(), "size": size })));
         };
-        std::fs::create_dir_all(&self.to).map_err(|error| Error::file("make the folder", &self.to, error))?;
+        std::fs::create_dir_all(&self.to).map_err(|error| Error::file("create the folder", &self.to, error))?;
         // Named after its database: another one's backups in the same folder are not this one's to remove.
         let stem = context.store.location().file().and_then(Path::file_stem).unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();

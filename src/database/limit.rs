@@ -53,8 +53,11 @@ impl Operation for List {
             }
             Ok(())
         })?;
-        let table =
-            Table { columns: &["TABLE", "AGE", "NUMBER", "BEYOND", "WHAT"], rows, empty: "No table grows".to_owned() };
+        let table = Table {
+            columns: &["TABLE", "AGE", "NUMBER", "BEYOND", "WHAT"],
+            rows,
+            empty: "There are no growing tables".to_owned(),
+        };
         Ok(Reply::new(Body::Table(table), json!({ "limits": data })))
     }
 }

@@ -22,7 +22,8 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
 /// # Errors
 /// As [`Git::run`], if one of them refuses; `E_UNAPPROVED` if nobody has trusted them.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
-    let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
+    let scratch =
+        tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
     let git = git.clone().variable("GIT_INDEX_FILE", scratch.path().join("index"));
     // `read-tree` has a hook of its own, which does not belong to a merge.
     git.run(&["read-tree", tree])?;

@@ -29,7 +29,8 @@ pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<
 fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
     // The scratch repository signs with the settings of the real one.
     programs::require(git.folder(), &["tag", "--sign"], false, git.limits())?;
-    let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
+    let scratch =
+        tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
     let format = format!("--object-format={}", git.text(&["rev-parse", "--show-object-format"])?);
     git.run(&["init", "--quiet", "--bare", &format, "--template=", "--", &scratch.path().display().to_string()])?;
     let objects = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;

@@ -33,7 +33,7 @@ pub(super) fn merge_with(git: &Git<'_>, version: Version, target: &str, branch: 
         return merge_by(git, &[&format!("--attr-source={target}")], target, branch);
     }
     let attributes =
-        tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
+        tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
     write_attributes(git, target, attributes.path())?;
     let shared = folder(git.folder()).unwrap_or_else(|| git.folder().to_owned());
     let git = Git::of(attributes.path(), git.limits().cancelled)

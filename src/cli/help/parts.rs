@@ -14,7 +14,7 @@ pub(crate) const EXAMPLES: &str = "Examples:\n";
 /// The command lines to begin with, and what each is for.
 pub(crate) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg demo", "see mcpkg at work, in a scratch folder"),
-    ("mcpkg init", "make your database"),
+    ("mcpkg init", "create your database"),
     ("mcpkg import . --create-project app", "bring in a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read them over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),

@@ -43,7 +43,7 @@ impl Scratch {
         let folder = parent.join(&name);
         let record = record(database, &name, &folder);
         let scratch = Self { folder, record, database: database.to_path_buf() };
-        make_private_folder(&scratch.folder).map_err(|error| Error::file("write beside", &scratch.folder, error))?;
+        make_private_folder(&scratch.folder).map_err(|error| Error::file("write next to", &scratch.folder, error))?;
         Ok(scratch)
     }
 
