@@ -24,7 +24,7 @@ pub type Sha = [u8; 32];
 /// The mode of a file that is made new.
 pub const FILE: u32 = 0o644;
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
@@ -89,7 +89,7 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// Returns what stands at a path, without following a link.
+/// Returns what is at a path, without following a link.
 ///
 /// # Errors
 /// As [`metadata`].
@@ -133,14 +133,14 @@ pub fn mode(_: &Metadata) -> u32 {
 /// Returns `mode` with the bits that make a file a program, or without them.
 pub const fn executable(mode: u32, executable: bool) -> u32 {
     if executable {
-        // Who may read it may run it.
+        // Whoever may read it may run it.
         mode | ((mode & 0o444) >> 2)
     } else {
         mode & !0o111
     }
 }
 
-/// What tells that a file was not touched since.
+/// Shows that a file was not touched since.
 #[cfg(unix)]
 pub fn stat(metadata: &Metadata) -> Option<Stat> {
     use std::os::unix::fs::MetadataExt;
@@ -153,7 +153,7 @@ pub fn stat(metadata: &Metadata) -> Option<Stat> {
     })
 }
 
-/// What tells that a file was not touched since: nothing does here, so that every file is read.
+/// Shows that a file was not touched since. Not supported on this system, so every file is read.
 #[cfg(not(unix))]
 pub fn stat(_: &Metadata) -> Option<Stat> {
     None
@@ -194,7 +194,8 @@ pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
 }
 
-/// Writes a file that a user named: beside it first, so that it is there as it was or as it shall be.
+/// Writes a file that a user named, under a temporary name first, so that a crash leaves either the old or the new
+/// content.
 ///
 /// # Errors
 /// As [`write_beside`].
@@ -205,8 +206,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(path, &temporary, false)
 }
 
-/// Puts a file that was written beside in its place; with `new` nothing that is there is replaced. It lasts when the
-/// folder is synced too ([`sync_folder`]).
+/// Moves a file from its temporary name to its place; with `new`, an existing file is not replaced. It is durable once
+/// the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
 /// As [`metadata`]; `E_ALREADY_EXISTS` where `new` and something is there.
@@ -255,7 +256,7 @@ fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that nobody but the user may enter, and those above it; one that is there stays as it is.
+/// Makes a folder that only the user may enter, and the folders above it; an existing one is left unchanged.
 ///
 /// # Errors
 /// As [`metadata`], `E_DISK_FULL`.
@@ -270,7 +271,7 @@ pub fn make_private(folder: &Path) -> Result<()> {
     builder.create(folder).map_err(|error| failed("make", folder, error))
 }
 
-/// Makes a symbolic link beside `path` and puts it in its place.
+/// Makes a symbolic link under a temporary name and moves it to `path`.
 ///
 /// # Errors
 /// As [`write`].
@@ -336,7 +337,8 @@ impl Drop for FolderLock {
     }
 }
 
-/// Locks a folder, and waits for whoever has the lock. A system or a disk that cannot lock folders locks nothing.
+/// Locks a folder, and waits if another process has the lock. Does nothing if the system or the disk cannot lock
+/// folders.
 pub fn hold_folder(path: &Path) -> FolderLock {
     FolderLock { folder: fs::File::open(path).ok().filter(|folder| folder.lock().is_ok()) }
 }
@@ -436,7 +438,7 @@ mod tests {
             ("a/..", ""),
             ("a/../x", "x"),
             ("a/b/../../x/y", "x/y"),
-            // As the disk goes: up from where the link leads.
+            // As the disk resolves it: up from the target of the link.
             ("link/../x", "a/x"),
             ("none/../x", "x"),
         ] {

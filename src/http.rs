@@ -34,7 +34,7 @@ pub use url::Url;
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What ends a call before its answer does.
+/// Limits that end a call before its answer is complete.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// When it has to be over.
@@ -45,7 +45,7 @@ pub struct Limits {
     pub size: u64,
 }
 
-/// Why there is no answer, or no more of it.
+/// Reasons for a missing or incomplete answer.
 #[derive(Debug)]
 pub enum Failure {
     /// This machine cannot make requests at all.
@@ -54,9 +54,9 @@ pub enum Failure {
     NoAddress(String),
     /// Nobody answers at the address.
     NotConnected(String),
-    /// Who answers cannot be trusted, or does not speak TLS.
+    /// The other side is not trusted, or does not speak TLS.
     Tls(rustls::Error),
-    /// What answers does not speak HTTP.
+    /// The other side does not speak HTTP.
     NotHttp,
     /// The answer is longer than it may be.
     TooLarge(u64),
@@ -203,7 +203,7 @@ pub fn read_failure(error: &io::Error) -> Failure {
     }
 }
 
-/// What makes the requests of this process.
+/// The HTTP client of this process.
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,
@@ -279,7 +279,7 @@ fn client() -> Result<&'static Client, Failure> {
     CLIENT.get_or_init(Client::new).as_ref().map_err(|why| Failure::Unavailable(why.clone()))
 }
 
-/// Says what an error of the library is, by the first of its causes that tells.
+/// Translates an error of the library, using the first of its causes that explains it.
 fn failure(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let (mut last, mut is_unknown) = (error.to_string(), false);

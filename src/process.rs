@@ -45,7 +45,7 @@ pub use running::Running;
 pub use spent::spent;
 
 /// Returns where PATH leads for a name without a `/`: a program that is named by its path is started without a copy of
-/// this process's memory. What is not found stays as it is, and the start says so.
+/// this process's memory. If nothing is found, the name is returned unchanged, and starting it fails.
 fn found(program: &OsStr) -> Cow<'_, OsStr> {
     let is_name = Path::new(program).components().count() == 1;
     let path = is_name.then(|| which::which(program).ok()).flatten();
@@ -145,8 +145,7 @@ impl Program {
         self
     }
 
-    /// Hands each piece of its standard error to `tell` when it comes, besides keeping it: for programs that say how far
-    /// they are.
+    /// Also hands each piece of its standard error to `tell` as it comes: for programs that report progress.
     #[must_use]
     pub fn tell(mut self, tell: Tell) -> Self {
         self.told = Some(tell);

@@ -40,7 +40,7 @@ impl Operation for Compact {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;
-    // What is read of histories, in every project.
+    // Reads of histories change, in every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -10,19 +10,19 @@ use crate::store::limits::Limits;
 use crate::store::projects::{self, Reason};
 use crate::store::{Access, check, events};
 
-/// The largest file that is read whole without being asked to.
+/// The largest file that `doctor` checks without being asked to.
 const QUICK: u64 = 64 << 20;
 
-/// Free bytes from which on giving them back is worth it, where they are a quarter of the file too.
+/// The least free bytes that are worth compacting, if they are also a quarter of the file.
 const WORTH_COMPACTING: u64 = 16 << 20;
 
-/// The rows of a table that `doctor` calls many.
+/// The number of rows at which `doctor` reports a table without limits.
 const MANY: i64 = 1_000_000;
 
-/// The rows beyond the limits that are worth pruning.
+/// The number of rows beyond the limits at which `doctor` suggests pruning.
 const WORTH_PRUNING: u64 = 10_000;
 
-/// Looks at the file, at which project applies, at tables that have grown, and at free space.
+/// Checks the file, the project that applies, tables that have grown, and free space.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
     // If the database cannot be read, the finding for the file says so.
@@ -32,7 +32,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// Says where a table has grown.
+/// Reports tables that have grown.
 fn grown(context: &Context) -> Result<Option<Finding>> {
     context.store.read(|db| {
         let mut beyond = 0;

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::limits::{Growing, Limits};
 
-/// How users say that there is no limit.
+/// The word for "no limit" on the command line.
 const NONE: &str = "none";
 
 /// The tables that grow, as a shell completes them.

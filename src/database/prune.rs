@@ -32,7 +32,7 @@ impl Operation for Prune {
         --keep-revisions N`; stored deploys, `mcpkg snapshot prune`; archives of tools, `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
-    // What is read of the trail, of every project's.
+    // Reads of the trail change, in every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

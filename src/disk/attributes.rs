@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(unix)]
 const MAX_EXTENDED: usize = 256 << 10;
 
-/// What a file is besides its bytes and its mode.
+/// The attributes of a file other than its bytes and its mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attributes {
@@ -43,7 +43,7 @@ impl Attributes {
         Self { modified: None, ..self }
     }
 
-    /// Returns what an open file is besides; what the system does not tell is left out.
+    /// Returns the attributes of an open file, as far as the system reports them.
     #[cfg(unix)]
     pub fn of(file: &File) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -64,7 +64,7 @@ impl Attributes {
         attributes
     }
 
-    /// Gives an open file these attributes, as far as the user may; the rest stays as it is.
+    /// Sets these attributes on an open file, as far as the user is allowed to.
     #[cfg(unix)]
     pub fn give(&self, file: &File) {
         use rustix::fs::{Gid, Timespec, Timestamps, Uid, XattrFlags};

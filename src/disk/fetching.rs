@@ -1,7 +1,7 @@
 //! Temporary folders in a cache, for fetching commits and laying out files.
 //!
-//! A fetch that was killed leaves its folder behind; the next fetch removes it. Whether a fetch still runs is told by a
-//! lock that the system holds for its process.
+//! A fetch that was killed leaves its folder behind; the next fetch removes it. A lock that the system holds for the
+//! process shows whether a fetch is still running.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Drop for Fetching {
     }
 }
 
-/// The lock of a folder stands beside it: what is fetched may have any name inside.
+/// The lock of a folder is next to it, because fetched files may have any name inside.
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }

@@ -1,7 +1,8 @@
 //! A folder held open, so that files are written into it even if its path leads elsewhere in the meantime.
 //!
-//! A path is resolved again by each system call: who swaps a folder for a link between two of them sends the second one
-//! elsewhere. Here a folder is opened once, from the one above it and without following a link, and every later call names
+//! A path is resolved again by each system call: someone who swaps a folder for a link between two calls sends the
+//! second one elsewhere. Here a folder is opened once, from the one above it and without following a link, and every
+//! later call names
 //! a file in it. [`Folders`](super::folders::Folders) opens them.
 
 use std::ffi::{OsStr, OsString};
@@ -119,7 +120,7 @@ impl Folder {
         }
     }
 
-    /// Returns what stands under `name`, without following a link.
+    /// Returns the entry called `name`, without following a link.
     ///
     /// # Errors
     /// As [`Folder::entry`].
@@ -140,8 +141,7 @@ impl Folder {
         read().map_err(|error| self.failed("read", name, error))
     }
 
-    /// Returns what the file `name` is besides its bytes and its mode; `None` where no file is there, or it cannot be
-    /// read.
+    /// Returns the attributes of the file `name`; `None` if there is no file, or it cannot be read.
     pub fn attributes(&self, name: &OsStr) -> Option<Attributes> {
         // Neither a link is followed nor a device opened.
         self.entry(name).ok()?.filter(|entry| entry.kind == Kind::File)?;
@@ -178,8 +178,8 @@ impl Folder {
         })
     }
 
-    /// Puts a file that was written beside in its place; with `new` nothing that is there is replaced. It lasts when the
-    /// folder is synced too ([`Folder::sync`]).
+    /// Moves a file from its temporary name to its place; with `new`, an existing file is not replaced. It is durable
+    /// once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
     /// As [`Folder::entry`]; `E_ALREADY_EXISTS` where `new` and something is there.
@@ -206,7 +206,7 @@ impl Folder {
         })
     }
 
-    /// Makes a symbolic link beside `name` and puts it in its place.
+    /// Makes a symbolic link under a temporary name and moves it to `name`.
     ///
     /// # Errors
     /// As [`Folder::write_beside`].
@@ -314,9 +314,9 @@ impl Folder {
 /// A folder whose path leads elsewhere since it was opened.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// Where it was.
+    /// Its path.
     pub path: PathBuf,
-    /// Where it is now, as far as the system tells.
+    /// Its current path, if the system reports one.
     pub now: Option<PathBuf>,
 }
 

@@ -267,7 +267,7 @@ mod tests {
             top.join("root/.git/hooks"),
         ]);
         assert!(top.join("beside/empty").exists() && top.join("root/.git/hooks").exists());
-        // A root that is not there is made with what is above it, and goes again.
+        // A missing root is made together with the folders above it, and removed again.
         let mut folders = Folders::below(vec![top.join("a/b")]);
         folders.make_all(&top.join("a/b")).expect("made");
         assert!(

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::folder::Kind;
 
-/// What a folder has, in no order.
+/// The entries of a folder, in no particular order.
 pub type Listing = Rc<[(OsString, Kind)]>;
 
 /// The folders that were listed so far, by the paths that were asked for: by their texts, since comparing paths part by part costs

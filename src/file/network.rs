@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What the system calls file systems that are on other machines; those below `fuse.` are programs.
+/// The system's names for network file systems; those below `fuse.` are programs.
 const NETWORK: &[&str] = &[
     "9p",
     "afs",

@@ -89,7 +89,7 @@ fn plain(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Makes a commit by nobody and signed by nobody: it is no one's work, and a key may ask for its owner.
+/// Makes an unsigned commit in mcpkg's name: it is nobody's work, and signing may ask for a passphrase.
 fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Result<String> {
     let mut git = git.clone();
     for (name, value) in [
@@ -111,7 +111,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// A file that goes when the value does.
+/// A file that is removed when the value is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -28,7 +28,7 @@ pub struct Transaction<'a> {
     sender: Sender<Answer>,
 }
 
-/// What a wait for git ends with.
+/// What git sent, or why it sent nothing.
 #[derive(Debug)]
 enum Answer {
     Line(String),
@@ -82,7 +82,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// As [`Transaction::prepare`].
     pub fn delete(&mut self, name: &str, old: &str) -> Result<()> {
-        // A branch that stands for another one goes by itself.
+        // A symbolic ref is deleted itself, not the branch that it points to.
         self.say(format!("option no-deref\0delete {name}\0{old}\0").as_bytes())
     }
 

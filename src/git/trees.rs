@@ -9,7 +9,7 @@ use super::paths::{parts, path, text};
 use super::version::{Version, version};
 use crate::error::{Code, Error, Result};
 
-/// What a merge gives.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The tree; with conflict markers where there are conflicts.

@@ -34,7 +34,7 @@ static RATE: LazyLock<DefaultKeyedRateLimiter<String>> =
 pub struct Outgoing {
     /// Its method.
     pub method: Method,
-    /// Where it goes.
+    /// Its URL.
     pub url: Url,
     /// Its headers, but those of the connection.
     pub headers: HeaderMap,
@@ -84,7 +84,7 @@ pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => retry_after(&answer.headers),
             _ => None,
         };
-        // What would not be over in time is not waited for either.
+        // Do not wait for something that cannot finish before the deadline.
         let is_worth = |wait: &Duration| *wait <= LONGEST_WAIT && Instant::now() + *wait < rules.limits.until;
         match wait.filter(is_worth) {
             Some(wait) if rules.repeats && attempts <= WAITS => {

@@ -1,5 +1,5 @@
-//! Which addresses a request may go to. A description of an API, or an answer of one, must not lead into the network that
-//! this machine stands in.
+//! Which addresses a request may go to. A description of an API, or an answer of one, must not lead into this
+//! machine's own network.
 
 use std::error::Error as StdError;
 use std::fmt;

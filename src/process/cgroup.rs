@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::proc;
 
-/// What the processes of a control group may use together.
+/// Limits for all processes of a control group together.
 #[derive(Clone, Copy, Debug)]
 pub struct Together {
     /// Bytes of memory, files in memory among them.
@@ -36,7 +36,7 @@ const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 /// How often the removal of a group is tried: its last processes may still be ending.
 const TRIES: u32 = 50;
 
-/// What the name of a group begins with; the id of the process that made it follows.
+/// Prefix of a group's name, followed by the id of the process that made it.
 const PREFIX: &str = "mcpkg-";
 
 /// Tells groups of one process apart.

@@ -14,7 +14,7 @@ pub fn ending() -> Vec<i32> {
     ends.filter(|signal| *signal != SIGHUP || !is_ignored(&status, *signal)).collect()
 }
 
-/// Whether a process of this status, as Linux tells it, ignores a signal.
+/// Whether a process ignores a signal, according to its status from Linux.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

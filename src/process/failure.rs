@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a program gave no output.
+/// Reasons why a program has no output.
 #[derive(Debug)]
 pub enum Failure {
     /// It could not be started.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// How long a program has between the request to end and its end by force.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// What ends a program before it ends by itself.
+/// Limits that end a program before it ends by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// How long it may run.

@@ -90,8 +90,8 @@ impl Printed {
         self.text_by(|text| text, |head, tail| (head.to_owned(), tail.to_owned()))
     }
 
-    /// As [`Printed::text`], without what `whole` takes out of a text. Where a part was left out, `cut` takes it out of the beginning and
-    /// the end: of what stood at the cut it may have to take out a part.
+    /// As [`Printed::text`], after `whole` has redacted it. If the middle was left out, `cut` redacts the beginning
+    /// and the end instead, since the cut may have split a secret.
     pub fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
         let (front, back) = self.tail.as_slices();
         let mut tail = [front, back].concat();
@@ -99,7 +99,7 @@ impl Printed {
             let bytes = [&self.head[..], &tail].concat();
             return whole(legible(&bytes));
         }
-        // A half of a character would keep what stands beside it from being known as a part of a secret.
+        // Half a character next to a part of a secret would keep that part from being recognized.
         let head = &self.head[..whole_end(&self.head)];
         tail.drain(..tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count());
         let left_out = self.size() - (head.len() + tail.len()) as u64;

@@ -27,14 +27,14 @@ pub struct Running {
     stderr: Option<Reading>,
 }
 
-/// What ends a wait.
+/// An event that ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Ended,
     Cancelled,
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug)]
 enum Woken {
     Ended(ExitStatus),

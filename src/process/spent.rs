@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::proc;
 
-/// How many of Linux's ticks a second has, where it tells of processes.
+/// Ticks per second in Linux's reports on processes.
 const TICKS: u64 = 100;
 
 /// The places of the two times, in user mode and in the kernel, behind the process's name.
@@ -18,7 +18,7 @@ pub fn spent() -> Option<Duration> {
 }
 
 fn ticks(said: &str) -> Option<u64> {
-    // The name stands in parentheses, and may hold anything.
+    // The name is in parentheses, and may contain anything.
     let (_, behind) = said.rsplit_once(')')?;
     let fields: Vec<&str> = behind.split_ascii_whitespace().collect();
     fields.get(PLACES)?.iter().map(|field| field.parse::<u64>().ok()).sum()

@@ -2,7 +2,7 @@
 
 use crate::store::deploys::Stat;
 
-/// What stands under a name.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file.
@@ -15,14 +15,14 @@ pub enum Kind {
     Other,
 }
 
-/// What the disk says of a name.
+/// An entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its permission bits.
     pub mode: u32,
-    /// What tells that it was not touched since, where the system has it.
+    /// Shows that it was not touched since, if the system supports that.
     pub stat: Option<Stat>,
     /// The disk and the number on it: the same for all names of one file or folder.
     pub(super) identity: (u64, u64),

@@ -39,7 +39,7 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
 
 pub(super) fn names(folder: &Handle, path: &Path) -> Result<Vec<OsString>> {
     let mut names = Vec::new();
-    // Opened again, since a handle has one place in its list for all who read it.
+    // Open it again: all readers of a handle share one position in its listing.
     for found in rustix::fs::Dir::new(open_child(folder, path, OsStr::new("."))?)? {
         let found = found?;
         let name = found.file_name().to_bytes();
@@ -118,7 +118,7 @@ pub(super) fn sync(folder: &Handle, _: &Path) -> Result<()> {
     Ok(rustix::fs::fsync(folder)?)
 }
 
-/// Returns where an open folder is now, where the system tells (Linux).
+/// Returns the current path of an open folder, if the system reports it (Linux).
 pub(super) fn whereabouts(folder: &Handle) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;
     let path = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok()?;

@@ -1,4 +1,4 @@
-//! What the starter does for the processes below it when there is no sandbox.
+//! Looks after the processes below the starter when there is no sandbox.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -16,7 +16,8 @@ use crate::process::proc;
 /// How often all that is below is looked for again: what is killed may have started another.
 const ROUNDS: usize = 1_000;
 
-/// Begins to watch what the starter runs in: who listens to it, and who asks it to end.
+/// Starts to watch the surroundings of the starter: whether anybody still listens to it, and whether it is asked to
+/// end.
 ///
 /// # Errors
 /// How the system refused a thread, or to have orphans become children of this process.
@@ -42,7 +43,7 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
                 kill_all();
             }
         })?;
-        // What detaches itself becomes a child of this process, and is found.
+        // A process that detaches itself becomes a child of this one, so it can be found.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     }
     let mut channel = channel.try_clone()?;

@@ -21,8 +21,8 @@ use super::{below, take};
 /// Folders inside each other that are copied.
 const DEEPEST: usize = 64;
 
-/// Starts what is asked for on a socket, waits for its end and tells of it. Returns the status to end with. The socket is the one
-/// at a path, else standard input.
+/// Reads a request from a socket, starts its program, waits for its end and reports it. Returns the status to exit
+/// with. The socket is the one at a path, or standard input.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
     if let Err(error) = shut_off() {
         let _ = writeln!(io::stderr(), "mcpkg: cannot protect the starter from the tool: {error}");
@@ -53,8 +53,8 @@ fn shut_off() -> io::Result<()> {
 }
 
 fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
-    // The group is asked to end: the program decides whether it does, and this one tells of it. What it starts has the
-    // usual meaning of the signal again.
+    // SIGTERM goes to the whole group. The program decides whether it ends, and this process reports it. Programs
+    // started from here get the default action of the signal back.
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
@@ -84,7 +84,7 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let Some((program, arguments)) = request.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program was given"));
     };
-    // What watches runs before the limits of threads hold.
+    // The watching threads start before the limit on threads applies.
     below::watch(request.within, channel)?;
     if let Some(copied) = &request.copied {
         copy(copied)?;
@@ -119,7 +119,7 @@ fn limit(ceilings: &Ceilings) -> io::Result<()> {
         (Resource::DATA, ceilings.data),
         (Resource::NPROC, ceilings.processes),
     ] {
-        // What the machine allows less of stays so.
+        // Never raise a lower limit of the machine.
         let (_, hard) = resource.get()?;
         resource.set(most.min(hard), most.min(hard))?;
     }

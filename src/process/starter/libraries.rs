@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::proc;
 
-/// What mcpkg's own program needs besides itself.
+/// The files that mcpkg's own program needs to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Libraries {
     /// The program that loads it; `None` where it is linked statically.

@@ -2,8 +2,8 @@
 //!
 //! Limits of a process can only be set from within it, and that of processes counts those of its user namespace. So the
 //! sandbox starts mcpkg itself, which limits itself, starts the program and waits for it. Both sides share a socket, its
-//! standard input or one at a path: what is to be started comes in there, variables included, so that neither arguments nor variables of the
-//! sandbox hold a secret; how it ended goes out, and the files that it left.
+//! standard input or one at a path: the request comes in there with its variables, so that neither the arguments nor
+//! the variables of the sandbox contain a secret. The outcome and the files that the program left go out.
 
 mod below;
 mod enter;

@@ -18,7 +18,7 @@ use crate::process::{Failure, Limits, Printed, Program};
 /// How long the other side is waited for once the sandbox has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// What is to be done before the program itself starts, while its sandbox is made; it returns whether the program may start.
+/// Runs while the sandbox is made, before the program starts; returns whether the program may start.
 pub type Before = Box<dyn FnOnce() -> bool + Send>;
 
 /// Something that a program left.
@@ -37,12 +37,12 @@ pub enum Left {
     Link {
         /// Its path in the folder.
         path: String,
-        /// What it leads to.
+        /// Its target.
         to: String,
     },
 }
 
-/// Where both sides of a start meet.
+/// How the two sides of a start connect.
 #[derive(Debug)]
 pub enum Meeting {
     /// At the standard input of what is started, whose last argument is mcpkg's own program inside.
@@ -58,7 +58,7 @@ impl Meeting {
     }
 }
 
-/// What came of a program that was started in a sandbox.
+/// The outcome of a program in a sandbox.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended; `None` where its starter was ended before it could tell.
@@ -71,9 +71,9 @@ pub struct Finished {
     pub stdout: Printed,
     /// Its standard error.
     pub stderr: Printed,
-    /// What it left, in the order of the walk.
+    /// The files that it left, in the order of the walk.
     pub files: Vec<Left>,
-    /// What it left that was not taken: links, pipes, devices, and what was too much.
+    /// Paths that it left but that were not taken: links, pipes, devices, and whatever exceeded a limit.
     pub left_out: Vec<String>,
     /// Whether the kernel killed a process in a container since memory had run out.
     pub ran_out_of_memory: bool,
@@ -94,7 +94,7 @@ pub fn run(
     let met = Met::begin(meeting, request, before, limits).map_err(Failure::Lost)?;
     let Met { stdin, talk, met, met_again } = met;
     let sandbox = match stdin {
-        // What is returned holds no end of the pair that the other side waits for.
+        // Close this side's copy of the other end: otherwise the other side would never see the end of the stream.
         Some(there) => sandbox.args([WORD]).stdin(OwnedFd::from(there)),
         None => sandbox,
     };
@@ -104,7 +104,8 @@ pub fn run(
         drop(UnixStream::connect(socket));
     }
     if output.is_err() {
-        // Who starts a container may be gone, and the container not: it ends where nobody listens to it.
+        // The program that starts the container may have ended without the container. The container ends once nobody
+        // listens to it.
         end(&met);
     }
     let report = talk.recv_timeout(DRAIN).or_else(|_| {
@@ -134,7 +135,7 @@ fn end(met: &Receiver<UnixStream>) {
 struct Met {
     /// The other side's end, where it is its standard input.
     stdin: Option<UnixStream>,
-    /// What it reported, at the end.
+    /// Its report at the end.
     talk: Receiver<Report>,
     /// This side's end, once the other one is there.
     met: Receiver<UnixStream>,
@@ -153,15 +154,16 @@ impl Met {
             }
             Meeting::Socket(path) => {
                 let listener = UnixListener::bind(path)?;
-                // Who is another user inside reaches it too; the folder around it is closed to all others.
+                // A different user inside must reach the socket too; the folder around it is closed to everybody else.
                 fs::set_permissions(path, Permissions::from_mode(0o777))?;
-                // The listener goes with the first that comes: nothing else inside reaches this side.
+                // Only the first connection is accepted: nothing else inside can reach this side.
                 (None, Box::new(move || listener.accept().map(|(channel, _)| channel)))
             }
         };
         let talk_over = move || {
             let mut report = Report::default();
-            // Where it cannot be written to, or what it says is not a frame, it ended or is no longer a starter.
+            // If it cannot be written to, or sends something other than a frame, it has ended or is no longer a
+            // starter.
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
@@ -169,7 +171,7 @@ impl Met {
                     // The starter inside ends where there is nothing to start.
                     return channel.shutdown(Shutdown::Both);
                 }
-                // A sender that goes on writing after this side stopped reading must not be left waiting.
+                // A sender that keeps writing after this side stopped reading must not block.
                 let listened = listen(&channel, &request, &mut report);
                 listened.or_else(|error| channel.shutdown(Shutdown::Both).and(Err(error)))
             });
@@ -184,7 +186,7 @@ impl Met {
     }
 }
 
-/// What the starter reported.
+/// The starter's report.
 #[derive(Debug, Default)]
 struct Report {
     began: bool,

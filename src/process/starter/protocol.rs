@@ -34,7 +34,7 @@ const NAMES: usize = 8 << 20;
 /// The most entries that are reported as not taken.
 pub(super) const MOST_LEFT_OUT: usize = 64;
 
-/// What is started.
+/// A request to start a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The program and its arguments.
@@ -43,13 +43,13 @@ pub struct Request {
     pub variables: BTreeMap<String, String>,
     /// The folder that it runs in.
     pub folder: String,
-    /// What it and each of its children may use.
+    /// Limits for it and for each of its children.
     pub ceilings: Ceilings,
     /// The folder whose files are taken when it has ended.
     pub output: Option<Output>,
     /// A folder that is copied before it is started.
     pub copied: Option<Copied>,
-    /// What the starter itself runs in.
+    /// The environment of the starter itself.
     pub within: Within,
 }
 
@@ -68,13 +68,13 @@ pub enum Within {
 /// A folder that is copied, so that the program may change it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Copied {
-    /// Where it is.
+    /// Its path.
     pub from: String,
     /// The folder that gets what is in it.
     pub to: String,
 }
 
-/// What a program and each of its children may use.
+/// Limits for a program and for each of its children.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ceilings {
     /// Seconds of a processor.
@@ -117,7 +117,7 @@ pub enum Ended {
     NotStarted(String),
 }
 
-/// What the starter tells.
+/// A message from the starter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// It read the request.
@@ -130,7 +130,7 @@ pub(super) enum Frame {
     Link(String, String),
     /// More bytes of the file.
     Bytes(Vec<u8>),
-    /// What stands at this path is not taken.
+    /// Whatever is at this path is not taken.
     LeftOut(String),
     /// The kernel killed a process in the container since memory had run out.
     OutOfMemory,
@@ -268,7 +268,7 @@ fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     if length > longest(tag) {
         return Err(wrong());
     }
-    // What is not there is not allocated for.
+    // Allocate only for bytes that arrive, not for the claimed length.
     let mut bytes = Vec::new();
     match from.take(u64::from(length)).read_to_end(&mut bytes)? {
         read if read == length as usize => Ok((tag, bytes)),

@@ -22,7 +22,7 @@ pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> 
     Taken { channel, allowed, links: output.links, most }.take(output)
 }
 
-/// What is still taken out of a folder.
+/// The state of taking files out of a folder.
 struct Taken<'a> {
     channel: &'a mut UnixStream,
     allowed: Allowance,
