@@ -1,6 +1,6 @@
-//! Who asked: the access key of a request, else this user on this machine.
+//! The requester: the access key of a request, or else this user on this machine.
 
-/// Who asked. Two connections of one asker are one asker.
+/// The requester. Two connections with the same key are one requester.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Asker(String);
 

@@ -1,6 +1,6 @@
 //! Finds resources by URI, first among the stored ones, then in the domains; also resources/templates/list.
 //!
-//! What is stored goes before a template: a database from before the scheme `mcpkg` was refused loses nothing.
+//! Stored resources win over templates, so that databases from before the scheme `mcpkg` was reserved lose nothing.
 
 use rmcp::model::ResourceTemplate;
 
@@ -22,7 +22,7 @@ use crate::store::{Db, validators};
 pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
-        // What has no variable stands in the list of such a server.
+        // Resources without a variable are in the list of such a server already.
         Some(live) if live::only(config) => {
             resource.variable().is_some() && group_of(config.identity) == Some(live.group)
         }

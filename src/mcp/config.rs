@@ -9,34 +9,34 @@ use crate::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallSco
 use crate::store::projects::Selection;
 use crate::store::tools::session::SessionInstalls;
 
-/// What a server serves, and what a request may reach of it.
+/// The configuration of a server, and the part of it that a request may reach.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// What is known about the project; the rest is found for each request.
+    /// The known part of the selection; the rest is found for each request.
     pub selection: Selection,
-    /// Who the server says it is.
+    /// The identity of the server.
     pub identity: Identity,
     /// Which tools are served, listed or not.
     pub surface: Arc<Surface>,
-    /// Whether every tool that is served is listed too; else what most sessions need.
+    /// Whether every served tool is listed; otherwise only those that most sessions need.
     pub full_list: bool,
-    /// What the access key of a request allows, where it came with one.
+    /// The rights of the access key of a request, if it came with one.
     pub grant: Option<Grant>,
     /// How the clients are connected.
     pub connection: Connection,
-    /// Whether a person consents to each call of a tool that may destroy what is there.
+    /// Whether each call of a destructive tool needs a person's consent.
     pub asks_before_destructive: bool,
-    /// Folders that config repos may read files from, besides their own.
+    /// Additional folders that config repos may read files from.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// The toolset that narrows what is listed and called, instead of the active one.
     pub toolset: Option<String>,
-    /// Whom an install is for; where `None`, the client's key, else its session over HTTP, else everybody.
+    /// The scope of installs. If `None`: the client's key, else its session over HTTP, else everybody.
     pub install_scope: Option<InstallScope>,
-    /// What is installed for the session of a request, where it has installs of its own.
+    /// The installs of the request's session, if it has its own.
     pub session: Option<Arc<SessionInstalls>>,
-    /// What a program adds.
+    /// Additional providers of an embedding program.
     pub providers: Providers,
-    /// How often one asker may call one tool over HTTP that has a limit; as often as that says where `None`.
+    /// How often one requester may call one rate-limited tool over HTTP. If `None`, the tool's own limit applies.
     pub tool_rate: Option<Rate>,
     /// How long one read of the database may take.
     pub read_timeout: Duration,
@@ -67,8 +67,8 @@ impl Config {
         Self { session: Some(session), ..self.clone() }
     }
 
-    /// Whether requests under another one are answered alike while the database is the same, but for what is installed for
-    /// their sessions.
+    /// Whether requests under another configuration get the same answers from the same database, apart from the
+    /// installs of their sessions.
     pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
         self.selection == other.selection
             && self.full_list == other.full_list
@@ -77,7 +77,7 @@ impl Config {
             && self.key() == other.key()
     }
 
-    /// Returns whom tools that are data are listed and found for in a request.
+    /// Returns the audience of a request, for which data tools are listed and found.
     pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
         let (session, toolset) = (self.session.as_ref(), self.toolset.as_deref());
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
@@ -88,18 +88,18 @@ impl Config {
         self.grant.as_ref().map(|grant| grant.key.as_str())
     }
 
-    /// Returns who calls in a request: the client that calls itself `name`.
+    /// Returns the caller of a request from the client that calls itself `name`.
     pub(super) fn caller(&self, name: Option<&str>) -> Caller {
         Caller::client(name, self.grant.clone(), self.connection, self.identity)
     }
 
-    /// Returns who asks in a request.
+    /// Returns the requester of a request.
     pub(super) fn asker(&self) -> Asker {
         Asker::named(self.caller(None).asker())
     }
 }
 
-/// Returns the group that a server which stands in for a contract is narrowed to.
+/// Returns the only group of a server that stands in for a contract.
 pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,
@@ -110,7 +110,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
     }
 }
 
-/// Returns the only tools that a server serves which stands in for a contract, where its group has others too.
+/// Returns the only tools of a server that stands in for a contract, if its group has others too.
 pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     match identity {
         Identity::Assistant => Some(crate::workflow::CONTRACT),

@@ -15,7 +15,7 @@ const FIELD: &str = "approve";
 /// Lines of what is done that a form shows; a last one counts the rest.
 const MAX_LINES: usize = 20;
 
-/// What a user answered.
+/// A user's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// They consent.

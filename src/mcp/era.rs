@@ -25,7 +25,7 @@ impl Era {
         }
     }
 
-    /// Ends a result object that stays as it is while a server runs.
+    /// Ends a result object that cannot change while the server runs.
     pub(super) fn close_lasting(self, out: &mut Vec<u8>) {
         if self == Era::Modern {
             out.extend_from_slice(format!(",\"ttlMs\":{LASTING},\"cacheScope\":\"private\"").as_bytes());

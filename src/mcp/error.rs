@@ -1,4 +1,4 @@
-//! A failure as a JSON-RPC error.
+//! Converts failures to JSON-RPC errors.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;

@@ -1,5 +1,6 @@
-//! Hints as an agent reads them. They are written for people at a shell: for an agent a command becomes the tool that does the same, a
-//! flag the argument of the tool that failed. What only a person can run says so.
+//! Translates hints for agents. Hints are written for people at a shell. For an agent, a command becomes the tool that
+//! does the same, and a flag becomes an argument of the tool that failed. Commands that only a person can run are
+//! marked as such.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use crate::op::{Entry, Surface};
 const INSTEAD: [(&[&str], &str); 3] =
     [(&["spec", "list"], "smctl_spec_status"), (&["workflow", "run"], "execute"), (&["command", "run"], "execute")];
 
-/// Whose hints an agent reads.
+/// Translates hints for one failed call of an agent.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     /// The operation that failed.
@@ -33,7 +34,7 @@ impl Reader<'_> {
     /// Returns a hint; `None` where it says nothing to an agent.
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
-            // What is near is another thing, which nobody asked to delete.
+            // A similar name is a different thing, which nobody asked to delete.
             return Some("nothing was deleted; list what exists, and ask the user which one they mean".to_owned());
         }
         let hint = self.with_tools(hint);
@@ -133,7 +134,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the text; where a command is left in it that nobody is said to run, it says who does.
+/// Returns the text. If it still contains a command and does not say who runs it, it now says that the user does.
 fn for_the_user(mut text: String) -> String {
     let names_command = text.split('`').skip(1).step_by(2).any(|code| code.starts_with("mcpkg "));
     if names_command && !text.contains("person") && !text.contains("the user") {
@@ -220,7 +221,7 @@ fn clauses(hint: &str) -> Vec<&str> {
     found
 }
 
-/// Whether a flag of the shell stands outside of a command that is for a person.
+/// Whether there is a shell flag outside of a command that is for a person.
 fn has_flag(clause: &str) -> bool {
     let is_flag = |word: &str| {
         let name = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');

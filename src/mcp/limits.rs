@@ -1,4 +1,4 @@
-//! What a server grants its clients: how long a read may take, and how many run at once.
+//! Limits on clients' requests: how long a read may take, and how many run at once.
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Context, Live, Named, Resource, Validator, Values};
 
-/// What a value of a template's variable is written with: RFC 6570 keeps the unreserved characters alone.
+/// The characters that are escaped in the value of a template's variable: RFC 6570 keeps only the unreserved ones.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How the URIs of live resources begin, without those that a program adds.
@@ -51,7 +51,7 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
 /// Returns the live resources that are served, in their order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
-    // A server that stands in for a contract has that contract's alone.
+    // A server that stands in for a contract has only the contract's resources.
     let of_contract = |live: &Live| group_of(config.identity).is_none_or(|only| only == live.group);
     live.filter(move |(_, live)| config.surface.serves_group(live.group) && of_contract(live))
 }
@@ -98,8 +98,8 @@ impl Found {
     }
 }
 
-/// Returns the live resources of the contract that the server stands in for which are there now: those without a variable, then
-/// for each value of the variable all that have it.
+/// Returns the existing live resources of the contract that the server stands in for: first those without a variable,
+/// then, for each value of the variable, those that use it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());
@@ -143,7 +143,7 @@ pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Optio
     })
 }
 
-/// Returns the failure of a read where there is no such thing.
+/// Returns the failure of a read of a missing resource.
 pub(super) fn not_found(uri: &str) -> Error {
     Error::new(Code::NotFound, format!("Resource '{}' not found", uri.escape_debug()))
         .with_details(json!({ "uri": uri }))

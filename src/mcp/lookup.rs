@@ -1,4 +1,4 @@
-//! What the reads share: the page that a cursor asks for, and a row that is not there.
+//! Shared parts of the reads: the page that a cursor asks for, and the error for a missing row.
 
 use crate::content::cursor;
 use crate::error::{Code, Error, Result};

@@ -1,7 +1,7 @@
 //! The MCP face.
 //!
-//! rmcp is the protocol engine; [`server`] is its handler. In front of it stands [`front`]: it answers the hot reads
-//! itself, answers what rmcp would drop, and hands every other line on.
+//! rmcp is the protocol engine; [`server`] is its handler. In front of it, [`front`] answers the hot reads itself,
+//! answers what rmcp would drop, and hands on every other line.
 
 mod asker;
 mod asker_limit;

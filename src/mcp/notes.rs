@@ -1,6 +1,6 @@
 //! Messages of a tool while it works: progress if the client gave a token, and log messages.
 //!
-//! Neither may hold the tool up: a client that does not read loses some of them, and nothing else.
+//! Neither may delay the tool: a client that does not read loses some of them, and nothing else.
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 /// Messages that may wait for a client.
 const WAITING: usize = 64;
 
-/// The least time between two messages of progress that say the same; what goes on to another step is told at once.
+/// The least time between two progress messages of the same step; the first message of another step is sent at once.
 const PACE: Duration = Duration::from_millis(100);
 
 /// The last message of progress that went out.
@@ -33,9 +33,9 @@ struct Last {
 /// How far the work of a request is. Each part of it counts from zero, and the protocol wants numbers that grow.
 #[derive(Default)]
 struct Standing {
-    /// What the parts before had done.
+    /// The work done by the parts before.
     before: u64,
-    /// What the part that is under way has done.
+    /// The work done by the current part.
     done: u64,
     last: Option<Last>,
 }

@@ -7,7 +7,7 @@ use crate::op::{Context, Original};
 use crate::store::Store;
 use crate::store::deploys::Stat;
 
-/// What a server follows: it looks at the files before each request, which costs as little as asking the disk about them.
+/// The files that a server follows. It checks them before each request, which costs only a stat of each.
 pub(super) struct Followed {
     original: &'static Original,
     context: Context,
@@ -18,7 +18,7 @@ pub(super) struct Followed {
 struct State {
     /// The files as they were taken last.
     taken: Option<Vec<Option<Stat>>>,
-    /// What was logged last.
+    /// The last message that was logged.
     told: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The way to one client.
+//! Writes to one client.
 
 use std::fs::File;
 use std::io::{self, Write};

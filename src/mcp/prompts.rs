@@ -1,4 +1,4 @@
-//! prompts/list and prompts/get: from rows to JSON.
+//! prompts/list and prompts/get: converts rows to JSON.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Where tools that are data come from: a domain's rows, or a program that embeds the server, such as the one that the
-//! conformance suite is run against.
+//! Providers of tools that are data, not code: a domain's rows, or a program that embeds the server, such as the one
+//! for the conformance suite.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;
 /// Answers a request, and may ask the client meanwhile: elicitation, sampling, progress.
 pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -> Pending<Response> + Send + Sync;
 
-/// Gives a server tools that are data, and what goes with them.
+/// Provides tools that are data to a server, and their resources and prompts.
 pub trait Provider: Send + Sync + 'static {
     /// Returns at most `limit` of its tools whose names come after `after`, by name.
     ///
@@ -55,12 +55,12 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
-/// A tool that is data, as it is listed and called.
+/// A tool that is data: how it is listed and called.
 #[derive(Clone)]
 pub struct Projected {
-    /// What tools/list shows.
+    /// Its entry in tools/list.
     pub listed: Tool,
-    /// What it does to what is there.
+    /// Its effect on existing data.
     pub effect: Effect,
     /// The group that it belongs to.
     pub group: &'static str,
@@ -89,7 +89,7 @@ pub struct TaskTool {
     pub run: Box<RunTask>,
 }
 
-/// Answers a call as a task, which tells when it is cancelled and can ask the client.
+/// Answers a call as a task, which knows when it is cancelled and can ask the client.
 pub type RunTask = dyn Fn(CallToolRequestParams, Arc<RunningTask>) -> Pending<CallToolResult> + Send + Sync;
 
 /// Whether a call is a task.

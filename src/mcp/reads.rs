@@ -1,5 +1,5 @@
-//! The five hot reads: from a request to the JSON of its result. The front and rmcp's handler both answer through
-//! here, so that they cannot differ.
+//! The five hot reads: turns a request into the JSON of its result. Both the front and rmcp's handler answer through
+//! this module, so that they cannot differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ fn splits(meta: Option<&RawValue>) -> bool {
 
 fn string<'a>(method: &str, parameter: &str, raw: &'a RawValue) -> Result<Cow<'a, str>> {
     let text = raw.get();
-    // Without an escape the string stands in the request as it is.
+    // A string without escapes is used straight from the request.
     if text.len() >= 2 && text.starts_with('"') && !text.contains('\\') {
         return Ok(Cow::Borrowed(&text[1..text.len() - 1]));
     }

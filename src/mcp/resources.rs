@@ -68,8 +68,8 @@ fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what is stored under `key`, which was asked for as `uri`: a text as it is, anything else as base64. Returns
-/// whether there is something.
+/// Appends the content stored under `key`, which was requested as `uri`: text unchanged, anything else as base64.
+/// Returns whether it exists.
 pub(super) fn stored(
     db: &Db<'_>,
     config: &Config,
@@ -86,7 +86,7 @@ pub(super) fn stored(
     Ok(found.is_some())
 }
 
-/// What resources/read says of bytes.
+/// The contents object of resources/read.
 pub(super) struct Contents<'a> {
     pub(super) uri: &'a str,
     pub(super) mime_type: Option<&'a str>,

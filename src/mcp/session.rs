@@ -1,4 +1,4 @@
-//! What one client said in its session.
+//! State that one client set up in its session.
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::subscriptions::Subscriber;
 
-/// What a client of a revision with a handshake said in its session.
+/// State that a client of a revision with a handshake set up in its session.
 #[derive(Default)]
 pub(super) struct Session {
     /// Its subscription to changes.
@@ -19,7 +19,7 @@ pub(super) struct Session {
     pub(super) notified: AtomicBool,
     /// The least level of what it is logged.
     level: Mutex<Option<LoggingLevel>>,
-    /// Cancelled when the session goes.
+    /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
 }
 

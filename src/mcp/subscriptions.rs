@@ -1,7 +1,8 @@
 //! Notifications of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
-//! One thread looks at the store. A [`Feed`] stands for what one selection of a project and of tools serves; a [`Subscriber`] knows
-//! what of it one client asked for and was told of. Both keep counts, not messages, so that a burst is one message and a
+//! One thread looks at the store. A [`Feed`] represents what one selection of a project and of tools serves; a
+//! [`Subscriber`] knows which parts of it one client asked for, and what that client has received. Both keep counts,
+//! not messages, so that a burst is one message and a
 //! slow client costs no memory.
 
 mod bell;
@@ -131,12 +132,12 @@ impl Hub {
         self.closed.cancel();
     }
 
-    /// Returns where the store stands. It may take as long as a read does.
+    /// Returns the current position of the store. This may take as long as a read.
     pub(super) fn since(&self) -> Since {
         Since(self.store.position().ok())
     }
 
-    /// Returns a subscriber that is told from now on what changes for requests under `config`.
+    /// Returns a subscriber that receives, from now on, all changes for requests under `config`.
     pub(super) fn subscribe(&self, config: &Arc<Config>) -> Subscriber {
         let mut feeds = self.feeds();
         let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
@@ -246,7 +247,7 @@ pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
 }
 
 impl News {
-    /// Returns what tells that anything may have changed, these resources too.
+    /// Returns the news that anything may have changed, including these resources.
     fn of_all(uris: Vec<String>) -> Self {
         Self { prompts: true, resources: true, tools: true, updated: uris }
     }

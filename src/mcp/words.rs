@@ -1,7 +1,7 @@
 //! The arguments of prompts for clients that split what a user types into words.
 //!
-//! Claude Code gives each argument of a prompt one word and drops the words that are left. It is shown more arguments than a prompt has,
-//! and the words in these belong to the last one of the prompt's own.
+//! Claude Code gives each argument of a prompt one word and drops the rest. So it is shown more arguments than the
+//! prompt has; the words in the additional ones are appended to the prompt's last argument.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::store::blobs::damaged_value;
 use crate::store::prompts::Argument;
 
-/// What the client calls itself that splits into words.
+/// The name of the client that splits its input into words.
 pub(super) const SPLITS: &str = "claude-code";
 
 /// How many words are taken beyond the arguments of a prompt.
 const MORE: usize = 24;
 
-/// What these arguments are called, before their number.
+/// The prefix of the additional arguments' names, before their number.
 const PREFIX: &str = "word_";
 
 /// Appends the arguments of a prompt, a JSON array, as a client is shown them. What a user types behind a command is required where it is

@@ -1,4 +1,4 @@
-//! From a line to its envelope: what it is, its id, its method; the rest stays text.
+//! Reads the envelope of a line: its kind, id and method. The rest stays text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ const LONGEST_ID: usize = 1024;
 /// How deep a message may be nested.
 const MAX_DEPTH: usize = 127;
 
-/// What a line is.
+/// The kinds of lines.
 pub(in crate::mcp) enum Line<'a> {
     /// Nothing but white space.
     Blank,
@@ -27,7 +27,7 @@ pub(in crate::mcp) enum Line<'a> {
 /// The id that an answer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Id<'a> {
-    /// As it stands in the request.
+    /// As in the request.
     Known(&'a str),
     /// None that could be read.
     Null,
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns the id as it is where it is a string or an integer, and not too long.
+/// Returns the id unchanged if it is a string or an integer, and not too long.
 fn id(raw: &str) -> Option<&str> {
     let digits = raw.strip_prefix('-').unwrap_or(raw);
     let integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -214,7 +214,7 @@ pub(super) fn check_depth(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a `\u` escape stands for half of a surrogate pair, without the other half beside it.
+/// Whether a `\u` escape is half of a surrogate pair, without the other half next to it.
 fn has_lone_surrogate(text: &str) -> bool {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u16> {
@@ -240,7 +240,7 @@ fn has_lone_surrogate(text: &str) -> bool {
     false
 }
 
-/// Returns the id in the beginning of a message whose end was not kept, as it is: that of the outermost object.
+/// Returns the id of the outermost object, unchanged, from the beginning of a message whose end was not kept.
 pub(super) fn find_id(head: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! What the front answers itself: hot reads, and calls of tools that say of themselves that they are one.
+//! Requests that the front answers itself: hot reads, and calls of tools that are declared hot.
 
 use std::borrow::Borrow;
 
@@ -20,7 +20,7 @@ pub(in crate::mcp) enum Hot<'a> {
     Call(Box<HotCall>),
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
     /// The result was appended; while nothing is committed it may be given again.
@@ -37,8 +37,8 @@ pub(in crate::mcp) fn may_be_hot(method: &str) -> bool {
 }
 
 impl<'a> Hot<'a> {
-    /// Takes the parameters of a method that can be hot; `None` where rmcp's handler has to answer it, which reads live
-    /// resources, and tells what is wrong with a tool call, too.
+    /// Takes the parameters of a method that can be hot. `None` if rmcp's handler has to answer: it also reads live
+    /// resources, and explains what is wrong with a tool call.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` that names the parameter of a read that is wrong.

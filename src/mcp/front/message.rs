@@ -1,4 +1,4 @@
-//! From a message's text to rmcp's types, and what is wrong with it where that fails.
+//! Converts a message's text to rmcp's types, or explains what is wrong with it.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId};
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
 }
 
-/// Returns a message in a form that rmcp can read, where it cannot read it as it is; `None` where it can.
+/// Returns a message in a form that rmcp can read; `None` if it can read the message unchanged.
 ///
 /// # Errors
 /// -32700 or -32600 with what is wrong with it.

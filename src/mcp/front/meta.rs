@@ -1,9 +1,9 @@
-//! What a request's `_meta` says of its revision.
+//! Reads the protocol revision from a request's `_meta`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What the front has to know of a request's `_meta`.
+/// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
     /// It names no protocol version.

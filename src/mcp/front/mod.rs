@@ -1,7 +1,8 @@
 //! The front, which reads a client's lines.
 //!
 //! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and hands
-//! every other line to rmcp. Its rules, each of which mends something rmcp does: - the first lifecycle request always goes
+//! every other line to rmcp. Its rules, each of which works around something in rmcp: - the first lifecycle request
+//! always goes
 //! to rmcp, which waits for it and would never leave its start otherwise; - a client's reads never overtake its own
 //! earlier writes ([`super::tickets::Ticket`]); - a request whose id is in flight waits until the first was answered
 //! ([`InFlight`]); - rmcp sees the end of input only after every accepted request was answered.
@@ -57,7 +58,7 @@ pub(super) struct Front {
     tickets: Arc<WriteTickets>,
     responses: ResponseCache,
     key: CacheKey,
-    /// What tools run in; made when the first one is called.
+    /// The context that tools run in; made when the first one is called.
     context: OnceCell<Context>,
     /// The same for those that may be long.
     brief: OnceCell<Context>,
@@ -263,7 +264,7 @@ impl Front {
             }
         };
         if matches!(sink, Sink::Wire) && result.len() > LARGE {
-            // Written from where it stands: copying it would cost as much as writing it.
+            // Written without copying it first: a copy would cost as much as the write.
             begin_result(&mut self.out, id);
             self.in_flight.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
@@ -370,7 +371,7 @@ impl Front {
         self.deliver(start, sink);
     }
 
-    /// Leaves what stands in `out` from `start` on for the wire, or moves it into its batch.
+    /// Leaves the part of `out` from `start` on for the wire, or moves it into its batch.
     fn deliver(&mut self, start: usize, sink: &Sink) {
         if let Sink::Batch(batch) = sink {
             let reply = self.out.split_off(start);

@@ -30,10 +30,10 @@ const MAX_KEYS: usize = 4096;
 /// Answers from the cache on one shared connection; what has to be read again runs on the threads of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
-    /// What tools read.
+    /// The store that tools read.
     store: Store,
     state: Mutex<State>,
-    /// Whether who holds the state may be waiting for a server's answer.
+    /// Whether the holder of the state may be waiting for a database server.
     is_remote: bool,
 }
 
@@ -56,7 +56,7 @@ struct Known {
 }
 
 impl ReadCache {
-    /// Opens the connections; how long a read may take stands in `config`.
+    /// Opens the connections; `config` has the time limit for a read.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE`.
@@ -156,8 +156,9 @@ impl ReadCache {
         }
     }
 
-    /// Returns what a request with this key for this project may reach, as it was at the last look; the outer `None` where that tells
-    /// nothing, or where a look costs so little that nothing is to be presumed. It counts once [`ReadCache::admit`] says the same.
+    /// Returns what a request with this key for this project could reach at the last look. The outer `None` means that
+    /// nothing is known, or that looking again costs so little that nothing should be presumed. The result counts only
+    /// once [`ReadCache::admit`] confirms it.
     pub(crate) fn presume(
         &self,
         presented: Option<&str>,
@@ -234,7 +235,8 @@ impl ReadCache {
         Ok(there)
     }
 
-    /// Locks the state. What needs it not goes on meanwhile, on another thread, however long the database does not answer.
+    /// Locks the state. Work that does not need it continues on other threads, however long the database takes to
+    /// answer.
     fn state(&self) -> MutexGuard<'_, State> {
         let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match self.state.try_lock() {

@@ -41,7 +41,7 @@ impl Readers {
     /// connection, `f` does not begin, and where it runs already its reads end with `E_TIMEOUT`.
     ///
     /// # Errors
-    /// What `f` returns; `E_INTERNAL` where it panicked.
+    /// Those of `f`; `E_INTERNAL` if it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
@@ -56,7 +56,7 @@ impl Readers {
             }
         });
         if let Some(jobs) = &self.jobs {
-            // Where all threads have ended, `result` fails below.
+            // If all threads have ended, `result` fails below.
             let _ = jobs.send(job);
         }
         result.await.unwrap_or_else(|error| Err(Error::internal("a read crashed").with_source(error)))
@@ -76,7 +76,7 @@ fn work(queue: &Mutex<Receiver<Job>>, reader: &Reader) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
-        // A job that panics has dropped its answer; the thread goes on.
+        // A job that panics has dropped its answer; the thread continues.
         let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
     }
 }

@@ -1,4 +1,4 @@
-//! A response as a line.
+//! Writes a response as a line.
 
 use rmcp::model::{ErrorCode, ErrorData};
 

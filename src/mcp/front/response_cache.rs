@@ -1,7 +1,7 @@
-//! Response cache of the hot reads: an answer is given again while nothing was committed since.
+//! Response cache of the hot reads: an answer is reused until something is committed.
 //!
-//! Clients list and read the same things again and again. Whether the database changed costs one look at its data
-//! version, in whichever process the change was made; the rows, the hash and the JSON cost several times that.
+//! Clients list and read the same things again and again. Checking whether any process changed the database costs one
+//! look at its data version; reading the rows and making the hash and the JSON costs several times that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) struct ResponseCache {
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
 
-/// A question, as it is kept with its answer.
+/// A request in the form in which it is kept with its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheKey {
     key: Vec<u8>,

@@ -51,7 +51,7 @@ struct State {
     to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
 }
 
-/// A request that was accepted and goes to rmcp.
+/// A request that was accepted and is handed to rmcp.
 pub(super) struct Accepted {
     pub(super) request: JsonRpcRequest<ClientRequest>,
     /// Bytes of the line it came in.
@@ -140,8 +140,8 @@ impl InFlight {
         self.state().phase
     }
 
-    /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than
-    /// whoever sent it.
+    /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than the
+    /// thread that sent it.
     pub(super) fn phase_once_initialized(&self) -> Phase {
         let mut state = self.state();
         while state.phase == Phase::Initializing && !state.requests.is_empty() && state.to_rmcp.is_some() {

@@ -1,8 +1,8 @@
-//! Where an answer goes: a line of its own, or the answer of the batch that its request came in.
+//! Destinations of answers: a line of its own, or the answer to the batch that the request came in.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where an answer goes.
+/// The destination of an answer.
 #[derive(Clone)]
 pub(crate) enum Sink {
     /// A line of its own.

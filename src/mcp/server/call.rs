@@ -31,7 +31,7 @@ impl Call {
     }
 }
 
-/// What a call holds that other requests wait for.
+/// Resources held by a call that other requests wait for.
 pub(super) struct Held {
     /// Its place in its client's order.
     ticket: Option<Arc<Ticket>>,

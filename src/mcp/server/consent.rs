@@ -1,8 +1,8 @@
 //! Calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
 //!
 //! In the revisions with a handshake the server asks within the call (elicitation/create). In 2026-07-28 the call ends
-//! with the question (`input_required`), and the client calls again with the answer. No thread, no ticket and no permit
-//! is held while a person thinks.
+//! with the question (`input_required`), and the client calls again with the answer. No thread, ticket or permit is
+//! held while a person decides.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! initialize, server/discover, logging/setLevel, and what rmcp cannot read.
+//! initialize, server/discover, logging/setLevel, and requests that rmcp cannot read.
 
 #![expect(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
@@ -48,7 +48,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
             .build(),
     };
     let info = ServerConfig::new(capabilities)
-        // What an unsupported version is answered with (contract 000).
+        // The version that answers an unsupported one (contract 000).
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
         .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")));
     match instructions(&server.config) {
@@ -57,18 +57,19 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
-/// Returns the answer to initialize with what this client is told: its access key may reach less than the server does.
+/// Returns the answer to initialize with the instructions for this client: its access key may reach less than the
+/// server serves.
 pub(super) fn told(mut result: InitializeResult, config: &Config) -> InitializeResult {
     result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     result
 }
 
-/// What a client is told that may run commands.
+/// The instructions for clients that may run commands.
 const OTHER_OPERATIONS: &str = "For other operations and API commands use search_commands, then execute; get_command_spec \
     shows a command's arguments.";
 
-/// Returns what a client is told when it connects: what each group that is served is for, and how to reach the operations that are
-/// not listed. Agents refuse to call a tool that is not listed.
+/// Returns the instructions for a client that connects: the purpose of each served group, and how to reach operations
+/// that are not listed. Agents refuse to call a tool that is not listed.
 fn instructions(config: &Config) -> String {
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let served = groups.filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
@@ -79,13 +80,14 @@ fn instructions(config: &Config) -> String {
     sentences.join(" ")
 }
 
-/// Refuses mcpkg itself as the client of a plugin, where it is one of the database that is served here: its commands would be its own.
+/// Refuses a client that is mcpkg itself calling this server as a plugin of the same database: the commands would be
+/// its own.
 pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilities>) -> Result<(), ErrorData> {
     let experimental = capabilities.and_then(|capabilities| capabilities.experimental.as_ref());
     let Some(of) = experimental.and_then(|experimental| experimental.get(PLUGIN_OF)?.get("database")?.as_str()) else {
         return Ok(());
     };
-    // A database that cannot be read is told by the first request.
+    // If the database cannot be read, the first request reports it.
     if server.store.mark().is_ok_and(|mark| mark == of) {
         let why = "this is mcpkg itself, with the same database; it cannot be its own plugin";
         return Err(ErrorData::invalid_request(why, None));

@@ -90,7 +90,7 @@ async fn run<T: Send + 'static>(
     let sender = Arc::new(Mutex::new(Some(sender)));
     let deliver = move |answer| {
         if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // Who gave up waits for no answer.
+            // A caller that gave up no longer waits for the answer.
             drop(sender.send(answer));
         }
     };

@@ -106,7 +106,7 @@ impl Server {
         of_transport.unwrap_or(&self.config).clone()
     }
 
-    /// Returns the subscriber that is told of changes on behalf of this session.
+    /// Returns the subscriber that receives changes for this session.
     fn subscriber(&self, extensions: &Extensions) -> &Arc<Subscriber> {
         let subscribe = || Arc::new(self.hub.subscribe(&self.config(extensions)));
         self.session.subscriber.get_or_init(subscribe)

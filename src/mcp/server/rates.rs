@@ -1,4 +1,4 @@
-//! How often one asker may call one tool.
+//! Limits how often one caller may call one tool.
 
 use std::collections::HashMap;
 

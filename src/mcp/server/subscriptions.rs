@@ -14,7 +14,7 @@ use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
 use crate::mcp::tasks::TaskIds;
 use crate::mcp::{by_uri, live};
 
-/// Returns what of a filter this server tells of.
+/// Returns the part of a filter that this server supports.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
     Some(accepted(requested))
 }

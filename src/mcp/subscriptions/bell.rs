@@ -1,4 +1,4 @@
-//! The bell of live resources: rung when one may answer something else, answered once when a burst of rings is over.
+//! The bell of live resources: rung when one may have changed, and answered once after a burst of rings.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Keeps the watch on while it is held.
 pub(super) struct Watched(pub(super) Arc<Bell>);
 
-/// What the watching thread waits for.
+/// The signal that the watching thread waits for.
 #[derive(Default)]
 pub(super) struct Bell {
     state: Mutex<Rung>,
@@ -28,7 +28,7 @@ struct Rung {
     over: bool,
 }
 
-/// Why the resources are read again.
+/// The reason for reading the resources again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// It rang.
@@ -84,7 +84,7 @@ impl Drop for Watched {
     }
 }
 
-/// What may have rung while a subscription was made: nobody was told of it.
+/// Rings during the making of a subscription, which nobody was notified of.
 pub(super) struct Missed {
     bell: Arc<Bell>,
     before: u64,

@@ -1,5 +1,5 @@
-//! What one selection of a project and of tools serves: how often each part of it changed, and what of that each
-//! subscriber has seen.
+//! Counts how often each part of what one selection of a project and of tools serves has changed, and which changes
+//! each subscriber has seen.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,9 +37,9 @@ struct Lists {
     tools: u64,
 }
 
-/// What one selection of a project and of tools serves.
+/// The content that one selection of a project and of tools serves, with its changes.
 pub(super) struct Feed {
-    /// What it serves, of no session.
+    /// The configuration that it serves, without a session.
     pub(super) config: Arc<Config>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -52,7 +52,7 @@ struct State {
     watched: HashMap<String, Watched>,
     /// Sessions that may have installs of their own, by their numbers.
     sessions: HashMap<u64, OfSession>,
-    /// What decides what resources/list answers of live resources, once a client asked for it.
+    /// Validator of the live resources in resources/list, once a client asked for the list.
     listed: Option<Validator>,
 }
 
@@ -66,7 +66,7 @@ struct OfSession {
     subscribers: usize,
 }
 
-/// What decides what the lists answer.
+/// Validators of the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Served {
     project: Option<Uuid>,
@@ -112,9 +112,9 @@ struct Watched {
     live: Option<Arc<LiveWatched>>,
 }
 
-/// What of the committed events is about one project.
+/// The part of the committed events that is about one project.
 struct Relevant {
-    /// What it may have changed.
+    /// Its possible changes.
     changes: Changes,
     /// Whether anything was about the project, a refused change too.
     anything: bool,
@@ -148,7 +148,7 @@ impl Feed {
             Some(_) => Arc::new(Config { session: None, ..Config::clone(config) }),
             None => Arc::clone(config),
         };
-        // Where this fails, everything counts as changed once it can be read.
+        // If this fails, everything counts as changed once it can be read.
         let served = store.read(|db| {
             let project = projects::served(db, &config.selection)?;
             Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
@@ -312,7 +312,7 @@ fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
 /// A change of every list.
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
-/// What changed since a client was notified last.
+/// Changes since the last notification of a client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct News {
     pub(super) prompts: bool,
@@ -322,7 +322,7 @@ pub(in crate::mcp) struct News {
     pub(super) updated: Vec<String>,
 }
 
-/// What one client subscribed to, and the counts it was notified of.
+/// The subscriptions of one client, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
     /// The number of its session, where that may have installs of its own.

@@ -1,4 +1,5 @@
-//! Live resources that clients subscribed to: watched on a thread that runs while somebody is, read again when it rings.
+//! Watches live resources that clients subscribed to. A thread runs while there are subscribers, and reads them again
+//! when the bell rings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::mcp::{Config, live, tools};
 use crate::op::{Context, Ring, Validator, Watching};
 use crate::store::Store;
 
-/// How long work that goes on is waited for, and the pause between two looks whether it still does.
+/// How long to wait for work that is still running, and the pause between two checks.
 const SETTLED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -146,7 +147,7 @@ impl LiveResources {
             if !all && !found.is_looked_at_again() {
                 continue;
             }
-            // What was given up says nothing.
+            // A read that was given up shows nothing.
             let Ok(now) = found.validator(&uri, &context) else { continue };
             if before.as_ref() != Some(&now) {
                 updated.push((uri, Some(now)));
@@ -173,13 +174,13 @@ fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     programs.map_or(worst, |programs| programs.min(worst))
 }
 
-/// Returns how long programs that have ended kept a processor busy, where the system tells.
+/// Returns the processor time of ended programs, if the system reports it.
 #[cfg(unix)]
 fn spent() -> Option<Duration> {
     crate::process::spent()
 }
 
-/// Returns how long programs that have ended kept a processor busy, where the system tells.
+/// Returns the processor time of ended programs, if the system reports it.
 #[cfg(not(unix))]
 fn spent() -> Option<Duration> {
     None

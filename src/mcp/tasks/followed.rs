@@ -13,7 +13,7 @@ use super::Tasks;
 use super::change::Change;
 use crate::mcp::asker::Asker;
 
-/// Limit on the tasks that one stream is told of.
+/// Limit on the tasks that one stream reports.
 const MAX_FOLLOWED: usize = 256;
 
 /// The ids that the parameters of subscriptions/listen name; it travels with the request, since rmcp's filter has none.
@@ -39,7 +39,7 @@ impl TaskIds {
     }
 }
 
-/// The tasks that one stream is told of.
+/// The tasks that one stream reports.
 pub(in crate::mcp) struct Followed {
     asker: Asker,
     ids: Vec<String>,

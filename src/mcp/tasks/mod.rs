@@ -1,9 +1,9 @@
-//! Tasks (2026-07-28's extension): long calls that are answered at once, kept in the database, polled, told of and
-//! cancelled by whoever asked for them, and by nobody else.
+//! Tasks (2026-07-28's extension): long calls that are answered at once and kept in the database. Only their requester
+//! can poll, follow or cancel them.
 //!
-//! What runs is known to the server that runs it ([`RunningTask`]); what became of it stands in the database, so that it
-//! is there after a reconnect and after a restart. A row that says "working" though nobody holds its runner's lock is of a
-//! server that died.
+//! The server that runs a task knows its state ([`RunningTask`]). The outcome is in the database, so that it survives
+//! a reconnect and a restart. A row that says "working" although nobody holds its runner's lock belongs to a server
+//! that died.
 
 mod change;
 mod followed;
@@ -118,7 +118,7 @@ impl Tasks {
         Ok(Some(task))
     }
 
-    /// Stores how a task ended, and tells the streams of its asker.
+    /// Stores the outcome of a task, and notifies the streams of its requester.
     pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
         let ended = Ended::of(answered, task.cancelled_by());
         let is_closing = self.state().closing;
@@ -165,7 +165,7 @@ impl Tasks {
         self.row(asker, id).map(|row| outcome::detailed(&row))
     }
 
-    /// Cancels a task of `asker`; one that has ended stays as it is.
+    /// Cancels a task of `asker`; one that has ended is not changed.
     ///
     /// # Errors
     /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
@@ -187,8 +187,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Ends what runs: tells it to give up at `give_up`, and waits until it did so, at most until `deadline`. A task that
-    /// has not ended by then is failed.
+    /// Ends running tasks: cancels them at `give_up`, and waits for their end, at most until `deadline`. A task that
+    /// has not ended by then is recorded as failed.
     pub(super) fn end(&self, give_up: Instant, deadline: Instant) {
         self.state().closing = true;
         self.wait_until_idle(give_up);

@@ -7,21 +7,21 @@ use serde_json::Value;
 use crate::clock::rfc3339;
 use crate::store::tasks::{Status, Task};
 
-/// What clients are told to wait between two polls, in milliseconds.
+/// The suggested time between two polls, in milliseconds.
 const POLL: u64 = 500;
 
 /// The failure of a task whose server is gone.
 pub(super) const SERVER_ENDED: &str =
     "The server stopped while it ran this task, and nothing was left incomplete. Call the tool again";
 
-/// What is said of a task whose server is on another machine, and cannot be seen.
+/// The message for a task whose server is on another machine and out of sight.
 pub(super) const UNSEEN: &str =
     "The server that runs this task lost its connection to the database, and may still be working on it";
 
-/// What stands in a stored result for a confirm token: the token goes to who asked for it, and is kept nowhere.
+/// Replaces a confirm token in a stored result: the token goes only to its requester, and is not stored.
 const NOT_KEPT: &str = "(not kept; call deploy again)";
 
-/// Who cancelled a task.
+/// The party that cancelled a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CancelledBy {
     /// Its asker did.
@@ -30,7 +30,7 @@ pub(super) enum CancelledBy {
     Server,
 }
 
-/// What the call answered.
+/// The answer of the call.
 pub(in crate::mcp) enum Answered {
     /// A result, which may say that the tool failed.
     Result(Box<CallToolResult>),
@@ -45,7 +45,7 @@ pub(in crate::mcp) enum Answered {
 pub(super) struct Ended {
     pub(super) status: Status,
     pub(super) message: Option<String>,
-    /// What is stored: the result or the error, as JSON.
+    /// The stored result or error, as JSON.
     pub(super) outcome: Option<String>,
     /// The result with the token that is not stored.
     pub(super) whole: Option<String>,
@@ -107,7 +107,7 @@ fn text(result: &CallToolResult) -> Option<String> {
     })
 }
 
-/// Returns what is known of a task besides how it ended.
+/// Returns everything about a task except its outcome.
 pub(super) fn task(row: &Task) -> rmcp::model::Task {
     let (id, begun, changed) = (row.id.to_string(), rfc3339(row.created_at), rfc3339(row.updated_at));
     let kept = u64::try_from(row.expires_at.saturating_sub(row.created_at)).unwrap_or(1).max(1);
@@ -151,7 +151,7 @@ mod tests {
         let cancelled = Ended::of(failed(), Some(CancelledBy::Asker));
         assert_eq!((cancelled.status, cancelled.message.as_deref()), (Status::Cancelled, Some("given up")));
         assert_eq!(Ended::of(failed(), Some(CancelledBy::Server)).status, Status::Failed);
-        // What finished all the same is not hidden.
+        // A task that finished all the same keeps its result.
         assert_eq!(Ended::of(said(false, json!({})), Some(CancelledBy::Asker)).status, Status::Completed);
         assert_eq!(Ended::of(Answered::Nothing, None).status, Status::Failed);
     }

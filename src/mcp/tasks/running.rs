@@ -28,7 +28,7 @@ pub struct RunningTask {
 struct State {
     row: Task,
     cancelled: Option<CancelledBy>,
-    /// What the client is asked, by key, with the channel of its answer.
+    /// Open questions to the client, by key, with the channel for the answer.
     asked: BTreeMap<String, (InputRequest, oneshot::Sender<Value>)>,
 }
 
@@ -80,7 +80,7 @@ impl RunningTask {
         &self.asker
     }
 
-    /// Takes the client's answers; the task goes on when nothing of what it asked is open.
+    /// Takes the client's answers; the task continues once all its questions are answered.
     pub(super) fn answer(&self, responses: InputResponses) {
         {
             let mut state = self.state();
@@ -94,7 +94,7 @@ impl RunningTask {
         self.tell();
     }
 
-    /// Tells it to give up; what it asked is no longer asked.
+    /// Cancels it and drops its open questions.
     pub(super) fn cancel(&self, by: CancelledBy) {
         {
             let mut state = self.state();
@@ -104,17 +104,17 @@ impl RunningTask {
         self.given_up.cancel();
     }
 
-    /// Who cancelled it.
+    /// The party that cancelled it.
     pub(super) fn cancelled_by(&self) -> Option<CancelledBy> {
         self.state().cancelled
     }
 
-    /// Returns what its asker is told when it begins.
+    /// Returns the task as its requester gets it at the beginning.
     pub(in crate::mcp) fn task(&self) -> rmcp::model::Task {
         outcome::task(&self.state().row)
     }
 
-    /// Returns it as it is now.
+    /// Returns its current state.
     pub(in crate::mcp) fn detailed(&self) -> DetailedTask {
         let state = self.state();
         let task = outcome::task(&state.row);

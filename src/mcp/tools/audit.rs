@@ -1,5 +1,5 @@
-//! What the log says of a call: the tool, how long it took and what came of it. Of contract 004's tools also what was asked and answered,
-//! in short.
+//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools the log also has a summary of the
+//! arguments and the answer.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::mcp::provider::Answer;
 use crate::op::{Context, Effect, Entry, Identity, Reply, Shape};
 use crate::store::projects;
 
-/// Where the calls are logged that the log has by default.
+/// The log target of calls that are logged by default.
 macro_rules! audited {
     () => {
         "mcpkg::audit"
@@ -32,7 +32,7 @@ const LONGEST: usize = 80;
 pub(super) struct Call {
     /// Whether the log has it by default.
     is_audited: bool,
-    /// What is asked, in short.
+    /// A summary of the arguments.
     asked: Option<String>,
 }
 
@@ -59,7 +59,8 @@ impl Call {
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
         // Answers that begin with a version are contract 004's.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        // The contract has all of its calls logged. Under other identities the many reads are left to those who ask for them.
+        // The contract requires that all of its calls are logged. Under other identities, reads are logged only on
+        // request.
         let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
         Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }

@@ -173,7 +173,7 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// What decides the form of a tool's result.
+/// The facts that decide the form of a tool's result.
 pub(super) struct ResultForm<'a> {
     tool: &'a str,
     shape: Shape,
@@ -212,22 +212,22 @@ fn log_bug(form: &ResultForm<'_>, error: &Error) {
     }
 }
 
-/// Where the result of a tool that is data says why it failed, for programs.
+/// The key in the result of a data tool that has its failure, for programs.
 const FAILURE: &str = "mcpkg/error";
 
 /// Where the result of a tool that reads content says what the content is of.
 const ITEM: &str = "mcpkg/item";
 
-/// Returns what is known of content beside the content itself. It is not a structuredContent: Claude Code and Codex show a
-/// model that instead of the text or the image, others both.
+/// Returns the metadata of content, without the content itself. This is not structuredContent: Claude Code and Codex
+/// would show that to the model instead of the text or the image, and other clients would show both.
 pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
-/// What a tool that is data put out. Its structuredContent is its own and has to fit its outputSchema, so that a failure has
-/// none; the facts of the run stand in `_meta`.
+/// Converts the output of a data tool. Its structuredContent has to match its outputSchema, so failures have none; the
+/// facts of the run are in `_meta`.
 fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     let (mut result, meta) = match outcome {
         Ok(reply) => {
@@ -282,7 +282,7 @@ fn block(body: Body) -> ContentBlock {
     }
 }
 
-/// Contract 001: one text block and isError. Data stands beside it where the tool has an outputSchema.
+/// Contract 001: one text block and isError. If the tool has an outputSchema, the data is added.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {

@@ -1,4 +1,4 @@
-//! Finds the tool that a name stands for.
+//! Finds a tool by its name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -19,7 +19,7 @@ pub(in crate::mcp) enum Tool {
 }
 
 impl Tool {
-    /// What it does to what is there.
+    /// Its effect on existing data.
     pub(in crate::mcp) fn effect(&self) -> Effect {
         match self {
             Tool::Operation(entry) => entry.effect,
@@ -103,7 +103,7 @@ impl Tool {
     }
 }
 
-/// Returns the tool of this name, where it is served, listed or not. An operation goes before all else.
+/// Returns the tool with this name if it is served, listed or not. Operations win over all other tools.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.

@@ -129,8 +129,8 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     }
 }
 
-/// Appends what [`result`] returns. A text goes from the reply to the output without a copy between, and one object that stands
-/// there twice is written once.
+/// Appends what [`result`] returns. Text goes from the reply to the output without a copy, and an object that occurs
+/// twice in it is formatted once.
 fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,

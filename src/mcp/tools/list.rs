@@ -18,7 +18,7 @@ use crate::store::projects;
 /// The most tools of one page.
 const PAGE: usize = 250;
 
-/// Where Claude Code reads the words that its tool search counts more than a description's.
+/// The `_meta` key with words that Claude Code's tool search ranks above those of the description.
 const SEARCH_HINT: &str = "anthropic/searchHint";
 
 /// The name of this list in cursors.
@@ -28,7 +28,7 @@ const LIST: &str = "tools";
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
-/// An operation as it is listed.
+/// An operation in the forms in which it is listed.
 struct Described {
     entry: &'static Entry,
     /// With all that is known of it.
@@ -45,7 +45,7 @@ pub(in crate::mcp) struct Page {
     pub(in crate::mcp) tools: Vec<Tool>,
     /// The cursor of the next page, if there is one.
     pub(in crate::mcp) next: Option<String>,
-    /// Whether the list stays as it is while the server runs.
+    /// Whether the list cannot change while the server runs.
     pub(in crate::mcp) lasting: bool,
 }
 
@@ -70,7 +70,7 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
     let (skipped, after) = match &start {
         None => (0, ""),
         Some(PageStart::Operation(name)) => {
-            // One that is no longer listed was followed by whatever came after it.
+            // If it is no longer listed, continue after its old position.
             let all = OPERATIONS.iter().map(|described| described.entry.tool);
             let before: Vec<&str> = all.take_while(|known| known != name).chain([name.as_str()]).collect();
             (operations.iter().filter(|tool| before.contains(&tool.name.as_ref())).count(), "")
@@ -153,7 +153,7 @@ fn projected(db: &Db<'_>, config: &Config, after: &str, limit: usize) -> Result<
         found.extend(of_provider(provider, db, config, after, limit)?);
     }
     found.sort_by(|a, b| a.listed.name.cmp(&b.listed.name));
-    // The first provider's goes before another one's of the same name, as in a call.
+    // If two providers have a tool with the same name, the first one wins, as in a call.
     found.dedup_by(|b, a| a.listed.name == b.listed.name);
     found.truncate(limit);
     Ok(found)
@@ -185,7 +185,7 @@ fn of_provider(
     }
 }
 
-/// What decides which tools a client is shown: where two are equal, so are the lists.
+/// Decides which tools a client is shown: equal validators mean equal lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct ToolsValidator {
     groups: Vec<&'static str>,
@@ -259,7 +259,8 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns what a client is shown: a server that stands in for a contract shows the contract's tools to the letter.
+    /// Returns the form that a client is shown: a server that stands in for a contract shows the contract's tools to
+    /// the letter.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
