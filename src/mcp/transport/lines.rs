@@ -1,4 +1,4 @@
-//! Cutting lines out of bytes that come in pieces.
+//! Splits incoming pieces of bytes into lines.
 
 /// Bytes kept of a line that is too long: enough to find its id.
 const HEAD: usize = 64 << 10;
@@ -10,7 +10,7 @@ pub(super) enum Cut<'a> {
     TooLong { head: &'a [u8] },
 }
 
-/// What of a line has come so far.
+/// The beginning of a line that is not complete yet.
 pub(super) struct Lines {
     partial: Vec<u8>,
     limit: usize,

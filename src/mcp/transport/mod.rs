@@ -1,4 +1,4 @@
-//! How messages come in and go out.
+//! The transports.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

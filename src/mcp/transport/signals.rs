@@ -1,4 +1,4 @@
-//! Signals that ask a server to end.
+//! Signals that stop a server.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! stdio: a thread that reads and answers, rmcp on a runtime of one thread, one lock on the output.
 //!
-//! The reading thread writes what it answers itself; what rmcp answers is queued, bounded, for a writing thread.
+//! The reading thread writes its own answers; rmcp's answers go through a bounded queue to a writing thread.
 //! Nothing else writes to standard output. A client that stops reading stops both, and nothing else.
 
 use std::io::{self, Read};
@@ -98,7 +98,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             in_flight.close(Some(deadline));
             // The input stays stopped: the reading thread must not take one more line.
             std::mem::forget(stopped);
-            // By now the process ends, unless its client reads nothing: then what it does not read goes with it.
+            // Normally the process has ended by then. If its client does not read, the unread answers are lost.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
             tracing::warn!("the client did not read all answers");
             #[allow(clippy::disallowed_methods, reason = "stopping: the grace period after the signal is over")]

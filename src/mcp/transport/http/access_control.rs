@@ -1,4 +1,4 @@
-//! Access control: which request may reach what, by its access key; and how many keys an address may guess.
+//! Access control: decides what a request may reach by its access key, and limits how many keys an address may guess.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -156,7 +156,8 @@ impl AccessControl {
         if guesses.len() >= MAX_ADDRESSES {
             guesses.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
             if guesses.len() >= MAX_ADDRESSES {
-                // A flood of addresses that guessed once makes room before one that is told to wait.
+                // When the table is full, addresses that guessed only a few times are dropped before those that have
+                // to wait.
                 guesses.retain(|_, (_, count)| *count > MAX_GUESSES);
             }
             if guesses.len() >= MAX_ADDRESSES {
@@ -190,8 +191,8 @@ impl Client {
     }
 }
 
-/// Returns what stands for all addresses of one client: of IPv6 a client has a whole /64. An address of IPv4 is the same
-/// one where it came through a socket of IPv6.
+/// Returns one address for all addresses of a client: with IPv6 a client has a whole /64. An IPv4 address stays the
+/// same if it came through an IPv6 socket.
 pub(super) fn subnet(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -210,7 +211,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// Returns who a session belongs to: the key and the project that it began with.
+/// Returns the owner of a session: the key and the project that it began with.
 pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
     (config.grant.as_ref().map(|grant| grant.key.clone()), config.selection.named.clone())
 }
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert!(response.headers().contains_key(http::header::RETRY_AFTER));
         assert_eq!(refuse(IpAddr::from([127, 0, 0, 2]), Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
-        // Behind the same address, who shows no key or one that was good once hears what is wrong.
+        // Clients at the same address without a key, or with a former one, still get the precise reason.
         for why in [Refused::Missing, Refused::Expired, Refused::Revoked, Refused::ProjectGone] {
             assert_eq!(refuse(from, why).status(), StatusCode::UNAUTHORIZED, "{why:?}");
         }

@@ -1,4 +1,4 @@
-//! The admission of a request: certain, or presumed until its read has told what it saw.
+//! The admission of a request: certain, or presumed until its read confirms it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::answer::Refusal;
 use super::app::App;
 use crate::mcp::Config;
 
-/// What a request may reach.
+/// The access of a request.
 ///
-/// Whether its key is good and its project there, only the database knows. On a server that is a round trip before the read's own.
-/// So a read may run with what was right at the last look, and its answer is given once what the read saw, or a look,
-/// says that this is right still. Nothing else goes on with what is only presumed.
+/// Only the database knows whether its key is valid and its project exists. With a database server, asking is an
+/// additional round trip before the read. So a read may run with the access of the last look, and its answer is sent
+/// only once the read or another look confirms that access. Nothing else runs with presumed access.
 pub(super) struct Admission {
     config: Arc<Config>,
     /// Where it is presumed: what it takes to know.
@@ -47,7 +47,7 @@ impl Admission {
         Self { config, asked: None }
     }
 
-    /// What the request may reach, as far as is known.
+    /// The access of the request, as far as is known.
     pub(super) fn presumed(&self) -> &Arc<Config> {
         &self.config
     }

@@ -25,10 +25,10 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
-    /// The id of the request, as it is there.
+    /// The id of the request, unchanged.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// The failure of mcpkg's own that it tells of.
+    /// mcpkg's own failure behind it, if there is one.
     failure: Option<Error>,
 }
 
@@ -71,7 +71,7 @@ impl Refusal {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 
-    /// Returns its status, why, and the header that goes with it: for an address whose failures have another form.
+    /// Returns its status, reason and header, for addresses whose failures have a different form.
     pub(super) fn into_parts(self) -> (StatusCode, String, Option<(HeaderName, HeaderValue)>) {
         let Parts { status, error, header, .. } = *self.0;
         (status, error.message.into_owned(), header)
@@ -81,7 +81,7 @@ impl Refusal {
         &self.0.error
     }
 
-    /// Returns the failure that it tells of, or itself where it tells of none.
+    /// Returns mcpkg's own failure behind it, or itself if there is none.
     pub(super) fn into_failure(mut self) -> Result<Error, Self> {
         self.0.failure.take().ok_or(self)
     }
@@ -91,7 +91,7 @@ impl Refusal {
         self.0.error.code.0 != REFUSED
     }
 
-    /// Returns it as the answer to the request with this id, which is as it is there.
+    /// Returns it as the answer to the request with this id, unchanged.
     #[must_use]
     pub(super) fn to(mut self, id: Option<&str>) -> Self {
         self.0.id = id.map(str::to_owned);
@@ -110,7 +110,7 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<Body> {
         let is_answer = self.is_answer();
         let Parts { status, error, id, header, .. } = *self.0;
-        // What HTTP refuses answers no message; a message whose id was not read is answered with none.
+        // Refusals of HTTP itself do not answer a message. A message whose id was not read is answered without an id.
         let mut body = Vec::new();
         match is_answer {
             false => {

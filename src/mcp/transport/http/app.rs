@@ -1,4 +1,4 @@
-//! What a server over HTTP consists of.
+//! The parts of an HTTP server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub(super) struct App {
     pub(super) metrics: Metrics,
     pub(super) rate: Rate,
     streams: Arc<Semaphore>,
-    /// How much of what domains answer beside MCP is worked on at once.
+    /// Limits concurrent requests outside MCP.
     pub(super) permits: Permits,
 }
 
@@ -117,7 +117,7 @@ impl App {
         only(headers, &SESSION).and_then(|id| self.sessions.reach(id, &config)).unwrap_or(config)
     }
 
-    /// Answers whether the database can be read. No key is needed for that, so the reason stands in the log alone.
+    /// Answers whether the database can be read. This needs no key, so the reason is only logged.
     pub(super) async fn ready(&self) -> Response<Body> {
         let read_cache = Arc::clone(&self.read_cache);
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());

@@ -1,4 +1,4 @@
-//! gzip for large answers that leave the machine. Within it, compressing would take longer than sending.
+//! gzip for large answers that leave the machine. On the same machine, compressing would take longer than sending.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     gzip && !from.is_loopback()
 }
 
-/// Compresses a large answer; a stream, and what is compressed already, stays as it is.
+/// Compresses a large answer, unless it is a stream or already compressed.
 pub(super) async fn compressed(response: Response<Body>) -> Response<Body> {
     let is_json = response.headers().get(CONTENT_TYPE) == Some(&JSON);
     let size = response.body().size_hint().exact().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a server counts, as Prometheus reads it.
+//! Metrics of a server, in Prometheus' format.
 
 use std::time::Duration;
 

@@ -19,9 +19,9 @@ pub struct Network {
     pub http: bool,
     /// Whether `/sse` is served.
     pub sse: bool,
-    /// What domains answer beside MCP that is served.
+    /// The served endpoints of domains outside MCP.
     pub served: Vec<&'static Served>,
-    /// Names besides its addresses under which clients may reach the server.
+    /// Additional names under which clients may reach the server.
     pub hosts: Vec<String>,
     /// Web pages of other servers that may speak to this one.
     pub origins: Vec<Origin>,

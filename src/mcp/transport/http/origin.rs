@@ -1,5 +1,5 @@
-//! The names that a server answers to, and the web pages that may speak to it: a page reaches a server on its visitor's
-//! machine through the visitor's browser, which says in `Host` and `Origin` whom it asks and for whom.
+//! Checks `Host` and `Origin`: the names that a server answers to, and the web pages that may use it. A web page can
+//! reach a server on its visitor's machine through the browser, which sends both headers.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -17,13 +17,13 @@ use super::answer::{self, Body, Refusal};
 /// The names of this machine that only programs on it reach.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// What the pages of `--allow-origin` may send, and read of an answer.
+/// Headers that pages of `--allow-origin` may send, and read from an answer.
 const METHODS: &str = "GET, POST, DELETE";
 const SENT: &str = "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, \
                     mcp-name";
 const READ: &str = "mcp-session-id, www-authenticate, retry-after";
 
-/// Where a web page comes from: a scheme, a host and a port, as browsers send it.
+/// The origin of a web page: a scheme, a host and a port, as browsers send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     https: bool,
@@ -64,7 +64,7 @@ impl fmt::Display for Origin {
 /// Whom a server answers.
 pub(super) struct Origins {
     https: bool,
-    /// Names under which it may be reached, besides the address that a connection came to.
+    /// Names under which it may be reached, in addition to the address of the connection.
     hosts: Vec<String>,
     /// The pages of other servers that may speak to it.
     allowed: Vec<Origin>,

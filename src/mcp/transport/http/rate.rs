@@ -1,4 +1,4 @@
-//! How many requests a second one client may send.
+//! Limits how many requests a second one client may send.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;

@@ -46,7 +46,7 @@ impl StreamRevocation {
         OpenStream { revocation: Arc::clone(self), key }
     }
 
-    /// Ends the streams whose key is no longer good.
+    /// Ends the streams whose key is no longer valid.
     pub(super) fn check(&self) {
         let keys = self.keys().clone();
         for key in &keys {
@@ -74,7 +74,7 @@ impl OpenStream {
         self.revocation.holds(&self.key)
     }
 
-    /// Returns what is cancelled when the key is no longer good.
+    /// Returns the token that is cancelled when the key is no longer valid.
     pub(super) fn revoked(&self) -> CancellationToken {
         self.key.revoked.clone()
     }

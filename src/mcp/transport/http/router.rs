@@ -1,4 +1,4 @@
-//! Which address leads where.
+//! Routes requests by their address.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,12 +14,12 @@ use super::headers::{check_single, spell_out_accept};
 use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 
-/// What clients are told that look for an authorization server.
+/// The answer to clients that look for an authorization server.
 const NO_OAUTH: &str = "This server does not support OAuth. Send an access key in the header `Authorization: Bearer KEY`: \
                         create one with `mcpkg access create NAME`, and let an agent send it with `mcpkg client add NAME \
                         --http URL --key-env MCPKG_KEY`";
 
-/// What an address stands for.
+/// The endpoint of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint {
     Mcp,
@@ -104,7 +104,7 @@ fn is_health(path: &str, identity: Identity) -> bool {
     path == "/healthz" || (path == "/health" && identity == Identity::Enact)
 }
 
-/// Returns the project that a path names, and what it stands for.
+/// Returns the project and the endpoint of a path.
 fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
     let unknown = || {
         // Clients that were asked for a key look for these; some show their user the answer.

@@ -127,7 +127,7 @@ async fn serve(
                 }
             }
             Err(error) => {
-                // Too many open files, mostly: some close, and then it goes on.
+                // Usually too many open files: accepting works again once some are closed.
                 tracing::warn!(%error, "cannot accept a connection");
                 room.make();
                 tokio::time::sleep(AGAIN).await;

@@ -172,7 +172,7 @@ async fn spooled(
     Ok(file)
 }
 
-/// Reads a body that nobody wants, as far as that goes: a client that still sends would not see why it was refused.
+/// Reads and drops a body, up to a limit: a client that is still sending would not see why it was refused.
 async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
     let until = Instant::now() + app.network.timeout;
     let mut size = 0;
@@ -226,7 +226,7 @@ struct Sending {
     /// The handle that may write.
     whole: Store,
     pieces: Arc<Pieces>,
-    /// What was not sent yet.
+    /// The part that was not sent yet.
     range: Range<u64>,
     sent: Option<Sent>,
 }
@@ -248,7 +248,7 @@ impl Sending {
             if self.range.is_empty()
                 && let Some(sent) = self.sent.take()
             {
-                // It may wait for others who write; the client does not.
+                // This may wait for other writers; the client does not wait for it.
                 let store = self.whole.clone();
                 drop(tokio::task::spawn_blocking(move || sent(&store)));
             }

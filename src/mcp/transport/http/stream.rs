@@ -1,4 +1,4 @@
-//! The body of an event stream: counted while it is open, and told why when the server ends it.
+//! The body of an event stream: counted while it is open, and closed with a reason when the server ends it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use super::revocation::OpenStream;
 /// How often a stream says that it is alive, and so learns that its client is not.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// What it says: a comment.
+/// Its content: a comment.
 pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// The last words of a stream that the server ends: a comment, which no client takes for a message.
@@ -26,17 +26,17 @@ pub(super) const ENDING: &[u8] = b": the server is stopping\n\n";
 const REVOKED: &[u8] = b": the access key is no longer valid\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
-/// What ends a stream from outside.
+/// Signals that end a stream from outside.
 pub(super) struct Ends {
     /// The server ends.
     pub(super) closing: CancellationToken,
-    /// Ends it when its key is no longer good.
+    /// Ends it when its key is no longer valid.
     pub(super) key: OpenStream,
     /// Its client listens on another one.
     pub(super) taken_over: CancellationToken,
 }
 
-/// A stream that holds `G` as long as it is open.
+/// A stream that keeps `G` while it is open.
 struct Stream<G> {
     inner: Option<Body>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -63,7 +63,7 @@ pub(super) fn event_stream(
     response
 }
 
-/// Returns `body` as a stream that holds `held` as long as it is open.
+/// Returns `body` as a stream that keeps `held` while it is open.
 pub(super) fn stream<G: Send + Sync + Unpin + 'static>(body: Body, ends: Ends, held: G) -> Body {
     let [closing, revoked, taken_over] =
         [ends.closing, ends.key.revoked(), ends.taken_over].map(|token| Box::pin(token.cancelled_owned()));
@@ -89,7 +89,7 @@ impl<G: Unpin> HttpBody for Stream<G> {
             self.inner = None;
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(TAKEN_OVER)))));
         }
-        // What is there goes out first: an answer that was made is not lost to a server that ends.
+        // Send what is ready first: a finished answer must not be lost because the server ends.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
         match next {
             // The key is checked now, so that nothing is sent of what was committed after it was revoked.

@@ -1,4 +1,4 @@
-//! What it means that a client will send no more.
+//! Decides what it means when a client stops sending.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ pub(in crate::mcp) struct Peer {
     pub(in crate::mcp) exchange: Exchange,
 }
 
-/// What the end of a client's bytes means while a request is under way.
+/// Tracks a request, to decide what the end of the client's bytes means.
 #[derive(Clone, Default)]
 pub(in crate::mcp) struct Exchange(Arc<State>);
 
@@ -128,7 +128,7 @@ impl<S> HalfClosed<S> {
                 context.waker().wake_by_ref();
                 false
             }
-            // What was answered is still being written, and polls the connection again.
+            // The answer is still being written; that polls the connection again.
             _ => !self.blocked,
         }
     }

@@ -1,7 +1,8 @@
-//! How many connections there may be, and which of them gives way where there are more.
+//! Limits the number of connections, and decides which one is closed to make room.
 //!
-//! A connection on which no request is under way costs its client nothing, and this server a descriptor. So the one that has
-//! waited the longest is closed where another client comes and there is no more room: idle connections starve nobody.
+//! A connection without a running request costs its client nothing, but costs this server a descriptor. So when a new
+//! client comes and there is no room, the connection that has been idle the longest is closed. Idle connections cannot
+//! starve anybody.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,7 +30,7 @@ pub(in crate::mcp) struct Entered {
     pub(in crate::mcp) place: Arc<Place>,
 }
 
-/// What a connection is at.
+/// The state of a connection.
 pub(in crate::mcp) struct Place {
     from: IpAddr,
     begun: Instant,
@@ -47,7 +48,7 @@ const BUSY: u64 = u64::MAX - 1;
 /// It gave way. No request begins on it any more, so that none is lost half done.
 const CLOSED: u64 = u64::MAX;
 
-/// Why a connection is not let in.
+/// The reason for refusing a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Full {
     /// Its address has as many as it may have, and all of them work.
@@ -63,7 +64,7 @@ impl Room {
         Arc::new(Self { most, most_of_address: most.div_ceil(2), begun: Instant::now(), open, next })
     }
 
-    /// Lets a connection in; where there is no room for it, an idle one gives way.
+    /// Admits a connection; if there is no room, closes an idle one.
     pub(in crate::mcp) fn enter(self: &Arc<Self>, from: IpAddr) -> Result<Entered, Full> {
         let from = subnet(from);
         let mut open = self.open();
@@ -166,7 +167,7 @@ mod tests {
         let _others: Vec<_> = others.iter().map(|entered| entered.place.begin().expect("it is open")).collect();
         assert_eq!(room.enter(third).err(), Some(Full::Room));
         drop(work);
-        // What was answered is still being sent.
+        // An answer is still being sent.
         assert!(!room.make());
         first.place.rest();
         assert!(room.enter(third).is_ok() && first.place.closed.is_cancelled());

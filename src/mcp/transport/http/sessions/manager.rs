@@ -1,4 +1,4 @@
-//! rmcp's sessions, with the replay buffer instead of what rmcp remembers.
+//! rmcp's sessions, with our replay buffer instead of rmcp's own memory.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ impl Manager {
         self.replay.working(session) > 0
     }
 
-    /// Returns the order of a session; one that is no longer there has none that lasts.
+    /// Returns the order of a session; for an ended session, a temporary one.
     fn order(&self, id: &SessionId) -> Arc<Order> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
     }
@@ -141,7 +141,7 @@ impl SessionManager for Manager {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // What worked for a session that rests says so when it ends.
+        // The worker of a session that now rests reports its end here.
         if self.resting.has_ended(id) {
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl SessionManager for Manager {
             let receiver = session.establish_request_wise_channel().await?;
             session.push_message(message, receiver.http_request_id).await?;
             let mut events = ReceiverStream::new(receiver.inner);
-            // What a client comes back with is there at once, and names the stream.
+            // The first event of a resumed stream is there at once, and names the stream.
             let first = events.next().await;
             replay.assign(first.as_ref(), &id, request);
             let primed = replay.is_primed(&id);

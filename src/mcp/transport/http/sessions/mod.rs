@@ -1,7 +1,7 @@
 //! The sessions of the revisions with a handshake: whose they are, and which are idle.
 //!
-//! rmcp keeps a session's messages; this is about who may use it. A session id alone opens nothing: it goes with the key
-//! and the project that it began with.
+//! rmcp keeps a session's messages; this module decides who may use it. A session id alone is not enough: the request
+//! also needs the key and the project that the session began with.
 
 mod manager;
 mod replay_buffer;
@@ -61,9 +61,9 @@ struct Session {
     listening: Option<CancellationToken>,
     /// The ids of requests that are under way.
     requests: HashSet<String>,
-    /// What is installed for it; it goes with the session.
+    /// Its installs, which end with the session.
     installs: Arc<SessionInstalls>,
-    /// What a request reaches by its key and address, and what it reaches in the session: most requests are alike.
+    /// The access of the last request, without and with the session: most requests have the same.
     reach: Option<(Arc<Config>, Arc<Config>)>,
 }
 

@@ -22,13 +22,13 @@ const MAX_BYTES: usize = 1 << 20;
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// What rmcp calls the stream of a session, behind the session's id.
+/// rmcp's name for the stream of a session, after the session's id.
 const COMMON: &str = ":common";
 
 /// How long a client waits until it connects again, in milliseconds.
 const RETRY: u128 = 3000;
 
-/// The end of an event that has no data and only tells a client where it is in a stream (a priming event).
+/// The end of an event without data, which only gives a client its position in a stream (a priming event).
 const NO_DATA: &str = "data:\n\n";
 
 /// The events that were sent to all sessions, oldest first, within bounds of time and bytes.
@@ -52,7 +52,7 @@ struct State {
 
 /// The events of one stream.
 struct StreamEvents {
-    /// Whose it is; unknown for a moment while it begins.
+    /// Its session; unknown for a moment at the beginning.
     session: Option<SessionId>,
     /// The request that it answers, while that is under way.
     request: Option<RequestId>,
@@ -204,7 +204,7 @@ impl ReplayBuffer {
         let event = event(name, number, &json);
         let size = event.len() + 2 * name.len();
         let stream = state.stream(name);
-        // However often something changed, the next client to listen is told once.
+        // However often something changed, the next listening client gets one message.
         let said = format!("data: {json}\n\n");
         let undelivered =
             |(number, event): &(u64, Bytes)| *number > stream.delivered && event.ends_with(said.as_bytes());
@@ -306,7 +306,7 @@ impl StreamEvents {
     }
 }
 
-/// Returns an event as it is sent.
+/// Formats an event.
 fn event(name: &str, number: u64, data: &str) -> Bytes {
     let id = id(name, number);
     match data {

@@ -1,11 +1,11 @@
-//! Resting sessions: of a session that nobody uses, only what is needed to resume it is kept.
+//! Resting sessions: if nobody uses a session, only the data needed to resume it is kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionState, SessionStore, SessionStoreError};
 
-/// What begins sessions again.
+/// Data to resume sessions.
 #[derive(Default)]
 pub(super) struct Resting(Mutex<State>);
 

@@ -1,4 +1,4 @@
-//! The older transport, HTTP with SSE: one stream for all that comes, and an address for all that goes.
+//! The older transport, HTTP with SSE: one stream for messages to the client, and an address for messages from it.
 //!
 //! Behind it stands the same front as behind standard input, so that the same lines get the same answers.
 
@@ -125,7 +125,7 @@ fn as_events(lines: &[u8]) -> Bytes {
     events.freeze()
 }
 
-/// Takes a message of a session; what comes of it goes to the session's stream.
+/// Takes a message of a session; the answer is sent on the session's stream.
 pub(super) async fn message(
     app: &App,
     peer: &Peer,

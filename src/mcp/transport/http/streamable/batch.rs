@@ -1,4 +1,4 @@
-//! Batches, which exist on 2025-03-26 only: one stream with what each message gets, in their order.
+//! Batches, which exist on 2025-03-26 only: one stream with the answers to all messages, in order.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -39,7 +39,7 @@ pub(in crate::mcp) async fn follow_or_end(
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         Some(id) if !ends && is_stream(&response) => {
-            // A request's own stream is taken up again beside the other.
+            // The stream of a single request is resumed in addition to the common one.
             listens = last.as_deref().is_none_or(is_common).then(|| app.sessions.listen(id));
             response = app.manager.follow(id, last.as_deref());
         }

@@ -1,4 +1,4 @@
-//! What goes to rmcp, which keeps the sessions.
+//! Hands requests to rmcp, which keeps the sessions.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
 use crate::mcp::transport::http::headers::{BATCHES, SESSION};
 
-/// A request that goes to rmcp.
+/// A request for rmcp.
 pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
@@ -27,7 +27,7 @@ pub(super) struct Forwarded {
     stays: bool,
 }
 
-/// What begins a session.
+/// The start of a session.
 #[derive(Clone, Copy)]
 struct Begins {
     /// Whether the session takes batches.
@@ -94,7 +94,8 @@ pub(super) async fn hand_over(
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
         app.sessions.keep_awake(&session);
     }
-    // rmcp would give the one's answer to the other. From here on the id is taken, and then as long as it is worked on.
+    // With two requests of the same id, rmcp would mix up their answers. The id is taken from here until the request
+    // is done.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
     let beginning = forwarded
         .as_ref()

@@ -1,4 +1,4 @@
-//! Hot reads whose headers are all as they have to be.
+//! Hot reads over HTTP, for requests whose headers are all valid.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(super) async fn hot_read(
         None => {
             peer.exchange.work();
             let result = app.read_cache.answer(&key, config, method, parameters, era).await;
-            // What was read with another one's rights is read again.
+            // If the presumed rights were wrong, read again.
             if !admission.confirm(app, headers)? {
                 return Ok(None);
             }

@@ -1,5 +1,5 @@
-//! subscriptions/listen of 2026-07-28: a stream that mostly says nothing, so that a thousand of them have to be cheap.
-//! rmcp would keep a service and three channels for each.
+//! subscriptions/listen of 2026-07-28: streams that are mostly silent, so a thousand of them must be cheap. rmcp would
+//! keep a service and three channels for each.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::mcp::transport::http::answer::{Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 
-/// Where a notification says which stream it belongs to.
+/// The key of a notification that names its stream.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// A stream that is open.

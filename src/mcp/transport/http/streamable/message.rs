@@ -1,4 +1,4 @@
-//! One message: hot reads are answered here, what rmcp would answer badly too; the rest is rmcp's.
+//! Answers one message: hot reads, and requests that rmcp would answer badly. rmcp answers the rest.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::mcp::transport::http::headers::{METHOD, SESSION, VERSION, only, takes
 use crate::mcp::{Config, Identity, tools};
 use crate::op::Entry;
 
-/// Answers one message, which stands in `body`.
+/// Answers the message in `body`.
 pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,
@@ -112,8 +112,8 @@ fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, con
         && front::meta(parameters) == Meta::Modern
 }
 
-/// Returns what is wrong with a request as the front tells it on the other transports. What is wrong with its headers or
-/// its session comes first, and is rmcp's to tell.
+/// Returns the error of a request, as the front reports it on the other transports. Errors in its headers or session
+/// come first; rmcp reports those.
 fn wrong(
     app: &App,
     headers: &HeaderMap,
@@ -141,7 +141,7 @@ fn wrong(
     front::check(method, parameters).err()
 }
 
-/// 2026-07-28 tells by the status that a method is not there.
+/// Returns the status; 2026-07-28 uses it to report unknown methods.
 fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
     let modern = only(headers, &VERSION) == Some(front::MODERN);
     match error.code {
