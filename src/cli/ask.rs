@@ -1,5 +1,6 @@
-//! Asks the person at the terminal. Every question to a person goes through here, so that all of them look alike: each line of a
-//! text stays a line, a mark begins each row that continues it, and a long line is cut and shows its size.
+//! Asks the person at the terminal. Every question to a person goes through here, so that all of them look alike: a
+//! line of a text stays a line, each row that continues it begins with a mark, and a long line is cut and its size
+//! shown.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;
@@ -121,7 +122,7 @@ fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     }
 }
 
-/// Returns who can confirm: a person at a terminal, unless the command line already said yes.
+/// Returns how the action can be confirmed: by --yes, or by a person at a terminal.
 pub(super) fn confirmation(yes: bool) -> Confirmation {
     match (yes, stdin().is_terminal() && stderr().is_terminal()) {
         (true, _) => Confirmation::Given,

@@ -8,7 +8,7 @@ use super::globals;
 use crate::error::{Code, Error};
 use crate::op::{Identity, Reply};
 
-/// The short words of the original, and what each stands for.
+/// The short words of the original, and their commands.
 const SHORT: [(&str, &[&str]); 4] = [
     ("feat", &["flow", "feature", "start", "--worktree"]),
     ("done", &["flow", "feature", "finish"]),
@@ -16,7 +16,7 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
-/// Commands of contract 002's original, and what each stands for; the first one that fits counts.
+/// Commands of contract 002's original, and ours for each; the first match counts.
 const ENACT: [(&[&str], &[&str]); 10] = [
     (&["mcp", "toolsets"], &["toolset", "list"]),
     (&["mcp", "use"], &["toolset", "use"]),
@@ -91,7 +91,7 @@ impl Called {
         arguments
     }
 
-    /// Who a server says it is unless told otherwise.
+    /// The default identity of a server.
     pub(super) fn identity(self) -> Identity {
         match self {
             Called::Mcpkg => Identity::Mcpkg,

@@ -1,8 +1,8 @@
 //! Completes a command line as it is typed, for the scripts of `mcpkg completions`.
 //!
 //! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS` with the place of the word in `_CLAP_COMPLETE_INDEX`. Commands
-//! and flags come from clap's own engine, names from the database. Nothing is made or written, and nothing is said where
-//! names cannot be had: what a shell shows stands in the middle of the user's line.
+//! and flags come from clap's own engine, names from the database. Nothing is created or written. If names cannot be
+//! read, no error is shown: it would appear in the middle of the user's line.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 /// The most names that are offered: what is longer is not looked through.
 const MOST: usize = 1000;
 
-/// The characters besides blanks at which bash ends a word.
+/// The characters, in addition to blanks, at which bash ends a word.
 const BASH_BREAKS: [&str; 3] = [":", "=", "::"];
 
 /// Answers a shell's script; returns whether it was one that called.
@@ -142,7 +142,7 @@ fn with_names(command: Command, source: &Arc<Source>) -> Command {
     command.mut_subcommands(|below| with_names(below, source))
 }
 
-/// Where names come from.
+/// The source of names.
 struct Source {
     globals: Globals,
     selection: std::sync::OnceLock<Selection>,
@@ -153,7 +153,7 @@ impl Source {
         let Some(prefix) = typed.to_str() else { return Vec::new() };
         let found = match names {
             Names::Known(all) => all().into_iter().filter(|name| name.starts_with(prefix)).map(Name::from).collect(),
-            // Whatever keeps them from being read is told by the command itself once it runs.
+            // If they cannot be read, the command itself reports why once it runs.
             Names::Stored(find) => self.stored(find, prefix).unwrap_or_default(),
         };
         let candidate = |(place, named): (usize, Name)| {

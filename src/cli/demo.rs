@@ -1,4 +1,4 @@
-//! `mcpkg demo`: the main job as people live it, from an empty folder to a verified backup, through the real binary.
+//! `mcpkg demo`: the main job from an empty folder to a verified backup, through the real binary.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::process::{Environment, Failure, Limits, Program, Running};
 
-/// What a user has before: files for one agent.
+/// The user's files at the beginning, for one agent.
 const KIT: [(&str, &str); 3] = [
     ("CLAUDE.md", "# House rules\n\nUse British spelling. Run `make test` before you commit.\n"),
     (
@@ -25,13 +25,13 @@ const KIT: [(&str, &str); 3] = [
     (SKILL, "---\nname: release\ndescription: Cut a release. Use when asked to publish a version.\n---\n1. Tag.\n"),
 ];
 
-/// Where Claude Code reads the skill, in the kit and after a deploy.
+/// The place where Claude Code reads the skill, in the kit and after a deploy.
 const SKILL: &str = ".claude/skills/release/SKILL.md";
 
-/// Where Codex, Cursor and VS Code read it after a deploy.
+/// The place where Codex, Cursor and VS Code read it after a deploy.
 const SKILL_OF_OTHERS: &str = ".agents/skills/release/SKILL.md";
 
-/// What is added to the skill in Claude Code's folder.
+/// The text that the demo adds to the skill in Claude Code's folder.
 const EDIT: &str = "2. Announce it.\n";
 
 /// How long one command of the demo may take.
@@ -74,7 +74,7 @@ struct Demo<'a> {
     output: &'a Output,
     /// Whether what each command prints is shown.
     verbose: bool,
-    /// The scratch folder; it stands for the user's home too.
+    /// The scratch folder, which is also the home folder of the demo.
     folder: PathBuf,
     /// The folder that is deployed to.
     code: PathBuf,

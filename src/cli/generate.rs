@@ -1,4 +1,4 @@
-//! `mcpkg completions` and `mcpkg man`: written from the same tree that parses.
+//! `mcpkg completions` and `mcpkg man`, generated from the tree that also parses.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// Names the shell that asks for what completes a line.
 pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";
 
-/// clap's own script for bash loses what stands before a `:` or a `=`, at which bash ends words.
+/// clap's own script for bash loses the text before a `:` or a `=`, at which bash ends words.
 const BASH: &str = r#"_mcpkg() {
     local words=("${COMP_WORDS[@]}") line
     [[ -n $2 ]] && words[COMP_CWORD]=$2
@@ -30,7 +30,7 @@ const BASH: &str = r#"_mcpkg() {
 complete -o bashdefault -o nosort -F _mcpkg mcpkg 2>/dev/null || complete -o bashdefault -F _mcpkg mcpkg
 "#;
 
-/// Where zsh loads the script as a function, its first call has to complete already.
+/// If zsh loads the script as a function, its first call has to complete already.
 const ZSH_AUTOLOADED: &str = r#"
 if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;
@@ -113,7 +113,7 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     if has_commands {
         man.render_subcommands_section(&mut page)?;
     }
-    // What stands below the examples of the first page: its lines are a block of their own.
+    // The lines below the examples of the first page are a block of their own.
     let (examples, after) = examples.split_once("\n\n").unwrap_or((examples, ""));
     let mut roff = Roff::new();
     section(&mut roff, "NOTES", notes, false);

@@ -78,7 +78,7 @@ impl Globals {
         Store::open(&resolved(&self.database()?)?)
     }
 
-    /// Opens the database that the flags name as it is.
+    /// Opens the database that the flags name, without upgrading it.
     ///
     /// # Errors
     /// As [`Globals::database`] and [`Store::open_as_it_is`].

@@ -1,4 +1,4 @@
-//! Warnings that say the same of many things are one line.
+//! Combines warnings that say the same of many things into one line.
 
 use crate::op::LISTED_BY_VERBOSE;
 use crate::plural;
@@ -34,7 +34,7 @@ fn as_one(group: &[String]) -> String {
     format!("{count}: {first}; the same for {others}{LISTED_BY_VERBOSE}")
 }
 
-/// Returns the parts of a text: what stands between quotes or backticks, and the words outside of them.
+/// Returns the parts of a text: quoted parts, parts in backticks, and the words outside of them.
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() {

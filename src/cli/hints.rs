@@ -1,5 +1,5 @@
-//! Commands in what people are told: they name the project and the database that the command line named by flags, so that what
-//! is copied reaches the same.
+//! Adds the flags of the command line to the commands in hints, so that a copied command reaches the same project and
+//! database.
 
 use crate::error::Error;
 use crate::op::Reply;
@@ -22,7 +22,7 @@ const OF_NO_PROJECT: [&str; 12] = [
     "restore",
 ];
 
-/// What a command line said by its flags.
+/// Flags of the command line that commands in hints repeat.
 #[derive(Clone, Default)]
 pub(super) struct Flags {
     db: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Returns those of a line with this `--db` and `--project`. An address with a password in it is told to nobody.
+    /// Returns those of a line with this `--db` and `--project`. An address with a password is never shown.
     pub(super) fn new(db: Option<&str>, project: Option<&str>) -> Self {
         let db = db.filter(|db| redact(db) == *db).map(|db| format!(" --db {}", shell::quote(db)));
         Self { db, project: project.map(|project| format!(" --project {}", shell::quote(project))) }
@@ -53,7 +53,7 @@ impl Flags {
         if self.are_none() { error } else { error.with_hints(|hint| self.said_in(hint)) }
     }
 
-    /// Says the flags in each command of mcpkg's that stands between backticks and does not name them itself.
+    /// Adds the flags to each mcpkg command in backticks that does not have them.
     fn said_in(&self, text: &str) -> String {
         const START: &str = "`mcpkg ";
         let mut said = String::with_capacity(text.len());

@@ -4,7 +4,7 @@ use crate::marks;
 use crate::op::Identity;
 use crate::redact::redact;
 
-/// Where logs go: stderr, without the secrets that a text may hold, and with marks for what a terminal would act on. Each event comes as one write.
+/// Writes logs to stderr, with secrets redacted and control characters marked. Each event is one write.
 struct Log;
 
 impl std::io::Write for Log {
@@ -19,13 +19,13 @@ impl std::io::Write for Log {
 }
 
 /// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
-/// debug it formats whole results. A server that stands in for contract 003's original takes `SMCTL_LOG` too.
+/// debug it formats whole results. A server that stands in for contract 003's original also reads `SMCTL_LOG`.
 pub(super) fn log(verbose: u8, identity: Identity) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
-        // rmcp logs each protocol error at warn; the client is told of it anyway. Its service complains as an error of each client that
-        // was gone before its last answer, such as a stream that ends with the server.
+        // rmcp logs each protocol error at warn, although the client gets it anyway. Its service logs an error for
+        // each client that left before its last answer, such as a stream that ends with the server.
         // Contracts 003 and 004 have the calls of their tools logged.
         0 => "warn,rmcp=error,rmcp::service=off,mcpkg::audit=info",
         1 => "info",

@@ -57,7 +57,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if arguments.len() <= 1 {
         return unparsed(Output::of_unparsed(&arguments).styled(&explain::screen()));
     }
-    // What is wrong with a line, and help, is said by the whole tree: it knows the flags of other commands too.
+    // Errors and help come from the whole tree, because it knows the flags of other commands too.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
         Ok(matches) => matches,
@@ -124,7 +124,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
     let opened = globals::resolved(&opened)?;
-    // A user who asks for a database gets one that is up to date; nobody else changes a server's schema.
+    // Only `mcpkg init` upgrades the schema of a database server.
     let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
     let mut context = Context::shell(store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
@@ -138,7 +138,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
     recover(&context);
-    // What does not exist is said before a question is asked, and a database that was not there has nothing to lose.
+    // Report missing things before asking. A database that did not exist has nothing to lose.
     if entry.effect == Effect::Destroy {
         call.look(&context)?;
         if existed {
@@ -171,7 +171,7 @@ fn stand_in() -> Result<tempfile::TempDir> {
     })
 }
 
-/// What `--json` prints of a reply: the object that its shape has, with its warnings.
+/// Returns what `--json` prints for a reply: the object of its shape, with its warnings.
 fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
     let mut object = present::object(shape, command, reply);
     if let (Some(object), false) = (object.as_object_mut(), reply.warnings.is_empty()) {
@@ -180,7 +180,7 @@ fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
     object
 }
 
-/// What `--json` prints of a failure: the object that its shape has, with the same `error` in each.
+/// Returns what `--json` prints for a failure: the object of its shape, with the same `error` in each shape.
 fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     let mut object = present::failure(shape, command, error);
     let mut common = present::error(error);
@@ -214,7 +214,7 @@ fn cancel_on_interrupt(context: &Context) {
     });
 }
 
-/// Whether standard output belongs to a protocol, so that a failure is said on standard error.
+/// Whether standard output belongs to a protocol, so that failures go to standard error.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
 }
@@ -329,7 +329,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     Code::InvalidArgument.exit()
 }
 
-/// What clap found wrong as an error of ours: its lines up to the usage are the message, its tips the hints.
+/// Converts an error of clap: its lines up to the usage become the message, its tips the hints.
 fn usage_error(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let (tips, message): (Vec<&str>, Vec<&str>) = text

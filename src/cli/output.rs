@@ -18,13 +18,13 @@ use crate::marks;
 use crate::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
 use crate::present;
 
-/// Columns of a line of progress beside what is done: the bar, and how far it is.
+/// Columns of a progress line that are not the text: the bar and the counts.
 const BESIDE: usize = 48;
 
 /// Columns and rows of a terminal of which nothing says how many it has.
 const USUAL: (u16, u16) = (80, 24);
 
-/// Where a command's answers go, and how they look.
+/// Writes a command's answers.
 #[derive(Clone, Copy)]
 pub(super) struct Output {
     json: bool,
@@ -76,7 +76,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what a pipe gets of a body: data as it is.
+    /// Writes a body to a pipe: data unchanged.
     fn in_pipe(&self, body: Body) -> Result<()> {
         match body {
             Body::Sentence(text) => self.print(&format!("{text}\n")),
@@ -201,7 +201,7 @@ impl Output {
                 // The next part of the work.
                 bar.reset();
             }
-            // How far it is comes first: each call draws, and what was done would stand beside how far it was before.
+            // Set the position first: each call draws, and the new text would be shown with the old position.
             bar.update(|state| {
                 state.set_len(total);
                 state.set_pos(done);
@@ -213,7 +213,7 @@ impl Output {
         })
     }
 
-    /// Returns what writes the parts of an answer that goes on.
+    /// Returns a function that writes the parts of a continuing answer.
     pub(super) fn emitter(&self) -> Arc<Emit> {
         let output = *self;
         Arc::new(move |reply| {
@@ -287,7 +287,8 @@ impl Output {
         (rows_of(text, columns) >= usize::from(rows)).then(Pager::of_user).flatten()
     }
 
-    /// Shows a text in a pager, and writes it where that cannot be started: only a pager that the user named is worth a word.
+    /// Shows a text in a pager, and writes it if the pager cannot be started. It reports that only for a pager that
+    /// the user named.
     fn paged(&self, pager: &Pager, text: &str, write: impl FnOnce() -> Result<()>) -> Result<()> {
         let plain = matches!(AutoStream::choice(&std::io::stdout()), Stream::Never) || self.color == ColorChoice::Never;
         let plain = plain && self.color != ColorChoice::Always;
@@ -308,7 +309,8 @@ impl Output {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_failed)
     }
 
-    /// Writes styled text to stdout. Data in a pipe stays as it is; with the colors of a terminal it will come to one.
+    /// Writes styled text to stdout. Data in a pipe is unchanged, unless colors were requested for a terminal at its
+    /// end.
     fn write(&self, text: &Shown) -> Result<()> {
         let for_terminal = std::io::stdout().is_terminal() || matches!(self.color, ColorChoice::Always);
         self.raw(&text.written(for_terminal))
@@ -325,7 +327,8 @@ fn hint_line(hint: &str) -> Shown {
     labelled(CYAN, "hint:", hint)
 }
 
-/// Returns a line for stderr behind its label. On a terminal it is wrapped between words, and goes on below its own beginning.
+/// Returns a line for stderr behind its label. On a terminal it is wrapped between words, and continued below its own
+/// beginning.
 fn labelled(style: Style, label: &str, text: &str) -> Shown {
     let stderr = std::io::stderr();
     let text = match stderr.is_terminal() {
@@ -402,7 +405,7 @@ fn stream(color: ColorChoice) -> Stream {
     }
 }
 
-/// Returns as much of what is done as stands before a bar in one line of the terminal.
+/// Returns the part of a text that fits before the bar in one line of the terminal.
 fn beginning(what: &str) -> String {
     let columns = console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns));
     console::truncate_str(&marks::line(what), columns.saturating_sub(BESIDE).max(8), "…").into_owned()

@@ -1,4 +1,4 @@
-//! What runs before a command or a server begins.
+//! Repairs that run before a command or a server starts.
 
 use crate::op::Context;
 

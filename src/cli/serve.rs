@@ -18,15 +18,15 @@ use crate::op::{Context, MAX_ANSWER, Names, Served, for_shell};
 use crate::store::tools::toolsets;
 use crate::store::{Store, projects};
 
-/// What `--groups` calls all groups.
+/// The name of all groups in `--groups`.
 const ALL_GROUPS: &str = "all";
 
-/// What `--confirm` calls the tools with MCP's destructiveHint.
+/// The name in `--confirm` for the tools with MCP's destructiveHint.
 const DESTRUCTIVE: &str = "destructive";
 
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
-/// What `mcpkg serve --help` says also.
+/// The notes of `mcpkg serve --help`.
 const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Each request \
     is served from one project: that of --project, else of MCPKG_PROJECT, else the one bound to the folder that the \
     server was started in, else the selected one. Over HTTP, /projects/NAME/mcp serves the project NAME.\n\nOnce \
@@ -59,7 +59,7 @@ const EXAMPLES: [&str; 4] = [
 
 pub(super) fn command() -> Command {
     let about = "Serve the database over MCP, to the client that starts it or to many over HTTP";
-    // What few need is left to the long help.
+    // Options that few people need are only in the long help.
     let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
     super::help::finished(for_shell(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
 }
@@ -241,7 +241,7 @@ fn arguments() -> Command {
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
 
-/// What domains answer over HTTP beside MCP, where a flag asks for it.
+/// The endpoints of domains outside MCP, which flags enable.
 fn served() -> impl Iterator<Item = &'static Served> {
     crate::DOMAINS.iter().filter_map(|domain| domain.served)
 }
@@ -287,7 +287,7 @@ fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     }
 }
 
-/// Returns who a server says it is, where the command line starts one.
+/// Returns the identity of the server that the command line starts.
 pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     let Some(("serve", matches)) = line.subcommand() else { return mcp::Identity::default() };
     let named = matches.get_one::<String>("as");

@@ -1,4 +1,4 @@
-//! Text for a terminal. Text from others reaches it in one way only: as a part of a [`Shown`], which marks hidden characters.
+//! Text for a terminal. Text from others reaches it only as a part of a [`Shown`], which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -220,8 +220,8 @@ fn is_one_sign(sign: &str, before: char, c: char) -> bool {
         || is_flag(before) && is_flag(c) && sign.chars().count() == 1
 }
 
-/// Returns a text as rows of so many columns that end between words. What stands between backticks stays in one row, since it is to be
-/// copied: where it is longer than a row, the terminal wraps it.
+/// Returns a text as rows of so many columns that end between words. Text in backticks stays in one row, because
+/// people copy it; if it is longer than a row, the terminal wraps it.
 pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     let (mut room, mut rest) = (columns, text);
@@ -244,7 +244,7 @@ pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Returns how many bytes of a text stay together: up to the next blank that stands outside of backticks.
+/// Returns how many bytes of a text stay together: up to the next blank outside of backticks.
 fn unit(text: &str) -> usize {
     let (mut at, mut is_code) = (0, false);
     while let Some(found) = text[at..].find([' ', '`']) {

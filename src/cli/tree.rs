@@ -1,4 +1,4 @@
-//! The clap tree, grown from the table of operations.
+//! Builds the clap tree from the table of operations.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use clap::{ArgMatches, Command};
 use super::{demo, generate, globals, help, serve, version};
 use crate::op::Entry;
 
-/// What mcpkg is.
+/// The description of mcpkg in its help.
 pub(super) const ABOUT: &str = "One SQLite file for what you give your coding agents, served to every MCP client";
 
 /// Returns the whole command line of `mcpkg`.
@@ -35,7 +35,7 @@ fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     branches(help::of_root(root), &[], named).subcommands(others.into_iter().chain(generate::commands()))
 }
 
-/// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
+/// Adds the commands below `path`: first the words with commands below them, then the commands.
 fn branches(mut command: Command, path: &[&'static str], named: &dyn Fn(&str) -> bool) -> Command {
     let below = |words: &[&str]| words.len() == path.len() + 1 && words.starts_with(path);
     for (words, about) in crate::DOMAINS.iter().flat_map(|domain| domain.commands) {

@@ -14,9 +14,9 @@ const HEAD: usize = 255;
 /// The folders that git may keep a repository in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// What belongs to one work tree, such as its index.
+    /// The folder of one work tree's own files, such as its index.
     pub own: PathBuf,
-    /// What all work trees share, such as the configuration.
+    /// The folder that all work trees share, with the configuration among others.
     pub shared: PathBuf,
     /// The top of the work tree; `None` where there is none, or where it is not known.
     pub top: Option<PathBuf>,

@@ -51,7 +51,7 @@ pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
     git.watch(&["fetch", "--progress", "--no-recurse-submodules", "--", ORIGIN], tell).map(drop)
 }
 
-/// What a push does to a ref of `origin`.
+/// The effect of a push on a ref of `origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
     /// Moves it forward to an object, without losing a commit, or creates it.
@@ -119,7 +119,7 @@ fn said(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(signed.into_iter().chain(into_submodules.map(|said| format!("--recurse-submodules={said}"))).collect())
 }
 
-/// Returns the addresses to which a push to `origin` goes, by the repository's and the user's current settings.
+/// Returns the addresses of a push to `origin`, by the repository's and the user's current settings.
 ///
 /// # Errors
 /// As [`Git::run`], where there is no `origin`.

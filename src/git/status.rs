@@ -29,9 +29,10 @@ pub struct Status {
 pub struct Entry {
     /// How it differs.
     pub state: State,
-    /// Its path below the work tree; a folder that is wholly untracked or ignored stands for its files, and ends in `/`.
+    /// Its path below the work tree; a folder that is wholly untracked or ignored represents its files, and ends in
+    /// `/`.
     pub path: PathBuf,
-    /// What it was called before it was renamed or copied.
+    /// Its name before it was renamed or copied.
     pub from: Option<PathBuf>,
     /// Whether it is a submodule.
     pub is_submodule: bool,
@@ -157,7 +158,7 @@ fn head(status: &mut Status, line: &str) {
     }
 }
 
-/// Reads an entry whose path stands after `fields` fields.
+/// Reads an entry whose path follows `fields` fields.
 fn entry(state: State, line: &[u8], fields: usize) -> Option<Entry> {
     let mut words = line.splitn(fields + 1, |byte| *byte == b' ');
     // XY, then what is known of a submodule: `N...` for a file.

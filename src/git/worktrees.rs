@@ -20,13 +20,13 @@ pub struct Worktree {
     pub branch: Option<String>,
     /// Whether this is a bare repository, which has no files.
     pub is_bare: bool,
-    /// Why nobody may remove it; the reason may be empty.
+    /// The reason why it must not be removed; it may be empty.
     pub locked: Option<String>,
-    /// Why git would remove its entry: the folder is gone.
+    /// The reason why git would remove its entry: its folder is missing.
     pub prunable: Option<String>,
 }
 
-/// What a new work tree has checked out.
+/// The commit or branch that a new work tree checks out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkout<'a> {
     /// A branch that exists, without `refs/heads/`.

@@ -61,7 +61,7 @@ pub(super) fn hidden_in_end(text: &str) -> String {
 fn first_word(text: &str) -> Range<usize> {
     let start = text.find(|c: char| !matches!(c, ' ' | '\t')).unwrap_or(text.len());
     let end = text[start..].find(is_delimiter).map_or(text.len(), |at| start + at);
-    // A word that is hidden already stays as it is.
+    // Leave a word that is already hidden.
     if text[start..end].starts_with(HIDDEN) { start..start } else { start..end }
 }
 
@@ -87,7 +87,7 @@ fn without(text: &str, mut spans: Vec<Span>) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len());
     let mut at = 0;
     for Span { range, quotes } in spans {
-        // This span lies within another one, or goes on after it.
+        // This span is inside another one, or continues after it.
         if range.start < at {
             at = at.max(range.end);
             continue;

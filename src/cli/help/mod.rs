@@ -1,4 +1,4 @@
-//! What help is made of: the headings of all commands, the parts of each command's help, and the pages of topics.
+//! The parts of help: the headings of all commands, the sections of each command's help, and the pages of topics.
 
 mod headings;
 mod options;

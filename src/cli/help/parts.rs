@@ -8,7 +8,7 @@ use super::style::header;
 use super::topics;
 use crate::op::{Names, first_clause};
 
-/// What the examples at the end of a help text begin with.
+/// The heading of the examples at the end of a help text.
 pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The command lines to begin with, and what each is for.
@@ -30,7 +30,7 @@ pub(crate) const ENVIRONMENT: &str = "Environment:
 /// Examples that the short help shows.
 const FEW: usize = 2;
 
-/// Returns the command `help`, which stands below every command that has others.
+/// Returns the command `help`, which every command with subcommands has.
 pub(crate) fn command() -> Command {
     let command = Command::new("help").arg(
         Arg::new("words")
@@ -47,7 +47,7 @@ fn names() -> Vec<String> {
     HEADINGS.iter().flat_map(|(_, names)| *names).copied().chain(topics::names()).map(str::to_owned).collect()
 }
 
-/// Returns the root's command with what its man page says besides the options.
+/// Returns the root command with the other parts of its man page.
 pub(crate) fn of_root(root: Command) -> Command {
     let examples: Vec<String> = BEGIN.iter().map(|(line, about)| format!("{line:<38}{about}")).collect();
     root.after_help(format!("{EXAMPLES}  {}\n\n{ENVIRONMENT}", examples.join("\n  ")))

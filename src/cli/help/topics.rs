@@ -8,12 +8,12 @@ use super::style::WIDEST;
 pub(crate) struct Topic {
     /// Its name.
     pub(crate) name: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub(crate) about: &'static str,
     what: What,
 }
 
-/// Where the text comes from.
+/// The source of the text.
 enum What {
     /// A page of the documentation, in Markdown.
     Page(&'static str),

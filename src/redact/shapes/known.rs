@@ -94,11 +94,11 @@ pub fn begun_at_end(text: &str) -> Option<Range<usize>> {
     rest_of(&text[start..]).map(|_| start..text.len())
 }
 
-/// What is known about the current word. A long word is looked at once, although many tokens may begin in it.
+/// The facts about the current word. A long word is looked at once, although many tokens may begin in it.
 #[derive(Default)]
 struct Word {
     end: usize,
-    /// Where its last part that looks random begins.
+    /// The beginning of its last part that looks random.
     random: Option<usize>,
 }
 

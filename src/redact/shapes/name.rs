@@ -16,7 +16,7 @@ pub struct Name<'t> {
     pub word: &'t str,
     /// The number of backslashes before each of its double quotes; `None` without these quotes.
     pub quotes: Option<usize>,
-    /// Whether it stands in quotes of any kind.
+    /// Whether it is in quotes of any kind.
     pub is_quoted: bool,
 }
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// A part of a text that is hidden.
 pub struct Span {
-    /// Where it is.
+    /// Its place.
     pub range: Range<usize>,
-    /// Where JSON needs quotes around the mark: how many backslashes stand before each.
+    /// If JSON needs quotes around the mark: how many backslashes are before each.
     pub quotes: Option<usize>,
 }
 
@@ -16,7 +16,7 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// What the passes find in a text.
+/// The findings of the passes in a text.
 #[derive(Default)]
 pub struct Found {
     /// The parts to hide.
@@ -43,7 +43,7 @@ pub fn is_boundary(bytes: &[u8], at: usize) -> bool {
     !before.is_ascii_alphanumeric() || is_escape(bytes, at - 1) || ends_colour(bytes, at).is_some()
 }
 
-/// Whether the letter of an escaped line end or tab stands at a place, as JSON and debug formats write it.
+/// Whether the letter of an escaped line end or tab is at a place, as JSON and debug formats write it.
 pub fn is_escape(bytes: &[u8], at: usize) -> bool {
     matches!(bytes[at], b'n' | b'r' | b't') && at > 0 && bytes[at - 1] == b'\\'
 }

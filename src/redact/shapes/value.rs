@@ -17,7 +17,7 @@ const HARMLESS: usize = 256;
 /// The shortest private number of a JSON Web Key.
 const SHORTEST_NUMBER: usize = 40;
 
-/// What programs print before the quote of a text: a call, or letters such as Python's `b`.
+/// Text that programs print before an opening quote: a call, or letters such as Python's `b`.
 const WRAPPERS: [&str; 12] =
     ["Some(", "Ok(", "Just(", "String(", "Secret(", "SecretString(", "b", "r", "u", "f", "rb", "@"];
 
@@ -338,7 +338,7 @@ fn indicators(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| matches!(byte, b'-' | b'+' | b'0'..=b'9' | b' ')).count()
 }
 
-/// Whether a line ends at a place, or goes on in the next one after a backslash.
+/// Whether a line ends at a place, or continues in the next one after a backslash.
 fn is_line_end(text: &str, at: usize) -> bool {
     let rest = &text[at..];
     rest.is_empty() || ["\n", "\r\n", "\\\n", "\\\r\n"].iter().any(|end| rest.starts_with(end))
