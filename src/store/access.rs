@@ -122,7 +122,7 @@ pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     }
 }
 
-/// What a restore does not loosen.
+/// The restrictions that a restore keeps.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// The ids of the keys that were revoked.

@@ -9,13 +9,13 @@ use super::{Db, blobs, revisions};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
-/// What a file is to its agent.
+/// The purpose of a file for its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Programs that the agent runs by itself: hooks, their scripts, code that it loads.
     Hook,
-    /// What the agent may do without being asked.
+    /// Permissions: what the agent may do without asking.
     Permission,
     /// Which files the agent leaves alone.
     Ignore,
@@ -48,9 +48,9 @@ impl Kind {
 pub struct AgentFile {
     /// The key inside the database.
     pub id: i64,
-    /// Where it lay, below what was imported; unique in its project.
+    /// Its path relative to the import; unique in its project.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: String,
@@ -71,9 +71,9 @@ pub struct AgentFile {
 /// A file to be kept.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Where it lay.
+    /// Its path relative to the import.
     pub path: &'a str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: &'a str,

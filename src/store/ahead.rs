@@ -63,7 +63,7 @@ impl Store {
     /// each transaction, while none is open, with how many are stored and how many will be.
     ///
     /// # Errors
-    /// What `between` returns, with what was stored taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or
+    /// Errors of `between`, with what was stored taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or
     /// is no longer what it was.
     pub fn store_ahead<'c>(
         &self,

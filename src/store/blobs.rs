@@ -65,7 +65,7 @@ impl<'r> Blob<'r> {
 /// returns `Ok`.
 ///
 /// # Errors
-/// What `each` returns; `E_DAMAGED` where the bytes are not those that were stored; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`; `E_DAMAGED` where the bytes are not those that were stored; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(Sha256::new);
     let mut size = blob.head.len();

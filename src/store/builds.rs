@@ -28,9 +28,9 @@ pub struct Begun<'a> {
     pub uuid: Uuid,
     /// The workspace's key.
     pub workspace: i64,
-    /// Who builds, as the trail names them.
+    /// The person or program that builds, as named in the trail.
     pub actor: &'a str,
-    /// What was asked for, as JSON.
+    /// The options, as JSON.
     pub options: &'a str,
     /// When.
     pub started_at: Millis,
@@ -64,7 +64,7 @@ pub struct Row {
     pub exit_code: Option<i64>,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
-    /// What it printed: the beginning and the end of it.
+    /// Its output: the beginning and the end.
     pub output: String,
 }
 
@@ -73,9 +73,9 @@ pub struct Row {
 pub struct Run {
     /// Its id.
     pub uuid: Uuid,
-    /// Who built, as the trail names them.
+    /// The person or program that built, as named in the trail.
     pub actor: String,
-    /// What was asked for, as JSON.
+    /// The options, as JSON.
     pub options: String,
     /// Whether every command was run and passed; `None` while it runs, and where its process was killed.
     pub all_passed: Option<bool>,

@@ -23,11 +23,11 @@ pub struct Facts {
     pub version: String,
     /// The version of OpenAPI.
     pub openapi: String,
-    /// Where the document came from: a file's path, or a URL.
+    /// The source of the document: a file's path, or a URL.
     pub source: String,
     /// The document's SHA-256.
     pub sha256: [u8; 32],
-    /// Where its paths begin, where that is known.
+    /// The base URL of its paths, if known.
     pub base_url: Option<String>,
     /// The servers that the document names, as JSON.
     pub servers: String,
@@ -50,7 +50,7 @@ pub struct Facts {
 pub struct CatalogRow {
     /// Its key.
     pub id: i64,
-    /// What it is.
+    /// Its facts.
     pub facts: Facts,
     /// When it was imported.
     pub imported_at: Millis,
@@ -71,9 +71,9 @@ pub struct CommandRow {
     pub id: String,
     /// The command as the document says, as JSON.
     pub spec: String,
-    /// What a person corrected, as JSON.
+    /// A person's corrections, as JSON.
     pub patch: Option<String>,
-    /// What it does, in one line.
+    /// A summary, in one line.
     pub summary: String,
     /// The names of its arguments.
     pub words: String,
@@ -81,18 +81,18 @@ pub struct CommandRow {
     pub aliases: String,
     /// `read`, `write` or `destroy`.
     pub effect: String,
-    /// Whether it is no longer to be used.
+    /// Whether it is deprecated.
     pub deprecated: bool,
     /// Whether its answer is a list.
     pub lists: bool,
 }
 
-/// What the index keeps of a command, borrowed from its row.
+/// The part of a command that the index keeps, borrowed from its row.
 #[derive(Clone, Copy, Debug)]
 pub struct BriefRow<'r> {
     /// Its id.
     pub id: &'r str,
-    /// What it does, in one line.
+    /// A summary, in one line.
     pub summary: &'r str,
     /// The names of its arguments.
     pub words: &'r str,
@@ -100,7 +100,7 @@ pub struct BriefRow<'r> {
     pub aliases: &'r str,
     /// `read`, `write` or `destroy`.
     pub effect: &'r str,
-    /// Whether it is no longer to be used.
+    /// Whether it is deprecated.
     pub deprecated: bool,
     /// Whether its answer is a list.
     pub lists: bool,
@@ -284,7 +284,7 @@ pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
 /// Hands `f` all commands in short, by id.
 ///
 /// # Errors
-/// What `f` returns; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn briefs(db: &Db<'_>, mut f: impl FnMut(BriefRow<'_>) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT id, summary, words, aliases, effect, deprecated, lists FROM catalog_command ORDER BY id");
     db.each(sql, params![], |row| {

@@ -16,10 +16,10 @@ use super::workflows::{workflow_columns, workflow_revision_columns};
 use super::{Db, blobs, prompts, resources, revisions, servers, skills, workflows};
 use crate::error::{Code, Result};
 
-/// What was found, a line each.
+/// The findings, one line each.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What is wrong with the file's structure.
+    /// Faults in the file's structure.
     pub broken: Vec<String>,
     /// Content, rows and words that are not what was stored.
     pub damaged: Vec<String>,
@@ -149,7 +149,7 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// What lives is what its last revision says, and what was not deleted lives.
+/// Existing items match their last revision, and items that were not deleted exist.
 fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     macro_rules! differs_from_its_revision {
         () => {

@@ -1,4 +1,4 @@
-//! Frees space that is no longer needed.
+//! Returns unused space to the disk.
 
 use super::revisions::{self, Outdated};
 use super::search::reserved;

@@ -22,7 +22,7 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// Who says yes.
+/// Who consents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// The caller itself, by the token that it was given.
@@ -31,7 +31,7 @@ pub enum Needs {
     Person,
 }
 
-/// What became of a request.
+/// The states of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nobody decided yet; a token was not used.
@@ -44,12 +44,12 @@ pub enum State {
     Consumed,
 }
 
-/// What is asked, by whom and of what. An approval holds for exactly that.
+/// The request that an approval is bound to: an approval counts for exactly this.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
     /// The operation's name as a tool.
     pub operation: &'a str,
-    /// Whose it is: `user`, or `key:` and the name of an access key.
+    /// Its requester: `user`, or `key:` and the name of an access key.
     pub asker: &'a str,
     /// The project's name; empty where none applies.
     pub project: &'a str,
@@ -64,13 +64,13 @@ pub struct Binding<'a> {
 pub struct New<'a> {
     /// Its id.
     pub uuid: Uuid,
-    /// What is asked.
+    /// The exact request.
     pub binding: Binding<'a>,
     /// The caller, as the trail names it.
     pub caller: &'a str,
     /// One sentence for people.
     pub summary: &'a str,
-    /// What it does, as a JSON array of lines.
+    /// Its effects, as a JSON array of lines.
     pub effects: &'a str,
     /// When.
     pub asked_at: Millis,
@@ -85,7 +85,7 @@ pub struct Request {
     pub uuid: Uuid,
     /// The operation's name as a tool.
     pub operation: String,
-    /// Whose it is.
+    /// Its requester.
     pub asker: String,
     /// The caller, as the trail names it.
     pub caller: String,
@@ -97,9 +97,9 @@ pub struct Request {
     pub plan_hash: String,
     /// One sentence for people.
     pub summary: String,
-    /// What it does, as a JSON array of lines.
+    /// Its effects, as a JSON array of lines.
     pub effects: String,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// When it was asked.
     pub asked_at: Millis,

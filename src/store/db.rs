@@ -26,7 +26,7 @@ impl<'c> Db<'c> {
     /// `connection` has.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    /// Errors of `f`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(super) fn in_transaction<T>(
         connection: Link<'c>,
         watch: Option<&'c Watch>,
@@ -91,7 +91,7 @@ impl<'c> Db<'c> {
     /// Returns what `f` makes of the first row of a query; `None` where it has none.
     ///
     /// # Errors
-    /// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub(super) fn one<T>(
         &self,
         sql: Sql,

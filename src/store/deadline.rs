@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::engine::{Link, timeout};
 use crate::error::Result;
 
-/// What ends a read before it is done: its time, its client, or the server's end.
+/// Ends a read early: its time is up, its client is gone, or the server ends.
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
@@ -27,7 +27,7 @@ pub(super) struct Deadline {
 #[derive(Debug)]
 pub(super) struct Watch {
     limit: Duration,
-    /// What ends the read that is executed now. Only the connection's thread takes this lock.
+    /// Cancels the current read. Only the connection's thread takes this lock.
     cancelled: Mutex<CancellationToken>,
     ended: Arc<AtomicBool>,
     made: Instant,

@@ -9,7 +9,7 @@ use super::engine::{Row, damaged, params, sql};
 use super::{Db, blobs};
 use crate::error::Result;
 
-/// What was, is or will be at a path.
+/// The content of a path in the past, present or future.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
     /// Nothing.
@@ -88,7 +88,7 @@ pub struct Stat {
 pub struct Deployed {
     /// Where, absolute.
     pub path: String,
-    /// Whose it is.
+    /// Its place.
     pub place: i64,
     /// The folder of the target that it lies below.
     pub root: String,
@@ -100,11 +100,11 @@ pub struct Deployed {
     pub block: bool,
     /// Whether it was written, and not merely found equal.
     pub written: bool,
-    /// What was last left there.
+    /// The image of the last deploy.
     pub applied: Image,
-    /// What stood there before.
+    /// The image before the first deploy.
     pub pristine: Image,
-    /// What a file that stood there before was also, as its column has it.
+    /// The other attributes of the file before the first deploy, in the form of its column.
     pub pristine_attributes: Option<String>,
     /// Of the file as it was left there, where that tells a change.
     pub stat: Option<Stat>,
@@ -260,7 +260,7 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     Ok(())
 }
 
-/// Forgets a path of a place. What another place keeps there stays.
+/// Forgets a path of a place. Other places keep theirs.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

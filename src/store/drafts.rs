@@ -22,7 +22,7 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// What became of a draft.
+/// The states of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It waits for a person.
@@ -63,18 +63,18 @@ pub struct Base {
     pub blob: i64,
 }
 
-/// What a draft says: its text, and what was found in it.
+/// The content of a draft: its text and its findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// The workflow's name, by the text.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// What was found in it, as JSON.
+    /// Its findings, as JSON.
     pub findings: &'a str,
     /// The plan, as JSON, where there is one.
     pub plan: Option<&'a str>,
-    /// What it was made from; `None` for a new workflow.
+    /// The revision that it is based on; `None` for a new workflow.
     pub base: Option<Base>,
 }
 
@@ -85,27 +85,27 @@ pub struct Draft {
     pub uuid: Uuid,
     /// The workflow's name, by the text.
     pub name: String,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// The proposer's reason.
     pub message: Option<String>,
-    /// What it was made from; `None` for a new workflow.
+    /// The revision that it is based on; `None` for a new workflow.
     pub base: Option<Base>,
     /// The key of its text.
     pub blob: i64,
     /// Bytes of its text.
     pub size: i64,
-    /// What was found in it when it was proposed or last edited, as JSON.
+    /// The findings when it was proposed or last edited, as JSON.
     pub findings: String,
     /// Its plan at that time, as JSON; `None` where there was none.
     pub plan: Option<String>,
-    /// Who proposed it.
+    /// Its proposer.
     pub actor: String,
     /// When.
     pub created_at: Millis,
     /// When a person edited it.
     pub edited_at: Option<Millis>,
-    /// Who decided.
+    /// The person who decided.
     pub decided_by: Option<String>,
     /// When.
     pub decided_at: Option<Millis>,

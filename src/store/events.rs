@@ -10,7 +10,7 @@ use super::text::plain;
 use crate::clock::{self, Millis};
 use crate::error::Result;
 
-/// What happened, to be appended.
+/// An event to append.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     /// When.

@@ -61,15 +61,15 @@ impl State {
 pub struct FlowRun {
     /// Its key.
     pub id: i64,
-    /// What users see of it.
+    /// The id that users see.
     pub uuid: Uuid,
-    /// What was done, such as `feature finish`.
+    /// The operation, such as `feature finish`.
     pub operation: String,
-    /// What it was done to, such as a branch.
+    /// The subject, such as a branch.
     pub subject: String,
     /// How far it is.
     pub state: State,
-    /// Who did it, as the trail names them.
+    /// The author, as named in the trail.
     pub actor: String,
     /// When it began.
     pub started_at: Millis,
@@ -84,11 +84,11 @@ pub struct New<'a> {
     pub uuid: Uuid,
     /// The key of its workspace.
     pub workspace: i64,
-    /// What is done.
+    /// The operation.
     pub operation: &'a str,
-    /// What it is done to.
+    /// The subject.
     pub subject: &'a str,
-    /// Who does it.
+    /// The author.
     pub actor: &'a str,
     /// When.
     pub now: Millis,

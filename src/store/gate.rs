@@ -17,7 +17,7 @@ pub struct Model {
     pub sha256: [u8; 32],
     /// How many there are.
     pub size: i64,
-    /// What its file says of itself, as JSON.
+    /// The header of its file, as JSON.
     pub header: String,
     /// When it was registered.
     pub registered_at: Millis,
@@ -32,7 +32,7 @@ pub struct New<'a> {
     pub name: &'a str,
     /// Its bytes.
     pub content: &'a NewContent,
-    /// What its file says of itself, as JSON.
+    /// The header of its file, as JSON.
     pub header: &'a str,
     /// When.
     pub now: Millis,
@@ -56,7 +56,7 @@ macro_rules! models {
     };
 }
 
-/// Registers a model; returns whether its name was free. One that has the name already stays as it is.
+/// Registers a model; returns whether its name was free. An existing model is not changed.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where its file cannot be read or is no longer what it was.

@@ -21,7 +21,7 @@ pub struct Item<A> {
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// What else a user set.
+    /// The other attributes.
     pub attributes: A,
     /// The key of its content.
     pub blob: i64,
@@ -37,10 +37,10 @@ pub struct Item<A> {
     pub updated_at: Millis,
 }
 
-/// What a new item is known by.
+/// The identity of a new item.
 #[derive(Clone, Copy, Debug)]
 pub struct Ids {
-    /// The id that users see, unless it goes on with that of a deleted item.
+    /// The id that users see, unless it continues that of a deleted item.
     pub uuid: Uuid,
     /// The key of its words in the search index; `None` if they are not indexed yet.
     pub indexed: Option<i64>,
@@ -54,11 +54,11 @@ impl From<Uuid> for Ids {
 
 /// The attributes of one kind of item, which a revision keeps as JSON.
 pub(super) trait Attributes: Serialize + DeserializeOwned {
-    /// What they are of.
+    /// Their kind of item.
     const KIND: Kind;
 }
 
-/// Returns an item to be written for the first time; under the name of a deleted one it goes on with its id and history.
+/// Returns a new item; with the name of a deleted one, it continues that one's id and history.
 pub(super) fn new<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,

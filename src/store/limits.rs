@@ -5,12 +5,12 @@ use super::engine::{damaged, params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// How much of a table stays.
+/// How much of a table is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row stays after its time was over, in milliseconds; none for ever.
+    /// How long a row is kept after it ended, in milliseconds; `None` means for ever.
     pub age: Option<Millis>,
-    /// How many rows stay, the newest; none for all.
+    /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,
 }
 
@@ -18,7 +18,7 @@ impl Limits {
     /// No limit.
     pub const NONE: Self = Self { age: None, number: None };
 
-    /// The moment before which a row's time has to be over for it to go.
+    /// The time before which a row has to have ended to be deleted.
     pub(super) fn before(self, now: Millis) -> Millis {
         self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
     }
@@ -36,7 +36,7 @@ pub(super) const SWEEP: u32 = 1_000;
 pub struct Growing {
     /// The name that users know it by.
     pub name: &'static str,
-    /// What its rows are, and which of them never go.
+    /// Describes its rows, and which of them are never deleted.
     pub about: &'static str,
     /// Its limits until users set others.
     pub usual: Limits,
@@ -107,5 +107,5 @@ impl Growing {
     }
 }
 
-/// How the settings say that there is no limit.
+/// The value of a setting without a limit.
 const NONE: &str = "none";

@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 /// A place at which a file, or a folder of files, stood once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it stood below what was imported, `/` between.
+    /// Its path relative to the import, with `/` as separator.
     pub path: String,
-    /// What stood there.
+    /// What was there.
     pub target: Target,
 }
 
-/// What stood at a second place.
+/// What was at a second place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A symbolic link with this text: where it leads, from the folder in which it stands. It leads to somewhere below what was
@@ -36,7 +36,7 @@ pub struct Form {
     pub executable: bool,
 }
 
-/// What the column `target` of a copy or form begins with; the text of no link does.
+/// The first character of the column `target` for a copy or form; no link's text begins with it.
 const ABOVE: char = '/';
 
 /// Returns a project's second places by path.

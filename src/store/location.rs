@@ -1,9 +1,9 @@
-//! Where a database is.
+//! The location of a database.
 
 use std::fmt;
 use std::path::Path;
 
-/// Where a database is, to be named in messages and in records.
+/// The location of a database, for messages and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'s> {
     argument: &'s Path,

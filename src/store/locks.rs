@@ -54,7 +54,7 @@ impl RunHolder {
     /// what was committed without an answer is not written twice.
     ///
     /// # Errors
-    /// What `f` returns; `E_RUN_STATE` where another process took the run over; as [`Store::write`].
+    /// Errors of `f`; `E_RUN_STATE` where another process took the run over; as [`Store::write`].
     pub fn write<T>(&self, store: &Store, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let until = Instant::now() + PATIENCE;
         let mut is_reported = false;
@@ -110,7 +110,7 @@ impl Store {
     /// Repeats `work` while the database server is away. `work` only reads, or fails before it has changed anything.
     ///
     /// # Errors
-    /// What `work` returns.
+    /// Errors of `work`.
     pub fn patiently<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         match self.location().file() {
             Some(_) => work(),

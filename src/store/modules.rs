@@ -16,11 +16,11 @@ pub enum Applies {
     /// In every session.
     #[default]
     Always,
-    /// Where a file is at hand that one of these patterns names.
+    /// For files that match one of these patterns.
     Globs(Vec<String>),
-    /// Where the agent finds the description fitting.
+    /// When the agent finds that the description fits.
     Described,
-    /// Where the user names them.
+    /// When the user names them.
     Manual,
 }
 

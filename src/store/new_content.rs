@@ -37,7 +37,7 @@ enum Holder {
     /// A file that is open, with the path that it was opened at.
     #[cfg(unix)]
     Open(Arc<File>, PathBuf),
-    /// A file of our own, which goes with the last clone.
+    /// Our own file, removed with the last clone.
     Temporary(Arc<TempPath>),
 }
 
@@ -103,7 +103,7 @@ impl NewContent {
     /// which is this user's alone.
     ///
     /// # Errors
-    /// What reading or writing fails with.
+    /// Errors of reading or writing.
     pub fn read_once(mut from: impl Read) -> io::Result<Self> {
         let mut bytes = Vec::new();
         from.by_ref().take(IN_MEMORY + 1).read_to_end(&mut bytes)?;
@@ -182,7 +182,7 @@ impl NewContent {
     /// Returns the whole content.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`, also where a file is no longer what it was.
+    /// `E_FILE_FAILED`, also if a file has changed since.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>> {
         if let Holder::Memory(bytes) = &self.holder {
             return Ok(Cow::Borrowed(bytes.as_slice()));
@@ -329,7 +329,7 @@ fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// What is computed while content is read.
+/// Values that are computed while content is read.
 #[derive(Default)]
 struct Survey {
     hash: Sha256,

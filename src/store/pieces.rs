@@ -28,7 +28,7 @@ static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 
 type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;
 
-/// What was read lately, the last one at the end: the content's key and SHA-256, the number of the piece, and its bytes.
+/// Pieces read recently, the latest last: the content's key and SHA-256, the number of the piece, and its bytes.
 static RECENT: Mutex<Vec<Recent>> = Mutex::new(Vec::new());
 
 type Recent = ((i64, [u8; 32], usize), Arc<[u8]>);

@@ -9,7 +9,7 @@ use super::servers::{self, Server};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
-/// What a person decided about running a server.
+/// A person's decisions about running a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Whether what it says of its tools counts.
@@ -31,13 +31,13 @@ pub struct PluginRow {
     pub server: Server,
     /// The name of its project.
     pub project: String,
-    /// What a person decided.
+    /// A person's decisions.
     pub facts: Facts,
     /// How it was greeted last: `handshake` or `discover`.
     pub era: Option<String>,
     /// When it failed, as JSON.
     pub failures: String,
-    /// What the last failure was.
+    /// The last failure.
     pub reason: Option<String>,
     /// When its tools were listed last.
     pub listed_at: Option<Millis>,
@@ -48,9 +48,9 @@ pub struct PluginRow {
 pub struct ToolRow {
     /// Its name.
     pub name: String,
-    /// What the server says of it, as JSON; `None` where it lists it no longer.
+    /// The server's description of it, as JSON; `None` if it is no longer listed.
     pub listed: Option<String>,
-    /// What the server said of it when a person looked last, as JSON.
+    /// The server's description of it when a person last looked, as JSON.
     pub accepted: Option<String>,
 }
 

@@ -19,7 +19,7 @@ pub(super) use selection::{resolved, resolved_id};
 
 const NAME: Unique = Unique::new("project", &["name"]);
 
-/// Why a project applies.
+/// The reason why a project applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Named by a flag or an environment variable.

@@ -7,7 +7,7 @@ use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// Where a proposed change was made.
+/// The origins of proposed changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// In a deployed file.
@@ -35,14 +35,14 @@ impl Origin {
     }
 }
 
-/// What a proposal would do.
+/// The actions of proposals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The item becomes what is proposed; one that is gone comes back.
     Change,
-    /// The item goes.
+    /// The item is deleted.
     Delete,
-    /// The file of the synced folder goes; the project has no such item any more.
+    /// The file of the synced folder is deleted; the project no longer has the item.
     DeleteFile,
 }
 
@@ -96,9 +96,9 @@ impl State {
 pub struct NewProposal<'a> {
     /// The project.
     pub project: i64,
-    /// Where it was made.
+    /// Its origin.
     pub origin: Origin,
-    /// What it would do.
+    /// Its action.
     pub action: Action,
     /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: &'a str,
@@ -123,9 +123,9 @@ pub struct NewProposal<'a> {
 pub struct Proposal {
     /// Its number.
     pub id: i64,
-    /// Where it was made.
+    /// Its origin.
     pub origin: Origin,
-    /// What it would do.
+    /// Its action.
     pub action: Action,
     /// The prompt or resource.
     pub item: String,

@@ -72,7 +72,7 @@ impl Reader {
     /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
         f(&Db::new(self.connection()?.link(), self.watch.as_deref()))
@@ -81,7 +81,7 @@ impl Reader {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
         Db::in_transaction(self.connection()?.link(), self.watch.as_deref(), Intent::Read, f)

@@ -36,7 +36,7 @@ const NUMBER: Unique = Unique::new("revision", &["item", "number"]);
 
 const ROW: Range<usize> = 0..11;
 
-/// Who changes something, and when.
+/// The author and time of a change.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// `shell`, or `mcp:` and the client's name.
@@ -45,7 +45,7 @@ pub struct Author<'a> {
     pub now: Millis,
 }
 
-/// What made a revision.
+/// The action that made a revision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change<'a> {
     /// create, update, rename, delete or restore.
@@ -95,7 +95,7 @@ pub struct Revision {
     /// When.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Who made it.
+    /// Its author.
     pub actor: String,
 }
 

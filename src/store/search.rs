@@ -36,7 +36,7 @@ pub(super) fn index(
 /// less often then.
 ///
 /// # Errors
-/// What `f` returns; `E_DB_BUSY`, `E_STORAGE`.
+/// Errors of `f`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     engine::with_many(db, f)
 }
@@ -58,7 +58,7 @@ pub(super) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
 /// item with its content, which is `None` where it is gone, in any order, and returns the items with what it makes of them, best first.
 ///
 /// # Errors
-/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find<T>(
     db: &Db<'_>,
     project: Option<i64>,

@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("source", &["project_id", "name"]);
 
-/// What a source is.
+/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// What is said of a source besides where it is.
+/// Choices for a source, other than its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Patterns; each file has to match at least one.
@@ -40,7 +40,7 @@ pub struct Choice {
     /// Prefix of the names of its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// What its files are, whatever their paths say.
+    /// The kind of its files, instead of the one that their paths suggest.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -50,15 +50,15 @@ pub struct Choice {
 pub struct Origin {
     /// Its name in the project.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What git fetches from, or the folder.
+    /// The URL that git fetches from, or the folder.
     pub url: String,
     /// The branch or tag that is followed, in full; `None` for a commit or a folder.
     pub reference: Option<String>,
     /// The folder in the repository, `/` between; empty for all of it.
     pub path: String,
-    /// What else was said of it.
+    /// Its other choices.
     pub choice: Choice,
     /// The commit that its items were read from; `None` for a folder.
     pub commit: Option<String>,
@@ -71,7 +71,7 @@ pub struct Origin {
 pub struct SourceRow {
     /// Its key.
     pub id: i64,
-    /// What it is, and as of which commit.
+    /// Its kind and place, and the commit.
     pub origin: Origin,
     /// When it was added.
     pub added_at: Millis,
@@ -79,7 +79,7 @@ pub struct SourceRow {
     pub updated_at: Millis,
 }
 
-/// What a file of a source became.
+/// The item that a file of a source became.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
     /// The path in the source, `/` between.
@@ -166,7 +166,7 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` shows the existing sources"))
 }
 
-/// Forgets a source; what it brought stays.
+/// Forgets a source; its content is kept.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -202,7 +202,7 @@ pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
 /// Hands `each` path, mode and SHA-256 of a source's files, by path.
 ///
 /// # Errors
-/// What `each` returns; `E_DB_BUSY`, `E_STORAGE`.
+/// Errors of `each`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn each_file(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, &[u8; 32]) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT path, executable, sha256 FROM source_item WHERE source_id = ?1 ORDER BY path");
     db.each(sql, params![id], |row| each(row.get(0)?, row.get(1)?, &row.get(2)?))

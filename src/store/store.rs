@@ -24,7 +24,7 @@ pub struct Store {
     rights: Rights,
 }
 
-/// What a handle of the store may do, and what is asked of its reads.
+/// The rights of a handle of the store, and the settings of its reads.
 #[derive(Clone, Debug, Default)]
 struct Rights {
     may_write: bool,
@@ -85,7 +85,7 @@ impl Store {
         Engine::read_passwords_with(reader);
     }
 
-    /// Returns a handle through which nothing can be written, for a caller who may only read.
+    /// Returns a read-only handle, for a caller that may only read.
     #[must_use]
     pub fn reading(&self) -> Self {
         self.with_rights(Rights { may_write: false, ..self.rights.clone() })
@@ -150,7 +150,7 @@ impl Store {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Where the database is, for messages.
+    /// Returns the location of the database, for messages.
     pub fn location(&self) -> Location<'_> {
         self.engine.location()
     }
@@ -171,7 +171,7 @@ impl Store {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// What `f` returns, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begun(f, |f| self.try_read(|db| taken(f)?(db)))
     }
@@ -212,7 +212,7 @@ impl Store {
     /// When this returns `Ok`, the write is on the disk.
     ///
     /// # Errors
-    /// What `f` returns, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`; `E_DB_BUSY` after
+    /// Errors of `f`, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`; `E_DB_BUSY` after
     /// [`BUSY_TIMEOUT`](super::BUSY_TIMEOUT).
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Intent::Write, f)

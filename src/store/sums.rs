@@ -23,7 +23,7 @@ pub(super) fn checksum(values: &[Value<'_>]) -> i64 {
 
 /// The checksums of many rows, in the same memory.
 pub(super) struct Checksums {
-    /// What is hashed: what all begin with, and the rest of the last row.
+    /// The bytes to hash: the common prefix, and the rest of the last row.
     bytes: Vec<u8>,
     head: usize,
 }
@@ -90,7 +90,7 @@ fn headed(kind: u8, [a, b, c, d, e, f, g, h]: [u8; 8]) -> [u8; 9] {
     [kind, a, b, c, d, e, f, g, h]
 }
 
-/// Whether the columns `summed` of a row have the checksum that stands in the column after them.
+/// Whether the columns `summed` of a row match the checksum in the column after them.
 pub(super) fn intact(row: &Row<'_>, summed: Range<usize>) -> Result<bool> {
     let kept: Value<'_> = row.get(summed.end)?;
     let mut bytes = Vec::with_capacity(256);

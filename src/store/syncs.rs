@@ -20,18 +20,18 @@ pub struct Sync {
     pub id: i64,
     /// The folder's real path.
     pub folder: String,
-    /// What [`state`] was when nothing was left to do; `None` where everything is to be looked at.
+    /// The value of [`state`] when nothing was left to do; `None` if everything has to be checked.
     pub project_state: Option<[u8; 32]>,
     /// When the files were looked at.
     pub looked_at: Millis,
 }
 
-/// What both sides had of an item.
+/// The state of an item that both sides had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// The file, below the folder; of an MCP server `mcp_server:NAME`.
     pub path: String,
-    /// What the item is known by, such as `prompt:<uuid>`; of a link `link:` and its text, of a form `form:` and what it is.
+    /// The key of the item, such as `prompt:<uuid>`; for a link `link:` and its text, for a form `form:` and its kind.
     pub item: String,
     /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
     pub version: Option<(String, i64)>,
@@ -57,13 +57,13 @@ pub struct Seen {
 pub struct Write {
     /// Its path below the folder; `mcp_server:NAME` for a server.
     pub path: String,
-    /// The SHA-256 of what stands there, of a server of its JSON; `None` for nothing.
+    /// The SHA-256 of the file, or of a server's JSON; `None` if there is nothing.
     pub before: Option<[u8; 32]>,
     /// The key of what will; `None` for nothing.
     pub blob: Option<i64>,
     /// Whether it can be executed.
     pub executable: bool,
-    /// What the manifest will say of it, as JSON; `None` for nothing.
+    /// Its entry in the manifest, as JSON; `None` for none.
     pub listed: Option<String>,
 }
 
@@ -126,10 +126,10 @@ pub struct Form {
     pub sha256: [u8; 32],
 }
 
-/// What is known of a folder since it was last synced.
+/// The record of a folder's last sync.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What both sides had of each item, by path.
+    /// The state of each item that both sides had, by path.
     pub bases: Vec<Base>,
     /// The links that both sides had.
     pub links: Texts,
@@ -139,10 +139,10 @@ pub struct Known {
     pub proposed: Texts,
 }
 
-/// What stands before the text of a link in the column `item`.
+/// The prefix of a link's text in the column `item`.
 const LINK: &str = "link:";
 
-/// What stands before the SHA-256 of a form in the column `item`, `:` and the path of the file that it is one of.
+/// The prefix of a form in the column `item`; the SHA-256, `:` and the path of the file that it is a form of follow.
 const FORM: &str = "form:";
 
 /// Returns what is known of a folder. A row whose path leads out of it is as good as none: no sync wrote it.
@@ -245,7 +245,7 @@ pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
 /// Hands `each` the files and folders of a sync as they were on the disk.
 ///
 /// # Errors
-/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT path, is_folder, size, mtime, ctime, inode FROM sync_file WHERE sync_id = ?1");
     db.each(sql, params![id], |row| {

@@ -6,7 +6,7 @@ use super::Db;
 use super::engine::{params, sql};
 use crate::error::Result;
 
-/// Whose choice is meant.
+/// The scope of a choice.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
     /// Every project's that has none of its own.

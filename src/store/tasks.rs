@@ -57,7 +57,7 @@ impl Status {
 pub struct Task {
     /// The id that its asker knows it by.
     pub id: Uuid,
-    /// Who may see it: an access key, or this user.
+    /// Its requester, who alone may see it: an access key, or this user.
     pub asker: String,
     /// The tool that was called.
     pub tool: String,
@@ -65,7 +65,7 @@ pub struct Task {
     pub runner: Uuid,
     /// How far it is.
     pub status: Status,
-    /// What there is to say about that.
+    /// A message about the status.
     pub message: Option<String>,
     /// The result or the error, as JSON; there where it completed or failed.
     pub outcome: Option<String>,
@@ -82,7 +82,7 @@ pub struct Task {
 pub struct End<'a> {
     /// Any status but working.
     pub status: Status,
-    /// What there is to say about it.
+    /// A message about the status.
     pub message: Option<&'a str>,
     /// The result or the error, as JSON; none where it was cancelled.
     pub outcome: Option<&'a str>,

@@ -8,7 +8,7 @@ use super::projects::{Selection, resolved};
 use super::resources::Key;
 use crate::error::Result;
 
-/// What decides what a read of a resource answers.
+/// Decides what a read of a resource returns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Resource {
     sha256: [u8; 32],

@@ -29,7 +29,7 @@ pub struct Position {
     seq: i64,
 }
 
-/// What was committed since the last look.
+/// Commits since the last look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing.

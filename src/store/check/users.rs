@@ -14,7 +14,7 @@ struct Use {
     of: &'static [(&'static str, &'static str)],
     /// The rows that refer to a content.
     rows: Sql,
-    /// What such a row is called.
+    /// Returns the name of such a row.
     name: fn(&Row<'_>) -> Result<String>,
 }
 

@@ -117,7 +117,7 @@ impl<'c> Link<'c> {
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
     ///
     /// # Errors
-    /// What `f` returns, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    /// Errors of `f`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(in crate::store) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),

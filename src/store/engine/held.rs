@@ -3,7 +3,7 @@
 use super::{postgres, sqlite};
 use crate::error::Result;
 
-/// A lock that is held; given back when dropped.
+/// A lock that is held; released when dropped.
 #[derive(Debug)]
 pub(in crate::store) enum Held {
     /// Of this machine.

@@ -1,6 +1,6 @@
-//! What a transaction is for.
+//! The purpose of a transaction.
 
-/// What a transaction is for.
+/// The purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Intent {
     Read,

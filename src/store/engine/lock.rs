@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-/// What a lock is for.
+/// The subject of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Subject {
     /// Serving the database.
@@ -15,7 +15,7 @@ pub(in crate::store) enum Subject {
     Run(Uuid),
 }
 
-/// Who may hold a lock at the same time.
+/// Whether several may hold a lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Mode {
     Shared,
@@ -33,7 +33,7 @@ impl Subject {
         }
     }
 
-    /// Whether there is one for each of many, so that its file goes when the lock does.
+    /// Whether there may be many of them, so that its file is removed with the lock.
     pub(super) fn is_one_of_many(self) -> bool {
         matches!(self, Self::Tasks(_) | Self::Run(_))
     }

@@ -27,7 +27,7 @@ pub(super) struct Pool<M: ManageConnection> {
     failed: Failed<M::Error>,
 }
 
-/// Why a connection could not be opened: r2d2 itself tries again until its time is up.
+/// The reason why a connection could not be opened: r2d2 itself tries again until its time is up.
 #[derive(Debug)]
 struct Failed<E>(Arc<Mutex<Option<E>>>);
 

@@ -1,4 +1,4 @@
-//! How far long work is, and whether it goes on.
+//! Progress and cancellation of long work.
 
 use tokio_util::sync::CancellationToken;
 

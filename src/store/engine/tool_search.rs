@@ -26,7 +26,7 @@ pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
 /// the tags, a JSON array; and how many there are.
 ///
 /// # Errors
-/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(in crate::store) fn find<T>(
     db: &Db<'_>,
     registry: &str,

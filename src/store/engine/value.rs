@@ -58,7 +58,7 @@ fn mismatch(column: usize, value: Value<'_>) -> Error {
     damaged(format_args!("column {column} of a row holds {holds}"))
 }
 
-/// What can be given to a statement.
+/// Values that can be given to a statement.
 pub(in crate::store) trait ToValue {
     /// Returns it as a value.
     fn to_value(&self) -> Value<'_>;
@@ -144,7 +144,7 @@ impl ToValue for Uuid {
     }
 }
 
-/// What can be read of a row. Texts and blobs can be borrowed from it: nothing is copied.
+/// Values that can be read from a row. Texts and blobs can be borrowed from it without a copy.
 pub(in crate::store) trait FromValue<'v>: Sized {
     /// Returns it, or `None` where the value is of another type.
     fn from_value(value: Value<'v>) -> Option<Self>;

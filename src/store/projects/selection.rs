@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{params, sql};
 
-/// What a call says about its project, before the database is asked.
+/// The project that a call names, before the database is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The name from `--project` or `MCPKG_PROJECT`.
@@ -15,7 +15,8 @@ pub struct Selection {
     pub named_by: &'static str,
     /// The folder the command or server was started in, `/`-separated without a final one; empty means none.
     pub directory: String,
-    /// Where to look for a workspace of contract 003 instead of `directory`: from `--workspace` or its variables.
+    /// The folder in which to look for a workspace of contract 003 instead of `directory`: from `--workspace` or its
+    /// variables.
     pub workspace: Option<String>,
 }
 

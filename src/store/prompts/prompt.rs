@@ -11,7 +11,7 @@ use crate::store::revisions::Kind;
 pub struct Argument {
     /// The name the template uses.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether prompts/get fails without it.
@@ -22,10 +22,10 @@ pub struct Argument {
 /// Everything that a user sets on a prompt, except its name and content. A revision stores these too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
-    /// What it is for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the content is rendered; a plain prompt goes out byte for byte.
+    /// Whether the content is rendered; a plain prompt is sent unchanged.
     #[serde(default)]
     pub template: bool,
     /// The placeholder syntax of a rendered content; `None` for Jinja.

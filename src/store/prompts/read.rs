@@ -84,7 +84,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// content.
 ///
 /// # Errors
-/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each_template(
     db: &Db<'_>,
     mut each: impl FnMut(&str, &str, Option<&str>, Blob<'_>) -> Result<()>,

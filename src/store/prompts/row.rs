@@ -11,14 +11,14 @@ use crate::store::revisions::Kind;
 use crate::store::sums::{DAMAGED, checksum, intact};
 use crate::store::text::legible;
 
-/// What a row's `listed_sum` is over, and that.
+/// The columns that `listed_sum` covers, and itself.
 macro_rules! prompt_listed {
     () => {
         "p.project_id, p.name, p.description, p.arguments, p.listed_sum"
     };
 }
 
-/// What both checksums of a row are over, and them: [`REST`] columns.
+/// The columns that both checksums cover, and the checksums: [`REST`] columns.
 macro_rules! prompt_summed {
     () => {
         concat!(
@@ -64,7 +64,7 @@ pub(super) fn is_plain_json(arguments: Value<'_>) -> bool {
     }
 }
 
-/// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` is as it is stored.
+/// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` has the stored form.
 pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>) -> (i64, i64) {
     let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
     let listed_sum = checksum(params![project, prompt.name, description, arguments]);

@@ -31,18 +31,18 @@ pub struct Line<'r> {
 /// How the arguments of a prompt begin where the first one is all that a user types.
 const LINE: &[u8] = b"[{\"name\":\"arguments\"";
 
-/// What prompts/get needs of a row, borrowed.
+/// The columns that prompts/get needs, borrowed from a row.
 #[derive(Debug)]
 pub struct Body<'r> {
     /// The description.
     pub description: Option<&'r str>,
     /// Whether the content is rendered.
     pub template: bool,
-    /// Whose placeholders the content has, where it is rendered; `None` for Jinja's.
+    /// The placeholder syntax of a rendered content; `None` for Jinja.
     pub dialect: Option<Dialect>,
     /// The arguments, as a JSON array.
     pub arguments: Option<&'r str>,
-    /// What stood before the text in the file it was imported from.
+    /// The front matter of the imported file.
     pub front_matter: Option<&'r str>,
     /// The content.
     pub content: Blob<'r>,
@@ -52,7 +52,7 @@ pub struct Body<'r> {
 /// statement.
 ///
 /// # Errors
-/// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -99,7 +99,7 @@ pub fn each(
 /// Hands `f` the prompt `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
-/// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

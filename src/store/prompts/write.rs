@@ -14,7 +14,7 @@ use crate::store::{Db, blobs, search, skills};
 
 const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 
-/// Adds a prompt; one made under the name of a deleted one goes on with its id and history.
+/// Adds a prompt; one with the name of a deleted one continues its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`.

@@ -10,7 +10,7 @@ use crate::store::revisions::Kind;
 pub struct Attributes {
     /// Unique in its project.
     pub uri: String,
-    /// What it is.
+    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The MIME type.

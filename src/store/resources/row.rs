@@ -13,14 +13,14 @@ use crate::store::revisions::Kind;
 use crate::store::sums::{DAMAGED, checksum, intact};
 use crate::store::text::legible;
 
-/// What a row's `listed_sum` is over, and that.
+/// The columns that `listed_sum` covers, and itself.
 macro_rules! resource_listed {
     () => {
         "r.project_id, r.name, r.uri, r.description, r.mime_type, r.listed_sum"
     };
 }
 
-/// What both checksums of a row are over, and them: [`REST`] columns.
+/// The columns that both checksums cover, and the checksums: [`REST`] columns.
 macro_rules! resource_summed {
     () => {
         concat!(

@@ -28,7 +28,7 @@ pub struct Line<'r> {
     pub mime_type: Option<&'r [u8]>,
 }
 
-/// What resources/read needs of a row, borrowed.
+/// The columns that resources/read needs, borrowed from a row.
 #[derive(Debug)]
 pub struct Body<'r> {
     /// The name.
@@ -47,7 +47,7 @@ pub struct Body<'r> {
 /// statement.
 ///
 /// # Errors
-/// What `each` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -92,7 +92,7 @@ pub fn each(
 /// Hands `f` the resource `key` of the project that applies; `None` if there is none.
 ///
 /// # Errors
-/// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

@@ -16,7 +16,7 @@ use crate::store::{Db, search};
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
 const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
 
-/// Adds a resource; one made under the name of a deleted one goes on with its id and history.
+/// Adds a resource; one with the name of a deleted one continues its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for the name or the URI.

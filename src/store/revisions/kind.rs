@@ -5,7 +5,7 @@ use crate::store::Db;
 use crate::store::engine::{params, sql};
 use crate::store::projects::Project;
 
-/// What an item is.
+/// The kinds of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A prompt.

@@ -16,7 +16,7 @@ pub struct Begun {
     pub round: i64,
     /// The idempotency key that is sent along.
     pub key: Option<String>,
-    /// Who runs it, as the trail names them.
+    /// The person or program that runs it, as named in the trail.
     pub actor: String,
     /// The id of the command.
     pub command: String,
@@ -32,7 +32,7 @@ pub struct Begun {
     pub started_at: Millis,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// `ok`, or the code of the failure.
@@ -45,7 +45,7 @@ pub struct Ended {
     pub sha256: Option<[u8; 32]>,
     /// The beginning of the answer, redacted.
     pub excerpt: Option<String>,
-    /// What there is to say of it.
+    /// A message about it.
     pub reason: Option<String>,
     /// When it ended.
     pub ended_at: Millis,
@@ -56,7 +56,7 @@ pub struct Ended {
 pub struct Attempt {
     /// How it began.
     pub begun: Begun,
-    /// What came of it; `None` where it is under way, or its process was killed.
+    /// Its outcome; `None` while it runs, or if its process was killed.
     pub ended: Option<Ended>,
 }
 

@@ -35,19 +35,19 @@ pub struct New<'a> {
     pub uuid: Uuid,
     /// The key of its project, where it has one.
     pub project: Option<i64>,
-    /// What is run.
+    /// The kind of run.
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: &'a str,
-    /// What was planned, as JSON.
+    /// The plan, as JSON.
     pub definition: &'a str,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
     /// The inputs as JSON, secrets as references.
     pub inputs: &'a str,
-    /// Whose it is: `user`, or `key:` and the name of an access key.
+    /// Its requester: `user`, or `key:` and the name of an access key.
     pub asker: &'a str,
-    /// Who began it, as the trail names them.
+    /// The person or program that started it, as named in the trail.
     pub actor: &'a str,
     /// When.
     pub now: Millis,
@@ -58,11 +58,11 @@ pub struct New<'a> {
 pub struct Run {
     /// Its key.
     pub id: i64,
-    /// What users see of it.
+    /// The id that users see.
     pub uuid: Uuid,
     /// The key of its project.
     pub project: Option<i64>,
-    /// What is run.
+    /// The kind of run.
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: String,
@@ -76,11 +76,11 @@ pub struct Run {
     pub state: State,
     /// A request to the run that it has not fulfilled yet.
     pub wanted: Option<Wanted>,
-    /// Whose it is.
+    /// Its requester.
     pub asker: String,
-    /// Who began it, as the trail names them.
+    /// The person or program that started it, as named in the trail.
     pub actor: String,
-    /// Why it is in this state, where there is something to say.
+    /// The reason for its state, if there is one to report.
     pub reason: Option<String>,
     /// The key of its final output.
     pub output: Option<i64>,
@@ -260,7 +260,7 @@ pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: 
     db.run(sql, params![id, state.word(), reason, ended]).map(drop)
 }
 
-/// Notes whether a run that goes on waits. What is wanted of it stays wanted.
+/// Records whether a running run waits. A wanted change of its state is kept.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

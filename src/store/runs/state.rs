@@ -33,7 +33,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What is run.
+    /// The kind of run.
     Kind {
         /// A single command.
         Command "command",
@@ -57,7 +57,7 @@ words! {
         CancelRequested "cancel_requested",
         /// Its process ended in the middle; it can be resumed.
         Interrupted "interrupted",
-        /// What became of an attempt is not known; a person decides.
+        /// The outcome of an attempt is unknown; a person decides.
         Uncertain "uncertain",
         /// Its process is on another machine, and cannot be seen; no row says this.
         Unknown "unknown",
@@ -85,7 +85,7 @@ words! {
         Failed "failed",
         /// Its condition was false, or what it needs did not succeed.
         Skipped "skipped",
-        /// What became of its last attempt is not known.
+        /// The outcome of its last attempt is unknown.
         Uncertain "uncertain",
         /// It was given up with its run.
         Canceled "canceled",

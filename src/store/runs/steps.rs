@@ -23,7 +23,7 @@ pub struct Step {
     pub deadline_at: Option<Millis>,
     /// When it is tried the next time.
     pub next_at: Option<Millis>,
-    /// Why it is in this state, where there is something to say.
+    /// The reason for its state, if there is one to report.
     pub reason: Option<String>,
     /// The key of its output.
     pub output: Option<i64>,

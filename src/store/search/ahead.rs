@@ -21,7 +21,7 @@ const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 /// An item whose words are indexed before it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'w> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its name.
     pub name: &'w str,
@@ -31,7 +31,7 @@ pub struct Words<'w> {
     pub content: &'w NewContent,
 }
 
-/// Words that were indexed ahead; on drop they are taken out of the index.
+/// Words that were indexed ahead; they are removed from the index on drop.
 #[must_use = "dropping it takes the words out of the index"]
 pub struct IndexedAhead<'s> {
     store: &'s Store,
@@ -45,7 +45,7 @@ impl Store {
     /// will be.
     ///
     /// # Errors
-    /// What `between` returns, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file
+    /// Errors of `between`, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file
     /// cannot be read or is no longer what it was.
     pub fn index_ahead(
         &self,

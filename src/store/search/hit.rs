@@ -5,7 +5,7 @@ use crate::store::revisions::Kind;
 /// A prompt or resource that holds the words, best first.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The name of its project.
     pub project: String,

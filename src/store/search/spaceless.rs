@@ -23,7 +23,7 @@ pub enum Ends {
     Word,
     /// With a letter alone: any pair that begins with it.
     Letter,
-    /// With a pair, which stands for itself.
+    /// With a pair, which is indexed unchanged.
     Pair,
 }
 
@@ -37,7 +37,7 @@ pub fn is_spaceless(c: char) -> bool {
     }
 }
 
-/// Whether a character stands where such scripts do, letter or not.
+/// Whether a character is in the ranges of such scripts, letter or not.
 fn is_in_script(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'         // Thai, Lao
@@ -69,7 +69,7 @@ pub fn is_cut(text: &str) -> bool {
     !text.is_ascii() && text.as_bytes().chunks(256).any(may_be) && text.chars().any(is_spaceless)
 }
 
-/// Returns a text as it is indexed: unchanged, except for the runs of such letters.
+/// Returns the text to index: unchanged, except for runs of such letters.
 pub fn cut(text: &str) -> Cow<'_, str> {
     if is_cut(text) { Cow::Owned(Cutting::of(text, true).out) } else { Cow::Borrowed(text) }
 }
@@ -85,9 +85,9 @@ pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
 
 /// A text while it is cut.
 struct Cutting {
-    /// What was written.
+    /// The output.
     out: String,
-    /// The run that goes on.
+    /// The current run.
     run: String,
     /// The last letter of the run before, which belongs there only where something follows in the same word.
     last: Option<char>,
@@ -121,7 +121,7 @@ impl Cutting {
         cutting
     }
 
-    /// Writes the last letter of the run before, since its word goes on.
+    /// Writes the last letter of the run before, since its word continues.
     fn go_on(&mut self) {
         if let Some(last) = self.last.take() {
             self.out.push(last);

@@ -36,7 +36,7 @@ impl Transport {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Part {
-    /// As it stands.
+    /// A literal value.
     Text(String),
     /// The value of a variable, when the server is started.
     Env {
@@ -46,7 +46,7 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default: Option<String>,
     },
-    /// What the user of VS Code answered.
+    /// The answer of VS Code's user.
     Input {
         /// The id of the question.
         input: String,
@@ -115,7 +115,7 @@ impl Text {
 /// Names with their texts, in order: variables or headers.
 pub type Named = Vec<(String, Text)>;
 
-/// What a server is: a program to start, or an address to speak to.
+/// The definition of a server: a program to start, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// How it is spoken to.
@@ -144,7 +144,7 @@ pub struct Definition {
     /// Settings that only the agent of its file knows, in order.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -182,7 +182,7 @@ impl Definition {
     }
 }
 
-/// Where a server came from.
+/// The origin of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The agent that the file belonged to.
@@ -205,9 +205,9 @@ pub struct Server {
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// What it is.
+    /// Its definition.
     pub definition: Definition,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
     /// Whether it is deployed and run.
     pub enabled: bool,

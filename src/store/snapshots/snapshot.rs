@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::store::deploys::Image;
 use crate::store::engine::Row;
 
-/// What made a snapshot.
+/// The action that made a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A deploy that was applied.
@@ -29,7 +29,7 @@ impl Kind {
     }
 }
 
-/// Whose a file is after an apply.
+/// The owner of a file after an apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// mcpkg's: it was written.
@@ -87,11 +87,11 @@ impl State {
 /// A snapshot to be begun.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
-    /// What users see of it.
+    /// The id that users see.
     pub uuid: Uuid,
     /// Where.
     pub place: i64,
-    /// What made it.
+    /// The action that made it.
     pub kind: Kind,
     /// The targets it was asked for.
     pub targets: &'a [String],
@@ -99,7 +99,7 @@ pub struct NewSnapshot<'a> {
     pub profile: &'a str,
     /// The SHA-256 of the plan that is applied, in hex.
     pub plan_hash: &'a str,
-    /// What a rollback goes back to: a snapshot's id, or `pristine`.
+    /// The target of a rollback: a snapshot's id, or `pristine`.
     pub rolled_back_to: Option<&'a str>,
     /// Who.
     pub actor: &'a str,
@@ -112,11 +112,11 @@ pub struct NewSnapshot<'a> {
 pub struct Snapshot {
     /// Its key; later ones are greater.
     pub id: i64,
-    /// What users see of it.
+    /// The id that users see.
     pub uuid: Uuid,
     /// Where.
     pub place: i64,
-    /// What made it: deploy, rollback or restore.
+    /// The action that made it: deploy, rollback or restore.
     pub kind: String,
     /// applying, applied, undone or pruned.
     pub state: String,
@@ -124,7 +124,7 @@ pub struct Snapshot {
     pub targets: Vec<String>,
     /// The profile.
     pub profile: String,
-    /// What a rollback went back to.
+    /// The target of a rollback.
     pub rolled_back_to: Option<String>,
     /// Whether pruning leaves it alone.
     pub pinned: bool,
@@ -153,11 +153,11 @@ pub struct File {
     pub module_ids: Vec<String>,
     /// Whether only a block in it is kept.
     pub block: bool,
-    /// Whose it is afterwards.
+    /// Its owner afterwards.
     pub keep: Keep,
-    /// What stood there.
+    /// Its image before.
     pub before: Image,
-    /// What was left there.
+    /// Its image after.
     pub after: Image,
     /// Other facts about the file that was there, as stored in the column. In rows that describe a file to restore
     /// ([`state_at`](super::state_at), [`state_before`](super::state_before)), the facts of that file.

@@ -11,7 +11,7 @@ pub const KEPT: u32 = 2000;
 /// An answer of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What the registry calls this version of it.
+    /// The registry's tag for this version of it.
     pub etag: Option<String>,
     /// The answer.
     pub body: String,

@@ -5,12 +5,12 @@ use crate::error::Result;
 use crate::store::engine::{Row, params, sql};
 use crate::store::{Db, blobs};
 
-/// What the build of an archive left.
+/// The result of building an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The SHA-256 of the archive that was built.
     pub package: [u8; 32],
-    /// Where it was built: another runner, or another image, may leave something else.
+    /// The runner that built it: a different runner or image may give a different result.
     pub runner: String,
     /// The SHA-256 of what it left, as an archive.
     pub sha256: [u8; 32],

@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{Row, damaged, params, sql};
 
-/// What a variable is set to.
+/// The setting of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// Where a secret is kept, such as `env:API_KEY`.
+    /// A reference to a secret, such as `env:API_KEY`.
     Reference(String),
     /// A value that is not secret.
     Value(String),
@@ -21,7 +21,7 @@ pub struct Variable {
     pub name: String,
     /// The pattern of the tools that get it.
     pub pattern: String,
-    /// What it is set to.
+    /// Its setting.
     pub setting: Setting,
     /// When it was set.
     pub set_at: Millis,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{Row, damaged, params, sql};
 
-/// What is allowed.
+/// The permission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Allowed {
     /// The host's network.
@@ -42,13 +42,13 @@ pub struct Grant {
     pub tool: String,
     /// The identity that published it; empty if nobody signed it.
     pub publisher: String,
-    /// What is allowed.
+    /// The permission.
     pub allowed: Allowed,
     /// When.
     pub granted_at: Millis,
 }
 
-/// Adds a grant; one that is there stays.
+/// Adds a grant, unless it exists.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

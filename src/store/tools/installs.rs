@@ -46,7 +46,7 @@ impl Scope {
     /// too.
     ///
     /// # Errors
-    /// What the transaction fails with.
+    /// Errors of the transaction.
     pub fn change<T>(&self, transaction: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Scope::Session(session) => session.change(transaction),

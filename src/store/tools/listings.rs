@@ -17,7 +17,7 @@ pub struct Listing {
     pub name: String,
     /// The version that counts.
     pub version: String,
-    /// What it does, in one line.
+    /// A summary, in one line.
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,

@@ -17,7 +17,7 @@ use crate::store::{Db, page::Page};
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
 
-/// Who is shown a version.
+/// Who can see a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// Everybody; searches find it.
@@ -25,7 +25,7 @@ pub enum Visibility {
     Public,
     /// Whoever asks for it by its name.
     Unlisted,
-    /// Those who may publish in its namespace.
+    /// Only those who may publish in its namespace.
     Private,
 }
 
@@ -45,7 +45,7 @@ impl Visibility {
     }
 }
 
-/// Why a version is no longer to be used.
+/// The reason why a version was yanked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Yank {
     /// When.
@@ -59,7 +59,7 @@ pub struct Yank {
     pub replacement: Option<String>,
 }
 
-/// What a registry says of a version.
+/// A registry's facts about a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The registry's name.
@@ -72,13 +72,13 @@ pub struct Release {
     pub sha256: [u8; 32],
     /// Bytes of the archive; 0 where the registry does not say.
     pub size: u64,
-    /// Who published it, as the registry says.
+    /// Its publisher, according to the registry.
     pub publisher: Option<String>,
-    /// Who is shown it.
+    /// Who can see it.
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is no longer to be used, where that is so.
+    /// The yank, if it was yanked.
     pub yank: Option<Yank>,
 }
 
@@ -87,7 +87,7 @@ pub struct Release {
 pub struct PackageRow {
     /// Its key.
     pub id: i64,
-    /// What is known of it.
+    /// The facts about it.
     pub release: Release,
     /// The key of its archive, where that is kept.
     pub blob: Option<i64>,
@@ -263,7 +263,7 @@ pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) 
     db.run(sql, params![id, blob, size, manifest.json, manifest.raw]).map(drop)
 }
 
-/// Lets the archive of a package go; that it was seen stays.
+/// Deletes the archive of a package; the record that it was seen is kept.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

@@ -14,7 +14,7 @@ pub const PATH: &str = "path";
 
 const NAME: Unique = Unique::new("registry", &["name"]);
 
-/// What stands behind a registry.
+/// The kinds of registries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A folder on this machine.
@@ -38,11 +38,11 @@ impl Kind {
 pub struct Place {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The folder's real path, or the base URL without a slash at its end.
     pub location: String,
-    /// Where its token is kept, as `crate::secret::Reference` writes it.
+    /// The reference to its token, as `crate::secret::Reference` writes it.
     pub token: Option<String>,
     /// The lowest is asked first.
     pub priority: i64,
@@ -53,7 +53,7 @@ pub struct Place {
 pub struct RegistryRow {
     /// Its key.
     pub id: i64,
-    /// What it is and where.
+    /// Its kind and place.
     pub place: Place,
     /// When it was added.
     pub added_at: Millis,

@@ -25,7 +25,7 @@ pub struct Begun {
     pub uuid: Uuid,
     /// The caller, as the trail names it.
     pub actor: String,
-    /// Whose run it is: `user`, or `key:` and the name of an access key.
+    /// The requester: `user`, or `key:` and the name of an access key.
     pub asker: String,
     /// The tool's full name.
     pub tool: String,
@@ -37,16 +37,16 @@ pub struct Begun {
     pub sha256: Option<[u8; 32]>,
     /// The SHA-256 of the arguments.
     pub input_hash: [u8; 32],
-    /// What is thought of its archive: verified, approved, unverified, refused.
+    /// The verdict on its archive: verified, approved, unverified or refused.
     pub verdict: String,
     /// When.
     pub started_at: Millis,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// What ran it; `None` where nothing was started.
+    /// The runner; `None` if nothing was started.
     pub runner: Option<String>,
     /// `ok`, or the code of the failure.
     pub outcome: String,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// What is installed for one session of a server. Its packages are kept in the database.
+/// The installs of one session of a server. Their packages are kept in the database.
 #[derive(Debug)]
 pub struct SessionInstalls {
     id: u64,
@@ -28,7 +28,7 @@ pub(super) struct Kept {
     pub(super) version: String,
     /// Whether it is the version that agents see.
     pub(super) active: bool,
-    /// Who published it.
+    /// Its publisher.
     pub(super) publisher: Option<String>,
     /// When it was installed.
     pub(super) installed_at: Millis,
@@ -65,7 +65,7 @@ impl SessionInstalls {
     /// Runs a transaction that may change them. Where it fails they are what they were.
     ///
     /// # Errors
-    /// What the transaction fails with.
+    /// Errors of the transaction.
     pub(super) fn change<T>(&self, transaction: impl FnOnce() -> Result<T>) -> Result<T> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.kept();

@@ -48,7 +48,7 @@ impl TrustedPart {
 pub struct TrustedRow {
     /// Who, as identities are written.
     pub identity: String,
-    /// What the user calls them.
+    /// The user's name for them.
     pub label: Option<String>,
     /// For which tools.
     pub pattern: String,

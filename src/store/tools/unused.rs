@@ -41,7 +41,7 @@ macro_rules! unused_build {
 /// Until when something may still be in use though nothing refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
-    /// When a run that still goes on may have begun.
+    /// The earliest start of a run that may still be running.
     pub runs: Millis,
     /// An archive may go if it was not looked up after this time: a server's session may have it installed in memory.
     pub seen: Millis,

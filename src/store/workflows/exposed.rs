@@ -1,4 +1,4 @@
-//! Workflows that agents have as tools.
+//! Workflows that agents can call as tools.
 
 use uuid::Uuid;
 
@@ -32,7 +32,7 @@ pub struct Exposed {
     pub sha256: [u8; 32],
     /// The SHA-256 of what it says.
     pub model_hash: [u8; 32],
-    /// What a person was shown.
+    /// The exposure that a person was shown.
     pub exposure: Exposure,
 }
 

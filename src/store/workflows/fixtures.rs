@@ -13,7 +13,7 @@ use crate::store::projects::{Selection, resolved};
 pub struct Fixture {
     /// Its name, unique in its workflow.
     pub name: String,
-    /// What it says, as JSON.
+    /// Its content, as JSON.
     pub content: String,
     /// When it was set.
     pub set_at: Millis,

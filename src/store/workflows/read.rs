@@ -60,7 +60,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
 /// Hands `f` the text of the workflow `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
-/// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

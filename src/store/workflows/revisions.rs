@@ -44,7 +44,7 @@ pub struct Revision {
     pub restored: Option<i64>,
     /// The name that it had.
     pub name: String,
-    /// Why it was made, in the author's words.
+    /// The author's message.
     pub message: Option<String>,
     /// The draft that was approved.
     #[serde(serialize_with = "as_id")]
@@ -60,7 +60,7 @@ pub struct Revision {
     /// When.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Who made it.
+    /// Its author.
     pub actor: String,
 }
 

@@ -13,7 +13,7 @@ pub struct Template {
     pub name: String,
     /// Its title, by its text.
     pub title: Option<String>,
-    /// What it is for, by its text.
+    /// Its purpose, from its text.
     pub description: Option<String>,
     /// The key of its text.
     pub blob: i64,
@@ -28,7 +28,7 @@ pub struct New<'a> {
     pub name: &'a str,
     /// Its title, by its text.
     pub title: Option<&'a str>,
-    /// What it is for, by its text.
+    /// Its purpose, from its text.
     pub description: Option<&'a str>,
     /// Its text.
     pub text: &'a str,

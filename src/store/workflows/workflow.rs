@@ -13,7 +13,7 @@ pub struct Workflow {
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// What its text says of itself.
+    /// The summary of its text.
     pub summary: Summary,
     /// The key of its text.
     pub blob: i64,
@@ -29,12 +29,12 @@ pub struct Workflow {
     pub updated_at: Millis,
 }
 
-/// What a text says of itself.
+/// The summary of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Its title.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// The SHA-256 of what it says, whatever its layout and its comments.
     pub model_hash: [u8; 32],
@@ -47,11 +47,11 @@ pub struct New<'a> {
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// What it says of itself.
+    /// Its summary.
     pub summary: &'a Summary,
 }
 
-/// What makes a revision.
+/// The actions that make a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The workflow is made.
@@ -60,7 +60,7 @@ pub enum Action {
     Update,
     /// Its name does, and so its text.
     Rename,
-    /// It goes.
+    /// It is deleted.
     Delete,
     /// An earlier text comes back.
     Restore,
@@ -79,10 +79,10 @@ impl Action {
     }
 }
 
-/// What made a revision, and why.
+/// The action that made a revision, and the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The number that a restore came from.
     pub restored: Option<i64>,
@@ -93,7 +93,7 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Returns the change of a person who gave no reason.
+    /// Returns a change without a reason.
     pub const fn plain(action: Action) -> Self {
         Self { action, restored: None, message: None, draft: None }
     }

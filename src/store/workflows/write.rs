@@ -14,7 +14,7 @@ use crate::store::{Db, blobs};
 
 const NAME: Unique = Unique::new("workflow", &["project_id", "name"]);
 
-/// Adds a workflow; one made under the name of a deleted one goes on with its id and history.
+/// Adds a workflow; one with the name of a deleted one continues its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`.

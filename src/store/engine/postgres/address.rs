@@ -28,11 +28,11 @@ const CONNECTIONS: u32 = 8;
 const DEFAULTS: &str =
     "application_name=mcpkg&connect_timeout=5&tcp_user_timeout=20&keepalives_idle=10&keepalives_interval=5";
 
-/// Where a database is, and how to connect to it.
+/// The address of a database, with the settings of the connection.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
-    /// What `--db` names it by, without a password.
+    /// The address as in `--db`, without a password.
     pub(super) shown: PathBuf,
     /// Whether the address contained a password, rather than a reference to one.
     pub(super) has_password: bool,

@@ -30,7 +30,7 @@ pub(super) const LONG: Duration = Duration::from_secs(3600);
 /// Polls a connection, and returns messages that no statement asked for.
 type Messages = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
-/// Why a connection failed.
+/// Reasons for a failed connection.
 #[derive(Debug)]
 pub(super) enum Failed {
     /// The server or the system refused it.

@@ -44,7 +44,7 @@ impl Database {
         Ok(Self { connector, readers: OnceLock::new(), writers: OnceLock::new(), local, locks: OnceLock::new() })
     }
 
-    /// Where it is, as `--db` names it.
+    /// Returns its location, as in `--db`.
     pub(in crate::store) fn location(&self) -> Location<'_> {
         let address = &self.connector.address;
         Location::of_server(&address.shown, address.has_password)

@@ -112,7 +112,7 @@ impl Watched {
         (state.token, state.given_up) = (client.cancel_token(), client.given_up());
     }
 
-    /// Ends the running statement if its time has passed: cancels it, and gives the connection up if it goes on.
+    /// Ends the running statement if its time has passed: cancels it, and drops the connection if it keeps running.
     fn look(self: &Arc<Self>) {
         let mut state = self.state();
         if !state.is_running || !(state.has_passed)() {

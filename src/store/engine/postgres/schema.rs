@@ -30,7 +30,7 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 /// The last version whose search index stores text in scripts without spaces as whole runs of letters.
 const WITH_RUNS: i64 = 1;
 
-/// What a database contains.
+/// The content of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The schema is missing or empty.

@@ -37,7 +37,7 @@ macro_rules! has_tags {
 /// array. Returns the results and the number of all such tools.
 ///
 /// # Errors
-/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(in crate::store) fn find<T>(
     db: &Db<'_>,
     registry: &str,

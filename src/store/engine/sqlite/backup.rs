@@ -80,7 +80,7 @@ pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
     open::check_header(from).map_err(|error| of_backup(from, error))
 }
 
-/// Refuses to write a backup where something stands.
+/// Refuses to write a backup over an existing file.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`.

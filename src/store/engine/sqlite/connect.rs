@@ -79,7 +79,7 @@ fn flags(access: Access) -> OpenFlags {
     mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
 }
 
-/// What would end the path of a URI, or begin an escape.
+/// Characters that would end the path of a URI, or begin an escape.
 const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
 
 /// A `file:` URI, since only that form can say `immutable`; every byte that could end the path is escaped.

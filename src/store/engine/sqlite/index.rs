@@ -18,7 +18,7 @@ const TOOL_INDEX: &str = "CREATE VIRTUAL TABLE tool_search USING fts5 (
     name, description, tags,
     content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')";
 
-/// Where each word stands, in the order of words.
+/// The places of each word, in the order of words.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
 /// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check ([`crate::store::check`] runs it)

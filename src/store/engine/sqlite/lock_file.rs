@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(2);
 /// A lock file that is held.
 #[derive(Debug)]
 pub(in crate::store) struct FileLock {
-    /// Where it stands, if it goes with the lock.
+    /// Its path, if it is removed with the lock.
     path: Option<PathBuf>,
     file: File,
 }

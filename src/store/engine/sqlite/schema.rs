@@ -14,7 +14,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::full;
 
-/// What made a version of the schema, and what the schema then is.
+/// A migration, and the schema that it results in.
 struct Migration {
     /// The name of its file. The history records it together with the statements.
     name: &'static str,

@@ -19,7 +19,7 @@ const PREFIX: &str = ".mcpkg-unfinished-";
 /// The name of the database that is made in one.
 const COPY: &str = "copy.db";
 
-/// Where the records of a database's scratch folders stand.
+/// Returns the folder with the records of a database's scratch folders.
 fn records(database: &Path) -> PathBuf {
     beside(database, ".unfinished")
 }

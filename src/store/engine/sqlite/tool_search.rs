@@ -33,7 +33,7 @@ macro_rules! has_tags {
 /// the tags, a JSON array; and how many there are.
 ///
 /// # Errors
-/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(in crate::store) fn find<T>(
     db: &Db<'_>,
     registry: &str,

@@ -15,7 +15,7 @@ const WITH_CHECKSUMS: u32 = 6;
 /// The last version whose search index stores text in scripts without spaces as whole runs of letters.
 const WITH_RUNS: u32 = 17;
 
-/// Brings a database of schema `version` up to date, its content too. Where it is cut short, the next call goes on.
+/// Upgrades a database of schema `version`, with its content. If it is interrupted, the next call continues.
 ///
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_DB_FOREIGN`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

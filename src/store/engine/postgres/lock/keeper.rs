@@ -42,7 +42,7 @@ pub(in crate::store) struct SessionLock {
     _local: sqlite::FileLock,
 }
 
-/// What the thread keeps.
+/// The state that the thread keeps.
 struct Kept {
     connector: Connector,
     subject: Subject,
@@ -55,7 +55,7 @@ struct Kept {
 #[derive(Default)]
 struct State {
     connection: Option<Connection>,
-    /// When the server last answered that the connection stands.
+    /// When the server last answered on the connection.
     beaten: Option<Instant>,
     /// When the row of the lock was last renewed.
     renewed: Option<Instant>,
@@ -132,7 +132,7 @@ struct Retries {
     taken: Option<Instant>,
     /// When a loss was last reported.
     warned: Option<Instant>,
-    /// Whether the loss that goes on now was reported.
+    /// Whether the current loss was reported.
     is_known: bool,
 }
 
@@ -144,7 +144,7 @@ impl Retries {
         pause.min(LONGEST_PAUSE)
     }
 
-    /// Whether to report the loss that goes on now: once, and not while a connection is lost again and again.
+    /// Whether to report the current loss: once, and not while a connection is lost again and again.
     fn is_worth_a_warning(&mut self) -> bool {
         if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
             return false;
