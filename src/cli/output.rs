@@ -80,7 +80,7 @@ impl Output {
     fn in_pipe(&self, body: Body) -> Result<()> {
         match body {
             Body::Sentence(text) => self.print(&format!("{text}\n")),
-            // A prompt goes out byte for byte.
+            // A prompt is written unchanged.
             Body::Text(text) => write_raw(text.as_bytes()),
             Body::Media(media) => write_raw(&media.bytes),
             Body::Table(table) if table.rows.is_empty() => Ok(()),
@@ -263,7 +263,7 @@ impl Output {
         }
     }
 
-    /// Shows a text in the user's pager as they ask to; at the terminal itself where there is none.
+    /// Shows a text in the user's pager at their request, or on the terminal if there is no pager.
     pub(super) fn page(&self, text: &Shown) {
         match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
             Some(Ok(())) => {}

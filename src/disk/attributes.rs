@@ -111,7 +111,7 @@ fn is_of(file: &File, user: u32, group: u32) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.uid() == user && metadata.gid() == group)
 }
 
-/// The names of a file's extended attributes, but for those that the system alone sets.
+/// The names of a file's extended attributes, except those that only the system sets.
 #[cfg(unix)]
 fn extended_names(file: &File) -> Vec<String> {
     let mut names = Vec::with_capacity(MAX_EXTENDED);

@@ -18,7 +18,7 @@ pub(super) struct Kept {
     pub own: PathBuf,
     /// The folder that all work trees share, with the configuration among others.
     pub shared: PathBuf,
-    /// The top of the work tree; `None` where there is none, or where it is not known.
+    /// The top of the work tree; `None` if there is none or it is not known.
     pub top: Option<PathBuf>,
     /// Whether it was found as a submodule of another repository.
     pub is_submodule: bool,

@@ -22,7 +22,7 @@ impl Url {
     /// Returns how names are to be looked up on the way to this URL.
     ///
     /// # Errors
-    /// Why it is not asked: it goes to others than this machine without TLS, or to an address that is not public.
+    /// The reason for refusing the URL: it leads to another machine without TLS, or to an address that is not public.
     pub(super) fn reach(&self, reach: Reach) -> Result<Reach, String> {
         if !self.is_private() {
             return Err(format!("requests to {} would be sent without TLS; use https", self.host()));

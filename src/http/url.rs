@@ -13,7 +13,7 @@ impl Url {
         Self::checked(reqwest::Url::parse(text).ok()?)
     }
 
-    /// Returns the URL that a text stands for in a document at this one, such as the address of a redirect.
+    /// Resolves a reference in a document at this URL, such as the address of a redirect.
     pub fn join(&self, text: &str) -> Option<Self> {
         Self::checked(self.0.join(text).ok()?)
     }
@@ -67,7 +67,7 @@ impl Url {
         host.eq_ignore_ascii_case("localhost") || self.ip().is_some_and(|ip| ip.is_loopback())
     }
 
-    /// The address that stands instead of a host's name.
+    /// The IP address, if the URL has one instead of a host name.
     pub(super) fn ip(&self) -> Option<IpAddr> {
         self.0.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }

@@ -259,7 +259,7 @@ impl Context {
     /// `E_CANCELLED`.
     pub fn unless_cancelled(&self) -> Result<()> {
         match self.is_cancelled() {
-            true => Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
             false => Ok(()),
         }
     }

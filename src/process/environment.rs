@@ -30,7 +30,7 @@ pub enum Environment {
     Allowed,
     /// Those of this process without mcpkg's own: for programs that the user configures by variables, such as git.
     Inherited,
-    /// Those of this process, but for those that begin with one of these: for what the user's own programs do.
+    /// Those of this process, except those that begin with one of these: for the user's own programs.
     Without(&'static [&'static str]),
     /// Those of this process, all of them: for what a person works with at the terminal.
     Whole,

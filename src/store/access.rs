@@ -109,7 +109,7 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
-/// Revokes a key; one that was revoked before keeps its time. What was installed for its clients goes with it.
+/// Revokes a key; one that was revoked before keeps its time. The installs of its clients are removed too.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -164,8 +164,8 @@ pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
 
-/// Returns the content of the blob with key `id`, verified by its SHA-256: as [`get`], for what goes on by that hash. It is
-/// taken once, and tells what the content is and that it is whole; its checksum would tell no more.
+/// Returns the content of the blob with key `id`, verified by its SHA-256: as [`get`], for callers that use that hash.
+/// The hash is computed once, both to identify the content and to verify it; the checksum would add nothing.
 ///
 /// # Errors
 /// As [`stream`].

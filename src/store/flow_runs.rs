@@ -32,7 +32,7 @@ pub enum State {
     Done,
     /// Everything is as it was before.
     Undone,
-    /// The same, but for what somebody moved meanwhile.
+    /// The same, except for refs that somebody moved in the meantime.
     Kept,
 }
 

@@ -1,4 +1,5 @@
-//! Second places of an imported tree, which an export makes again: links, copies, and files that say the same in other bytes.
+//! Second places of an item in an imported tree, which an export restores: links, copies, and files with the same
+//! meaning in different bytes.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};

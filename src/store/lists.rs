@@ -1,4 +1,4 @@
-//! Tells whether prompts/list or resources/list of a project answers something else than before.
+//! Detects whether the answers of a project's prompts/list or resources/list have changed.
 //!
 //! The settings contain a counter for each list of a project. A transaction that changes the list raises it. So every process sees the
 //! change, at the cost of one row however long the list is.

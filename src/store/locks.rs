@@ -1,4 +1,4 @@
-//! Locks on a database: they end with the process that holds them, however it ends.
+//! Locks on a database. A lock ends with the process that holds it, even if that is killed.
 
 use std::thread;
 use std::time::Instant;

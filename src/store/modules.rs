@@ -1,4 +1,4 @@
-//! What a project says about its modules; one without a row is as its prompt or resources make it.
+//! A project's settings for its modules; a module without a row is derived from its prompt or resources.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

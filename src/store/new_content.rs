@@ -1,5 +1,5 @@
-//! Content before it is stored. It was looked through once, so that its size, its SHA-256 and its kind are known, and
-//! is handed over piece by piece: no size has to fit into memory.
+//! Content before it is stored. It was read once, so that its size, SHA-256 and kind are known, and is handed over in
+//! pieces, so that it need not fit into memory.
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Waiting for a server of the database that is away for a time.
+//! Waits for a database server that is unreachable for a time.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! Content that is handed out over a time: piece by piece, each in a transaction of its own.
+//! Content that is handed out over time: piece by piece, each in its own transaction.
 //!
-//! A client that takes its time must hold no transaction, and no content leaves the store before it was verified. So all of
-//! it is read once, by its SHA-256, and the checksum of each piece is kept in memory; each piece is compared with its own
-//! when it is read again. A few pieces stay in memory themselves, for what many ask for at a time.
+//! A slow client must not hold a transaction, and no content leaves the store unverified. So all of it is read once
+//! and verified by its SHA-256. The checksum of each piece is kept in memory, and compared when the piece is read
+//! again. A few pieces stay in memory themselves, for what many ask for at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

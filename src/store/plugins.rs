@@ -107,7 +107,7 @@ pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<PluginRow>> {
     Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Returns the plugins of the project that applies, by name; none where no project does.
+/// Returns the plugins of the project that applies, by name; empty if no project does.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -215,7 +215,7 @@ pub fn set_era(db: &Db<'_>, id: i64, era: &str) -> Result<()> {
     db.run(sql!("UPDATE plugin SET era = ?2 WHERE server_id = ?1"), params![id, era]).map(drop)
 }
 
-/// Returns when a plugin failed, as JSON; none where it is gone.
+/// Returns the times of a plugin's failures, as JSON; `None` if the plugin is gone.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Every state a prompt or resource was in.
+//! The revisions of prompts and resources.
 
 use std::ops::Range;
 
@@ -231,7 +231,7 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Resu
     }
 }
 
-/// The item that has the name now goes before one that had it; of those the last written, whatever the clock said.
+/// The item that has the name now wins over former ones; of those, the one written last wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let has = match kind {
         Kind::Prompt => sql!("SELECT uuid FROM prompt WHERE project_id = ?1 AND name = ?2"),

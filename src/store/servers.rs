@@ -1,4 +1,4 @@
-//! MCP servers that a project gives to agents: rows that hold references where a value is secret.
+//! MCP servers that a project gives to agents. For secret values, the rows contain references.
 
 mod read;
 mod row;

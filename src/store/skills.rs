@@ -90,7 +90,7 @@ macro_rules! better {
     };
 }
 
-/// The `SKILL.md` that goes before a prompt.
+/// The `SKILL.md` that wins over a prompt.
 macro_rules! stored {
     () => {
         "SELECT resource.name FROM resource

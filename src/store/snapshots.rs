@@ -1,4 +1,4 @@
-//! Stored deploys: each file's image before and after, so that every one of them can be taken back.
+//! Stored deploys: the image of each file before and after, so that every deploy can be rolled back.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Where a project's content came from: sources, and what each file of theirs became when it was last read.
+//! The sources of a project's content, and the item that each of their files became when it was last read.
 
 use serde::{Deserialize, Serialize};
 

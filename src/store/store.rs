@@ -104,7 +104,8 @@ impl Store {
         self.with_rights(Rights { deadline, ..self.rights.clone() })
     }
 
-    /// Returns a handle for work that goes on while the server of the database is away for a time: what cannot begin is begun when it
+    /// Returns a handle for work that continues while the database server is unreachable for a time: a transaction
+    /// that cannot begin is started when it
     /// is back.
     #[must_use]
     pub fn patient(&self) -> Self {

@@ -1,5 +1,5 @@
-//! Folders that projects are kept the same as: what both had when they were last synced, what the files were on the disk, and
-//! which of them are being written.
+//! Folders that projects are synced with: the common state of the last sync, the state of the files on disk, and the
+//! files that are being written.
 
 use std::collections::BTreeMap;
 

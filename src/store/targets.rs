@@ -1,4 +1,4 @@
-//! Which targets a deploy of all of them means: what a project says, else what the user says for every project.
+//! The default targets of a deploy: those set for the project, else those set for all projects.
 
 use uuid::Uuid;
 

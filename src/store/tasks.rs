@@ -1,4 +1,4 @@
-//! Tasks: long tool calls that were answered at once, and what became of them.
+//! Tasks: long tool calls that were answered at once, and their outcomes.
 
 use uuid::Uuid;
 
@@ -84,7 +84,7 @@ pub struct End<'a> {
     pub status: Status,
     /// A message about the status.
     pub message: Option<&'a str>,
-    /// The result or the error, as JSON; none where it was cancelled.
+    /// The result or the error, as JSON; `None` if it was cancelled.
     pub outcome: Option<&'a str>,
     /// When.
     pub at: Millis,

@@ -1,4 +1,4 @@
-//! Texts that others chose, as the trail and messages show them.
+//! Prepares texts from others for the trail and messages.
 
 use super::engine::{Row, Value};
 

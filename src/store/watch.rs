@@ -1,4 +1,4 @@
-//! Noticing what other processes, and this one, commit.
+//! Notices commits of this and of other processes.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Store {
-    /// Returns where the order of things stands now; cheap enough for every start.
+    /// Returns the current position in the order of commits; cheap enough for every start.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

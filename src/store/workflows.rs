@@ -1,4 +1,4 @@
-//! Workflows: what a project keeps of them, every state that each was in, and what the project allows them.
+//! Workflows of a project, their revisions, and their permissions.
 
 pub mod exposed;
 pub mod fixtures;

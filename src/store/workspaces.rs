@@ -1,4 +1,4 @@
-//! Workspaces as this database knows them: where each lies on which machine.
+//! Workspaces known to this database: the folder of each, by machine.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Writing to one project, while others write to other ones.
+//! Writes to one project while others write to other projects.
 
 use super::engine::Intent;
 use super::projects::{self, Project, Selection};

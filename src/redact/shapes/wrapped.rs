@@ -67,7 +67,7 @@ fn line_end(text: &str) -> Option<usize> {
     ["\n", "\r\n", "\\\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
 }
 
-/// Whether a word is the last of its line, but for what closes a text.
+/// Whether a word is the last of its line, apart from characters that close a text.
 fn ends_line(text: &str) -> bool {
     text.trim_start_matches(['"', '\'', ',', ';', '\\', ')', '}', '\r']).starts_with('\n') || text.is_empty()
 }

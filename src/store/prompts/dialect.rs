@@ -1,4 +1,4 @@
-//! Whose placeholders a prompt has.
+//! The placeholder syntaxes of prompts.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Prompts as clients ask for them: rows that are borrowed, one statement for a prompt.
+//! Prompts for clients: borrowed rows, one statement for each prompt.
 
 use super::dialect::Dialect;
 use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};

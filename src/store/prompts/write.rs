@@ -1,4 +1,4 @@
-//! Changes of prompts, each of which is a revision.
+//! Changes of prompts; each change adds a revision.
 
 use super::dialect::Dialect;
 use super::prompt::{Attributes, Prompt};

@@ -1,4 +1,4 @@
-//! A resource's row, and what it is found by.
+//! A resource's row, and the keys that find it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Resources as clients ask for them: rows that are borrowed, one statement for a resource.
+//! Resources for clients: borrowed rows, one statement for each resource.
 
 use super::resource::Key;
 use super::row::{REST, check, resource_listed, resource_summed};

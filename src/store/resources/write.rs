@@ -1,4 +1,4 @@
-//! Changes of resources, each of which is a revision.
+//! Changes of resources; each change adds a revision.
 
 use super::read::get;
 use super::resource::{Attributes, Resource};

@@ -1,4 +1,4 @@
-//! What an item is, and the failures that name it.
+//! The kinds of items, and the errors that name an item.
 
 use crate::error::{Code, Error, Result};
 use crate::store::Db;

@@ -1,4 +1,4 @@
-//! Old revisions that may go.
+//! Old revisions that may be deleted.
 
 use crate::clock::Millis;
 use crate::error::Result;

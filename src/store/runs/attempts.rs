@@ -1,4 +1,4 @@
-//! The attempts at the steps of a run: each is here before its request leaves, and what came of it after.
+//! The attempts at the steps of a run. Each is recorded before its request is sent, and its outcome afterwards.
 
 use crate::clock::Millis;
 use crate::error::Result;
@@ -83,7 +83,7 @@ pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
     db.run(sql, values).map(drop)
 }
 
-/// Notes what came of an attempt.
+/// Records the outcome of an attempt.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

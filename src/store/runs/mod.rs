@@ -1,6 +1,7 @@
-//! Runs of commands and of workflows: what was asked, how far each is, and what came of it.
+//! Runs of commands and of workflows: their requests, progress and outcomes.
 //!
-//! Who works on a run holds its lock ([`super::Store::hold_run`]); a row alone does not say that anybody does.
+//! The process that works on a run holds its lock ([`super::Store::hold_run`]); a row alone does not show that anybody
+//! does.
 
 pub mod attempts;
 pub mod steps;

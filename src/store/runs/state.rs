@@ -1,4 +1,4 @@
-//! How far runs and their steps are, as the database keeps it.
+//! The states of runs and their steps, as stored in the database.
 
 use crate::error::Result;
 use crate::store::engine::damaged;

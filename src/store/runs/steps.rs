@@ -1,4 +1,4 @@
-//! The steps of a run: how far each is, and its output.
+//! The steps of a run: their states and outputs.
 
 use super::state::StepState;
 use crate::clock::Millis;

@@ -1,4 +1,4 @@
-//! What a search finds.
+//! The results of a search.
 
 use crate::store::revisions::Kind;
 

@@ -1,4 +1,4 @@
-//! Rows of MCP servers, and the checksum that shows whether one is what was written.
+//! Rows of MCP servers, with a checksum that detects damage.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! An MCP server's row, and its texts with references to values that are kept elsewhere.
+//! An MCP server's row, and its texts, which may refer to values that are kept elsewhere.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -175,7 +175,7 @@ impl Definition {
         }
     }
 
-    /// Returns its texts, but for those of inputs and of what an agent alone knows.
+    /// Returns its texts, except those of inputs and of settings that only an agent knows.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         let named = self.env.iter().chain(&self.headers).map(|(_, text)| text);
         self.command.iter().chain(&self.args).chain(&self.cwd).chain(&self.url).chain(named)

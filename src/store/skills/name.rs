@@ -1,4 +1,4 @@
-//! What a text is called as a skill.
+//! Makes the name of a skill from a text.
 
 /// The most characters of a skill's name.
 pub const MAX_NAME: usize = 64;

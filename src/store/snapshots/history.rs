@@ -1,4 +1,4 @@
-//! What the snapshots of a place did to its files.
+//! The changes that the snapshots of a place made to its files.
 
 use super::row::{file_from_row, snapshot_files};
 use super::snapshot::{File, Keep};

@@ -68,7 +68,7 @@ pub enum State {
     Applied,
     /// It failed, and what it had written was put back.
     Undone,
-    /// Its images are gone, but for those that others need.
+    /// Its images were deleted, except those that other snapshots need.
     Pruned,
 }
 

@@ -1,4 +1,4 @@
-//! Answers of registries, kept to be asked for less often, and for when a registry cannot be reached: a cache.
+//! A cache of registries' answers, to ask less often and for times when a registry cannot be reached.
 
 use crate::clock::Millis;
 use crate::error::Result;

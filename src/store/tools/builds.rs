@@ -1,4 +1,4 @@
-//! What builds of archives left. A row alone is not run: each that counts has a record outside of the database.
+//! Results of building archives. A row alone is not run: each that counts has a record outside of the database.
 
 use crate::clock::Millis;
 use crate::error::Result;

@@ -1,4 +1,5 @@
-//! What a person allows a tool beyond its sandbox. A row alone allows nothing: each has a record outside of the database.
+//! Permissions beyond the sandbox that a person gave a tool. A row alone allows nothing: each has a record outside of
+//! the database.
 
 use crate::clock::Millis;
 use crate::error::Result;

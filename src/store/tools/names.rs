@@ -1,5 +1,5 @@
-//! The names by which agents call tools that are installed. A name keeps its meaning for good, so that no agent that
-//! remembers one ever calls something else by it.
+//! The names by which agents call tools that are installed. A name keeps its meaning for ever, so that an agent that
+//! remembers it never calls a different tool.
 
 use super::installs::Scope;
 use super::session::SessionInstalls;

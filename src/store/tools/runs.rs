@@ -121,7 +121,7 @@ pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
     .map(drop)
 }
 
-/// Notes what came of a run.
+/// Records the outcome of a run.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Installs of one session of a server: in memory, and gone with it.
+//! Installs of one session of a server, kept in memory until it ends.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

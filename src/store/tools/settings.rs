@@ -1,4 +1,4 @@
-//! Settings of tools, as text by the key that users write. What is not set is as usual.
+//! Settings of tools, as text by the key that users write. Settings that are missing have their defaults.
 
 use crate::error::Result;
 use crate::store::Db;

@@ -1,4 +1,4 @@
-//! Toolsets: sets of installed tools that users named. The active one narrows what agents see and call.
+//! Toolsets: named sets of installed tools. The active one limits what agents see and call.
 
 use super::settings;
 use crate::clock::Millis;

@@ -1,5 +1,4 @@
-//! Whom the user trusts, the policy, and which archives a person said yes to. None of it acts by itself: it counts with a record
-//! outside of the database.
+//! Trusted signers, the policy, and approved archives. None of it counts without a record outside of the database.
 
 use crate::clock::Millis;
 use crate::error::Result;

@@ -1,7 +1,7 @@
-//! Finds and deletes what nothing refers to any more: archives, results of their builds, outdated answers, and decisions on unknown
+//! Finds and deletes unused data: archives, results of their builds, outdated answers, and decisions on unknown
 //! archives.
 //!
-//! What a registry was seen to have stays in its row, without the archive: its digest and that it was yanked. Attestations
+//! The record of a version stays in its row without the archive: its digest, and whether it was yanked. Attestations
 //! stay too, so that a failed audit is never forgotten, and so do the names by which agents call tools.
 
 use std::collections::{HashMap, HashSet};
@@ -26,7 +26,7 @@ macro_rules! unused {
     };
 }
 
-/// Says of a row `b` of `tool_build` that no archive stands behind it, those apart that are kept for nothing.
+/// The condition on a row `b` of `tool_build` without an archive, not counting archives that are kept for no reason.
 macro_rules! unused_build {
     () => {
         concat!(

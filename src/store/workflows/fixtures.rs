@@ -1,4 +1,4 @@
-//! Fixtures: given values for a run of a workflow, and what its plan has to show then.
+//! Fixtures: values for a run of a workflow, and the plan that is expected for them.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Every state that a workflow was in.
+//! The revisions of workflows.
 
 use std::ops::Range;
 
@@ -198,7 +198,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uu
     db.one(sql, params![project, name], |row| row.get(0))
 }
 
-/// The workflow that has the name now goes before one that had it; of those the last written, whatever the clock said.
+/// The workflow that has the name now wins over former ones; of those, the one written last wins, regardless of the
+/// clock.
 fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let has = sql!("SELECT uuid FROM workflow WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {

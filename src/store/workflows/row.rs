@@ -1,4 +1,4 @@
-//! Rows of workflows, and the checksum that shows whether one is what was written.
+//! Rows of workflows, with a checksum that detects damage.
 
 use std::ops::Range;
 

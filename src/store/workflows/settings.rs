@@ -1,4 +1,4 @@
-//! What a project allows its workflows: whether they are run, and the values that they may read.
+//! A project's permissions for workflows: whether they may run, and the values that they may read.
 
 use crate::clock::Millis;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Templates of a project's own.
+//! A project's own templates.
 
 use crate::clock::Millis;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Changes of workflows, each of which is a revision.
+//! Changes of workflows; each change adds a revision.
 
 use uuid::Uuid;
 
