@@ -41,8 +41,8 @@ const COMMAND: Duration = Duration::from_secs(60);
 const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
-    let about = "Show what mcpkg does, in a scratch folder: import, serve, deploy, take an edit back, roll back, back \
-        up";
+    let about =
+        "Show what mcpkg does, in a scratch folder: import, serve, deploy, take an edit back, roll back, back up";
     let notes = "Your own database and files are not touched. The demo prints the path of its scratch folder, and \
         leaves the folder for you to look at. -v also shows what each command prints.";
     super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo", "mcpkg demo -v"])
