@@ -107,7 +107,10 @@ fn names_that_are_taken_or_reserved_are_refused() {
     scratch.ok(&["catalog", "import", &document, "--prefix", "", "--name", "bare"]);
     scratch.file("apps.json", json!({ "openapi": "3.0.0", "paths": { "/apps": { "get": {} } } }).to_string());
     let error = refused(&scratch, &["apps.json", "--prefix", ""]);
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("already has commands in the group 'apps'")), "{error}");
+    assert!(
+        error["message"].as_str().is_some_and(|message| message.contains("already has commands in the group 'apps'")),
+        "{error}"
+    );
 }
 
 #[test]
