@@ -131,6 +131,17 @@ fn the_short_help_of_every_command_fits_a_screen() {
 }
 
 #[test]
+fn no_description_is_cut_within_brackets_or_code() {
+    fn look(command: &clap::Command) {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let count = |sign| about.matches(sign).count();
+        assert!(count('(') == count(')') && count('`') % 2 == 0, "{}: {about}", command.get_name());
+        command.get_subcommands().for_each(look);
+    }
+    look(&mcpkg::cli::command());
+}
+
+#[test]
 fn help_is_the_same_however_it_is_asked_for() {
     let scratch = Scratch::new();
     for words in [&["prompt", "create"][..], &["flow", "feature", "start"], &["serve"], &["tool"]] {

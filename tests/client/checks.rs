@@ -52,7 +52,7 @@ fn a_good_server_passes_as_every_agent_starts_it() {
         ok(&ground, &["add", agent]);
         let steps = steps(&ground, &[agent], 0);
         assert!(steps.iter().all(|(_, state, _)| state == "ok"), "{agent}: {steps:?}");
-        assert_eq!(step(&steps, "prompts").1, "1", "{agent}");
+        assert_eq!(step(&steps, "prompts").1, "1 prompt", "{agent}");
         let revision = match agent {
             "claude-code" | "copilot" => "2026-07-28",
             "codex" | "gemini" => "2025-06-18",

@@ -186,7 +186,11 @@ fn docs_show_a_check_of_a_client() {
     // The program has the same name on every machine.
     std::fs::create_dir(scratch.path().join("bin")).expect("a folder");
     std::os::unix::fs::symlink(BINARY, scratch.path().join("bin/mcpkg")).expect("a link");
-    scratch.ok(&["prompt", "create", "review", "Review the change for races first"]);
+    // The server that Codex starts finds the database where users have it.
+    for words in [&["project", "create", "shop"][..], &["prompt", "create", "review", "Look for races first"]] {
+        let ran = scratch.finish(terminal.command(words).env_remove("MCPKG_DB"));
+        assert_eq!(ran.status, 0, "{words:?}: {ran}");
+    }
     scratch.file(".codex/config.toml", "[mcp_servers.mcpkg]\ncommand = \"mcpkg\"\nargs = [\"serve\"]\n");
     terminal.programs = Some(scratch.path().join("bin"));
     if !terminal.show(&["client", "check", "codex"], "", "") {

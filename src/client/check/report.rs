@@ -19,6 +19,7 @@ use crate::client::our_entry::OurEntry;
 use crate::client::runs::Runs;
 use crate::error::Error;
 use crate::op::Context;
+use crate::plural;
 
 /// What came of one step.
 struct Step {
@@ -116,8 +117,9 @@ impl Report {
         if self.step("greeting", || session.greet(agent.greeting)).is_none() {
             return self.skip(&["tools", "prompts", "resources"]);
         }
-        for kind in ["tools", "prompts", "resources"] {
-            self.step(kind, || Ok(session.count(kind)?.map_or("not offered".to_owned(), |count| count.to_string())));
+        for (kind, noun) in [("tools", "tool"), ("prompts", "prompt"), ("resources", "resource")] {
+            let counted = |count| plural::count(count, noun);
+            self.step(kind, || Ok(session.count(kind)?.map_or("not offered".to_owned(), counted)));
         }
     }
 

@@ -60,7 +60,7 @@ impl Operation for Rollback {
     const TOOL: &'static str = "rollback";
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
-    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them (to: its id), or to how they were before any deploy (to: pristine)";
+    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or to how they were before any deploy; `to` is the snapshot's id, or pristine";
     const USER_WORDS: &'static str = "Undo a deploy";
     const HELP: &'static str = "Restores the content and modes of the files, for the snapshot's source, machine, root \
      and targets only. A file that changed since needs --adopt. Overwritten content is kept: a rollback is a snapshot \
