@@ -1,4 +1,4 @@
-//! For how long a key is good: `90m`, `12h`, `30d`, `2w`.
+//! Parses how long a key is valid: `90m`, `12h`, `30d`, `2w`.
 
 use crate::clock::{Millis, span};
 use crate::error::{Code, Error, Result};
@@ -9,12 +9,12 @@ use crate::error::{Code, Error, Result};
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn parse(text: &str) -> Result<Millis> {
     let why = match span::parse(text) {
-        Ok(0) => "would have expired at once",
+        Ok(0) => "would expire at once",
         Ok(span) => return Ok(span),
         Err(why) => why,
     };
     Err(Error::new(Code::InvalidArgument, format!("--expires '{}' {why}", text.escape_debug()))
-        .hint(format!("{}; leave --expires out for a key that does not expire", span::HINT)))
+        .hint(format!("{}; leave out --expires for a key that does not expire", span::HINT)))
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
             error.to_string()
         };
         assert_eq!(why("30"), "--expires '30' has no unit");
-        assert_eq!(why("0d"), "--expires '0d' would have expired at once");
+        assert_eq!(why("0d"), "--expires '0d' would expire at once");
         assert_eq!(why("1d\n"), "--expires '1d\\n' is not a span of time");
     }
 }

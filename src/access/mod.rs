@@ -19,7 +19,7 @@ pub const GROUP: &str = "access";
 pub const DOMAIN: Domain = Domain {
     name: "access",
     operations: &[OPS],
-    commands: &[("access", "Make, list and revoke the keys that clients of an HTTP server show")],
+    commands: &[("access", "Create, list and revoke access keys for clients of an HTTP server")],
     ..Domain::EMPTY
 };
 

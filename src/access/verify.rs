@@ -31,7 +31,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Refused::Missing => "An access key is needed; `mcpkg access create NAME` makes one",
+            Refused::Missing => "An access key is required; create one with `mcpkg access create NAME`",
             Refused::Malformed => "This is not an access key",
             Refused::Unknown => "The access key is not known here",
             Refused::Expired => "The access key has expired",
@@ -118,8 +118,7 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
 /// Returns the namespaces that a key may publish in.
 fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
     let odd = |error: Error| {
-        let why =
-            format!("The database is damaged: the access key '{}' publishes in what is not a namespace", key.name);
+        let why = format!("The database is damaged: access key '{}' has an invalid namespace", key.name);
         Error::new(Code::Damaged, why).with_source(error)
     };
     key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()

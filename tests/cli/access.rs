@@ -19,21 +19,21 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     <KEY>
     --- stderr
-    hint: the key is shown this once; only its SHA-256 is kept
+    hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'laptop' reads and writes every project, until it is revoked
-    hint: a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients cannot run commands or workflows, and `execute` is not listed for them; a key that is made with --execute lets them, each time with your consent
-    hint: this is the first key: from now on every client over HTTP sends one, on this machine too; `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has an agent do so
+    hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
+    hint: its clients cannot run commands or workflows, and `execute` is not listed for them; to allow it, each time with your consent, create a key with --execute
+    hint: this is the first key: from now on every client over HTTP must send one, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci", "-p", "p", "--read-only", "--expires", "30d"])), @r#"
     status: 0
     --- stdout
     <KEY>
     --- stderr
-    hint: the key is shown this once; only its SHA-256 is kept
+    hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'ci' reads project 'p', until <TIME>
-    hint: a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients may call 22 tools, for prompts, resources, search, skills, commands and workflows; the 17 for deploys, installs and workspaces are served over stdio and to a key that reaches every project
+    hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
+    hint: its clients can call 22 tools, for prompts, resources, search, skills, commands and workflows; the other 17, for deploys, installs and workspaces, need stdio or a key for all projects
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "list"])), @r#"
     status: 0
@@ -58,7 +58,7 @@ fn a_key_from_its_making_to_its_end() {
     assert_snapshot!(shown(&scratch.run(&["access", "revoke", "ci", "--yes"])), @r#"
     status: 0
     --- stdout
-    Access key 'ci' was revoked at <TIME> already
+    Access key 'ci' was already revoked at <TIME>
     --- stderr
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci"])), @r#"
@@ -66,21 +66,21 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: Access key 'ci' already exists
-    hint: it was revoked, and keeps its name, since the trail names it: choose another one
+    hint: it was revoked, but its name stays taken, because `mcpkg events` refers to it; choose another name
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "laptop"])), @r#"
     status: 1
     --- stdout
     --- stderr
     error: Access key 'laptop' already exists
-    hint: it is active; choose another name for a second key, or `mcpkg access revoke laptop` ends it
+    hint: it is active; choose another name for a second key, or revoke it with `mcpkg access revoke laptop`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "a", "--expires", "-1d"])), @r#"
     status: 2
     --- stdout
     --- stderr
     error: --expires '-1d' is not a span of time
-    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave --expires out for a key that does not expire
+    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "revoke", "lapptop", "--yes"])), @r#"
     status: 1
@@ -94,7 +94,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: --expires '30' has no unit
-    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave --expires out for a key that does not expire
+    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "two words"])), @r#"
     status: 2
@@ -125,7 +125,10 @@ fn a_key_that_could_not_be_printed_is_revoked() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
     let ran = scratch.command().args(["access", "create", "a"]).stdout(full).output().expect("mcpkg starts");
     let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.code() == Some(1) && said.contains("nobody has the key 'a', and it was revoked"), "{said}");
+    assert!(
+        ran.status.code() == Some(1) && said.contains("access key 'a' was not shown to anyone, so mcpkg revoked it"),
+        "{said}"
+    );
     assert!(scratch.ok(&["access", "list"]).ends_with("revoked\n"));
     // A reader that is gone has not got it either.
     let (reader, writer) = std::io::pipe().expect("a pipe");

@@ -232,7 +232,7 @@ fn a_server_that_refuses_is_heard() {
     ground.ok(&["project", "create", "q"]);
     let key = ground.ok(&["access", "create", "laptop", "--project", "q"]);
     let ran = told(&url("/mcp"), "team", None);
-    assert!(ran.stdout.contains("An access key is needed"), "{ran}");
+    assert!(ran.stdout.contains("An access key is required"), "{ran}");
     let add = format!("`mcpkg client add codex --name team --http {} --key-env MCPKG_KEY`", url("/mcp"));
     assert!(ran.stderr.contains(&add), "{ran}");
     let ran = told(&url("/mcp"), "team", Some("sesame"));

@@ -129,7 +129,7 @@ fn a_key_of_one_project_reaches_none_of_it() {
         assert_eq!(refused(&team.tell(method, path, Some(&key), &json!({}))).0, 403, "{method} {path}");
     }
     let both = team.scratch.run(&["access", "create", "x", "--project", "p", "--publish", "alice"]);
-    assert!(both.status == 2 && both.stderr.contains("reaches no registry"), "{both}");
+    assert!(both.status == 2 && both.stderr.contains("need a key for all projects"), "{both}");
     for bad in ["", "*", "Alice", "alice/", "alice,,bob"] {
         let ran = team.scratch.run(&["access", "create", "x", &format!("--publish={bad}")]);
         assert_eq!(ran.status, 2, "{bad}: {ran}");

@@ -19,27 +19,27 @@ use crate::store::projects;
 pub struct Create {
     /// Name of the key (alphanumeric, hyphens, underscores, dots)
     name: String,
-    /// Let it read only: no tool that changes anything
+    /// Make the key read-only: it cannot call tools that change anything
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
-    /// Let answers of its clients' users count as consent to what an agent asks for; any holder of the key can post one
+    /// Let the users of its clients consent to what agents ask for; anyone who holds the key can send such consent
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
-    /// Let it publish tools whose names begin so, such as alice or alice/utils, where a server is started with --registry
+    /// Let it publish tools in these namespaces, such as alice or alice/utils, on a server started with --registry
     #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
     #[serde(default)]
     publish: Vec<String>,
-    /// Let it post attestations of tools there
+    /// Let it post attestations of tools on a server started with --registry
     #[arg(long)]
     #[serde(default)]
     attest: bool,
-    /// Let it run commands and workflows, each once a person has consented to its plan
+    /// Let its clients run commands and workflows, each after you consent to its plan
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     execute: bool,
-    /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
+    /// How long the key is valid, such as 90m, 12h, 30d or 2w [default: until you revoke it]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
 }
@@ -48,10 +48,11 @@ impl Operation for Create {
     const TOOL: &'static str = "create_access_key";
     const CLI: &'static [&'static str] = &["access", "create"];
     const TITLE: &'static str = "Create access key";
-    const ABOUT: &'static str = "Create an access key and print it, this once";
-    const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a \
-        key, servers over HTTP ask every client for one. With --publish or --attest its holder also writes to the registry of \
-        tools that `mcpkg serve --http --registry` offers; with --read-only beside them to nothing else.";
+    const ABOUT: &'static str = "Create an access key and print it; it is not shown again";
+    const HELP: &'static str = "With --project, the key gives access to that project only, otherwise to all of them. \
+        Once a key exists, servers over HTTP ask every client for one. --publish and --attest also let its holder \
+        write to the tool registry of `mcpkg serve --http --registry`. If you add --read-only, the key can write only \
+        there.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg access create laptop",
         "mcpkg access create ci --project auth-module --read-only --expires 30d",
@@ -79,14 +80,14 @@ impl Operation for Create {
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Access key", &self.name)?;
         if key::parse(&self.name).is_some() {
-            return Err(
-                Error::new(Code::InvalidArgument, "The name is an access key itself").hint("choose a name for it")
-            );
+            return Err(Error::new(Code::InvalidArgument, "The name for the new key is itself an access key")
+                .hint("choose a name such as laptop"));
         }
         let publish = self.publish.iter().map(|text| text.trim().parse()).collect::<Result<Vec<Namespace>>>()?;
         if context.selection.named.is_some() && (!publish.is_empty() || self.attest) {
-            let why = "A key of one project reaches no registry, so that it neither publishes nor attests";
-            return Err(Error::new(Code::InvalidArgument, why).hint("leave --project out, or make a second key"));
+            let why = "--publish and --attest need a key for all projects";
+            return Err(Error::new(Code::InvalidArgument, why)
+                .hint("leave out --project, or create a second key for the registry"));
         }
         let author = context.author();
         let life = self.expires.as_deref().map(life::parse).transpose()?;
@@ -130,31 +131,31 @@ impl Operation for Create {
         let mut data = data(&made, project.as_deref(), author.now);
         data["key"] = json!(secret);
         let mut reply = Reply::sentence(secret, data)
-            .hint("the key is shown this once; only its SHA-256 is kept")
+            .hint("copy the key now: it is not shown again, because mcpkg stores only its SHA-256")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
-            .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+            .hint("clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
         if !made.execute && !made.read_only {
             reply.hints.push(
-                "its clients cannot run commands or workflows, and `execute` is not listed for them; a key that is made with --execute \
-                 lets them, each time with your consent"
+                "its clients cannot run commands or workflows, and `execute` is not listed for them; to allow it, each \
+                 time with your consent, create a key with --execute"
                     .to_owned(),
             );
         }
         if made.consent {
-            reply
-                .hints
-                .push("whoever holds it can consent to what its agents ask for, as you can at a terminal".to_owned());
+            reply.hints.push(
+                "anyone who holds this key can consent to what its agents ask for, as you can at a terminal".to_owned(),
+            );
         }
         if let Some(there) = at_registry(&made) {
-            reply.hints.push(format!("at a registry that `mcpkg serve --http --registry` offers it {there}"));
+            reply.hints.push(format!("on a server started with `mcpkg serve --http --registry`, it {there}"));
         }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
         }
         if first {
             reply.hints.push(
-                "this is the first key: from now on every client over HTTP sends one, on this machine too; `mcpkg client \
-                 add NAME --http URL --key-env MCPKG_KEY` has an agent do so"
+                "this is the first key: from now on every client over HTTP must send one, even on this machine; \
+                 connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`"
                     .to_owned(),
             );
         }
@@ -162,21 +163,21 @@ impl Operation for Create {
     }
 }
 
-/// Says which tools the clients of a project's key may call. Tools that write to the disk are not among them, since what these
-/// clients do must stay inside the project.
+/// Says which tools the clients of a project's key may call. Tools that write to the disk are excluded: these clients must stay
+/// inside the project.
 fn tools(read_only: bool) -> String {
     let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
     let within: Vec<&str> = groups.map(|group| group.name).collect();
     let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "its clients may call {inside} tools, for prompts, resources, search, skills, commands and workflows; the {} for deploys, installs and workspaces are served \
-         over stdio and to a key that reaches every project",
+        "its clients can call {inside} tools, for prompts, resources, search, skills, commands and workflows; the \
+         other {}, for deploys, installs and workspaces, need stdio or a key for all projects",
         served().count() - inside
     )
 }
 
-/// Returns what to do when the name is taken: that depends on the state of the key that has it.
+/// Adds a hint for a name that is taken: it depends on the state of the key that has it.
 fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     let found = context.store.read(|db| {
         let key = access::get(db, name)?;
@@ -184,15 +185,18 @@ fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     });
     let Ok((project, key)) = found else { return error };
     let gone = project_is_gone(&key, project.as_deref());
-    let revoke = format!("`mcpkg access revoke {name}` ends it");
+    let revoke = format!("revoke it with `mcpkg access revoke {name}`");
     match state(&key, gone, now) {
         "active" => error.hint(format!("it is active; choose another name for a second key, or {revoke}")),
-        "revoked" => error.hint("it was revoked, and keeps its name, since the trail names it: choose another one"),
-        state => error.hint(format!("it no longer holds ({state}), and keeps its name: choose another one")),
+        "revoked" => error.hint(
+            "it was revoked, but its name stays taken, because `mcpkg events` refers to it; choose \
+            another name",
+        ),
+        state => error.hint(format!("it is no longer valid ({state}), but its name stays taken; choose another name")),
     }
 }
 
-/// Revokes a key that was made but could not be printed, so that nobody has it. Returns the error to show.
+/// Revokes a key that was created but could not be printed. Returns the error to show.
 fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     let author = context.author();
     let revoked = context.store.write(|db| {
@@ -204,9 +208,15 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     // The cause is left out: a closed pipe would be taken for a reader that has read enough.
     let why = error.message();
     match revoked {
-        Ok(()) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}', and it was revoked"))
-            .hint("make one under another name"),
-        Err(_) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}'"))
-            .hint(format!("revoke it: `mcpkg access revoke {name}`")),
+        Ok(()) => Error::new(
+            Code::FileFailed,
+            format!("{why}; access key '{name}' was not shown to anyone, so mcpkg revoked it"),
+        )
+        .hint("create a key with another name"),
+        Err(_) => Error::new(
+            Code::FileFailed,
+            format!("{why}; access key '{name}' was not shown to anyone, but is still valid"),
+        )
+        .hint(format!("revoke it with `mcpkg access revoke {name}`")),
     }
 }

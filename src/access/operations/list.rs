@@ -20,7 +20,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_access_keys";
     const CLI: &'static [&'static str] = &["access", "list"];
     const TITLE: &'static str = "List access keys";
-    const ABOUT: &'static str = "List the access keys: what each reaches, until when, and whether it still holds";
+    const ABOUT: &'static str = "List access keys: what each can access, until when, and whether it is still valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -49,7 +49,7 @@ impl Operation for List {
         let table = Table {
             columns: &["NAME", "PROJECT", "MAY", "CREATED", "EXPIRES", "STATE"],
             rows: keys.iter().map(row).collect(),
-            empty: "There is no access key yet. `mcpkg access create NAME` makes one".to_owned(),
+            empty: "No access keys yet. Create one with `mcpkg access create NAME`".to_owned(),
         };
         let data: Vec<Value> = keys.iter().map(|(project, key)| data(key, project.as_deref(), now)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "keys": data })))

@@ -24,8 +24,7 @@ impl Operation for Revoke {
     const CLI: &'static [&'static str] = &["access", "revoke"];
     const TITLE: &'static str = "Revoke access key";
     const ABOUT: &'static str = "Revoke an access key for good; running servers refuse it from the next request on";
-    const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was \
-        revoked.";
+    const HELP: &'static str = "The name stays taken. Servers still ask for a key after you revoke the last one.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access revoke laptop --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -59,7 +58,7 @@ impl Operation for Revoke {
             Ok((key, project))
         })?;
         let sentence = match was.revoked_at {
-            Some(at) => format!("Access key '{}' was revoked at {} already", was.name, rfc3339(at)),
+            Some(at) => format!("Access key '{}' was already revoked at {}", was.name, rfc3339(at)),
             None => format!("Revoked access key '{}'", was.name),
         };
         let revoked_at = was.revoked_at.or(Some(author.now));

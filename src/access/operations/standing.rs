@@ -32,7 +32,7 @@ pub(super) fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
     }
 }
 
-/// Returns the name of a key's project; `None` where it is gone, or where the key is for all.
+/// Returns the name of a key's project; `None` if it was deleted, or if the key is for all projects.
 pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
     Ok(match project {
         Some(uuid) => projects::by_uuid(db, uuid)?.map(|project| project.name),
@@ -65,9 +65,9 @@ pub(super) fn at_registry(key: &Key) -> Option<String> {
     let namespaces = key.publish.join(", ");
     match (key.publish.is_empty(), key.attest) {
         (true, false) => None,
-        (true, true) => Some("posts attestations".to_owned()),
-        (false, false) => Some(format!("publishes tools of {namespaces}")),
-        (false, true) => Some(format!("publishes tools of {namespaces}, and posts attestations")),
+        (true, true) => Some("can post attestations".to_owned()),
+        (false, false) => Some(format!("can publish tools in {namespaces}")),
+        (false, true) => Some(format!("can publish tools in {namespaces}, and post attestations")),
     }
 }
 
