@@ -32,7 +32,7 @@ pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data
 
 /// Returns the hint for an update that changed nothing: it adds no revision.
 pub(super) fn unchanged(before: i64, after: i64) -> Option<String> {
-    (before == after).then(|| "nothing differs from what was there, so no revision was added".to_owned())
+    (before == after).then(|| "nothing changed, so no revision was added".to_owned())
 }
 
 /// Returns the failure of content that is larger than one answer may be.
@@ -40,7 +40,7 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     Error::new(
         Code::TooLarge,
         format!(
-            "{what} is {size} bytes, more than one answer carries ({limit} bytes); `{how}` writes it from the shell"
+            "{what} has {size} bytes, but an answer can have at most {limit} bytes; `{how}` writes it from the shell"
         ),
     )
     .hint("`mcpkg serve --max-answer BYTES` raises the limit")

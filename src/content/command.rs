@@ -246,9 +246,9 @@ fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attrib
         Some(attributes) if to_file("", &attributes, text)? == file => Ok((attributes, text.to_owned())),
         _ => Err(Error::new(
             Code::InvalidArgument,
-            "The prompt is a template, and a change of what it renders to cannot be taken back into it",
+            "The prompt is a template, so changes to its rendered text cannot be stored",
         )
-        .hint("change the template itself, with `mcpkg prompt edit NAME`")),
+        .hint("edit the template itself with `mcpkg prompt edit NAME`")),
     }
 }
 
@@ -265,7 +265,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
     if let Some(front) = front_matter {
         names::check_text("The front matter", front)?;
         if !toml_file::is_frame(front) && !split(front)?.body.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "The front matter goes on behind its end"));
+            return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its end"));
         }
     }
     // Any path that some disk can have: the code that writes files checks whether every disk accepts it.
@@ -273,9 +273,10 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };
     match file {
-        Some(path) if !stays(path) => {
-            Err(Error::new(Code::InvalidArgument, format!("`{}` is not a command's file", path.escape_debug())))
-        }
+        Some(path) if !stays(path) => Err(Error::new(
+            Code::InvalidArgument,
+            format!("`{}` is not a valid path of a command", path.escape_debug()),
+        )),
         _ => Ok(()),
     }
 }

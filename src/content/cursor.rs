@@ -23,7 +23,7 @@ pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
     })();
     parsed.ok_or_else(|| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
-            .hint("use the cursor that the page before gave, or leave it out to begin again")
+            .hint("use the cursor of the previous page, or leave it out to start again")
             .with_details(serde_json::json!({ "cursor": cursor }))
     })
 }
@@ -37,7 +37,7 @@ pub fn check_project(of: i64, current: i64) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
-        .hint("another project was selected meanwhile; leave the cursor out to begin again"))
+        .hint("another project was selected in the meantime; leave out the cursor to start again"))
 }
 
 #[cfg(test)]

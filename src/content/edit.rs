@@ -23,8 +23,9 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["prompt", "edit"];
     const TITLE: &'static str = "Edit prompt";
     const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
-    const HELP: &'static str = "The front matter that is kept of an imported file stands before the text, and is edited with it. \
-        Leaving both as they are changes nothing. Without a terminal use `mcpkg prompt update`.";
+    const HELP: &'static str = "If the prompt was imported from a file with front matter, the editor shows the front \
+        matter before the text, and you can edit both. If you change nothing, the prompt stays as it was. Without a \
+        terminal, use `mcpkg prompt update`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt edit code-review", "EDITOR=nano mcpkg prompt edit code-review"];
     const EFFECT: Effect = Effect::Write;
@@ -48,7 +49,7 @@ impl Operation for Edit {
         let hint = "set EDITOR, or use `mcpkg prompt update NAME --content @FILE`";
         let (file, edited) = editor::edit(&self.name, "md", &old, hint)?;
         if edited == old.as_bytes() {
-            let sentence = format!("Left prompt '{}' in project '{project}' as it was", self.name);
+            let sentence = format!("Prompt '{}' in project '{project}' is unchanged", self.name);
             return Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)));
         }
         let prompt = self.keep(context, &prompt, edited).map_err(|error| editor::keep(file, error))?;
@@ -70,7 +71,7 @@ impl Edit {
                 return Err(Error::new(
                     Code::EditorFailed,
                     format!(
-                        "Prompt '{}' was changed by somebody else while it was edited; nothing was changed",
+                        "Prompt '{}' was changed by somebody else while you edited it; your changes were not saved",
                         self.name
                     ),
                 )

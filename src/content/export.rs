@@ -35,7 +35,7 @@ use crate::store::{self, Db};
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Export {
-    /// Folder to write; it must not exist, or be empty
+    /// Folder to write to; it must be empty or not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -45,10 +45,10 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "What was imported goes back to the place that it had, byte for byte, with its links and \
-        copies, and the files that say the same to other agents. Other prompts become .claude/commands/NAME.md, skills \
-        .claude/skills/NAME/PATH, resources files by their URI. What paths and front matter cannot say stands in \
-        mcpkg.export.json, which `mcpkg import DIR` reads.";
+    const HELP: &'static str = "Imported files are written to the paths that they came from, byte for byte, with their \
+        links, their copies and their versions for other agents. Other prompts become .claude/commands/NAME.md, skills \
+        .claude/skills/NAME/PATH, and resources files at the path of their URI. Details that paths and front matter \
+        cannot express are written to mcpkg.export.json, which `mcpkg import DIR` reads.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -83,10 +83,11 @@ impl Operation for Export {
             return Ok(reply);
         }
         let told = match left {
-            1 => "1 link, copy or form".to_owned(),
-            _ => format!("{left} links, copies or forms"),
+            1 => "1 link, copy or version for another agent".to_owned(),
+            _ => format!("{left} links, copies or versions for other agents"),
         };
-        Ok(reply.hint(format!("not made: {told} of the imported tree, which would be something else by now")))
+        Ok(reply
+            .hint(format!("skipped {told}: with the project's current content, they would import as something else")))
     }
 }
 
@@ -280,7 +281,7 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
         Ok(mut listing) => match listing.next() {
             None => Ok(false),
             Some(_) => Err(Error::new(Code::AlreadyExists, format!("The folder `{}` is not empty", folder.display()))
-                .hint("name a folder that does not exist; an export overwrites nothing")),
+                .hint("choose a folder that is empty or does not exist; an export never overwrites files")),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             fs::create_dir_all(folder).map_err(failed)?;
@@ -328,7 +329,7 @@ pub(super) fn fetch<T>(
         let mut file = fs::File::create(&path).map_err(failed)?;
         blobs::stream_by_id(db, blob, Verify::Sha256, |piece| {
             if context.is_cancelled() {
-                return Err(Error::new(Code::Cancelled, "The export was given up; nothing was written"));
+                return Err(Error::new(Code::Cancelled, "The export was cancelled; nothing was written"));
             }
             file.write_all(piece).map_err(failed)
         })?;

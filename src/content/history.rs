@@ -21,7 +21,7 @@ macro_rules! history_operations {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
-            /// Name, also of one that was deleted
+            /// Name, which may be that of a deleted one
             #[arg(add = $names)]
             name: String,
         }
@@ -31,7 +31,7 @@ macro_rules! history_operations {
             const CLI: &'static [&'static str] = &[$word, "history"];
             const TITLE: &'static str = concat!("History of a ", $word);
             const ABOUT: &'static str =
-                concat!("Show the revisions of a ", $word, ", newest first, also of a deleted one");
+                concat!("Show the revisions of a ", $word, ", newest first, even if it was deleted");
             const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " history ", $example)];
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
@@ -48,7 +48,7 @@ macro_rules! history_operations {
         #[doc = concat!("Compare two revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
-            /// Name, also of one that was deleted
+            /// Name, which may be that of a deleted one
             #[arg(add = $names)]
             name: String,
             /// Revision to compare from [default: the one before the newest]
@@ -61,8 +61,11 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!($word, "_diff");
             const CLI: &'static [&'static str] = &[$word, "diff"];
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
-            const ABOUT: &'static str =
-                concat!("Show the last change of a ", $word, ", or the difference of two revisions, as a unified diff");
+            const ABOUT: &'static str = concat!(
+                "Show the last change of a ",
+                $word,
+                ", or the difference between two revisions, as a unified diff"
+            );
             const EXAMPLES: &'static [&'static str] =
                 &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
@@ -75,13 +78,13 @@ macro_rules! history_operations {
             }
         }
 
-        #[doc = concat!("Bring back a revision of a ", $word)]
+        #[doc = concat!("Restore a revision of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
-            /// Name, also of one that was deleted
+            /// Name, which may be that of a deleted one
             #[arg(add = $names)]
             name: String,
-            /// Revision to bring back; without it the newest ones are shown
+            /// Revision to restore; if you leave it out, the newest ones are listed
             revision: Option<i64>,
         }
 
@@ -90,7 +93,7 @@ macro_rules! history_operations {
             const CLI: &'static [&'static str] = &[$word, "restore"];
             const TITLE: &'static str = concat!("Restore a ", $word);
             const ABOUT: &'static str =
-                concat!("Bring back a revision of a ", $word, " as its newest one, also of a deleted ", $word);
+                concat!("Restore a revision of a ", $word, " as its newest one, even of a deleted ", $word);
             const EXAMPLES: &'static [&'static str] = &[
                 concat!("mcpkg ", $word, " restore ", $example),
                 concat!("mcpkg ", $word, " restore ", $example, " 2"),
@@ -165,7 +168,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
         Ok(Some((side(from)?, side(to.unwrap_or(last.number))?)))
     })?;
     let Some((old, new)) = sides else {
-        let sentence = format!("{} '{name}' has one revision; nothing was changed since", kind.title());
+        let sentence = format!("{} '{name}' has only one revision, so there is nothing to compare", kind.title());
         return Ok(Reply::sentence(sentence, json!({ "name": name, "same": true, "diff": "" })));
     };
     let (from, to) = (old.1.number, new.1.number);
@@ -207,13 +210,19 @@ fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
         if newest.is_empty() { Err(kind.missing(db, project, name)) } else { Ok(newest) }
     })?;
     let word = kind.word();
-    let error = Error::new(Code::InvalidArgument, format!("Say which revision of {word} '{name}' to bring back"));
+    let error = Error::new(
+        Code::InvalidArgument,
+        format!("No revision given: choose the revision of {word} '{name}' to restore"),
+    );
     let error = newest.iter().fold(error, |error, revision| {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });
     Ok(match context.is_shell() {
-        true => error.hint(format!("`mcpkg {word} history {name}` shows all; `mcpkg {word} restore {name} REVISION`")),
-        false => error.hint(format!("give `revision`; the command mcpkg:{word}:history lists them")),
+        true => error.hint(format!(
+            "list all with `mcpkg {word} history {name}`; restore one with `mcpkg {word} \
+            restore {name} REVISION`"
+        )),
+        false => error.hint(format!("pass `revision`; the command mcpkg:{word}:history lists them")),
     })
 }
 

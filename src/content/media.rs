@@ -86,7 +86,7 @@ fn from_agent(content: NewContent, mime_type: &str) -> Result<Media> {
             Code::InvalidArgument,
             format!("Resource content of MIME type '{mime_type}' must be valid base64: {error}"),
         )
-        .hint("encode the bytes as base64, or name a textual MIME type such as text/plain")
+        .hint("encode the bytes as base64, or use a textual MIME type such as text/plain")
     })?;
     if decoded.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
@@ -129,7 +129,7 @@ pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
             Code::InvalidArgument,
             format!("The content is not UTF-8 text, so it cannot have the MIME type '{mime_type}'"),
         )
-        .hint("name a binary type such as application/octet-stream, or give new content"));
+        .hint("use a binary type such as application/octet-stream, or pass new content"));
     }
     Ok(textual)
 }

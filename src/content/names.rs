@@ -58,7 +58,7 @@ pub fn check_uri(uri: &str) -> Result<()> {
         return refuse("has nothing after its scheme");
     }
     if scheme.eq_ignore_ascii_case(OWN_SCHEME) {
-        return refuse("has the scheme that mcpkg itself gives to what a project holds");
+        return refuse("has a scheme that mcpkg reserves for its own resources");
     }
     if uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return refuse("contains white space or a control character");
@@ -90,7 +90,7 @@ pub fn description(text: Option<String>) -> Result<Option<String>> {
     if let Some(text) = &text {
         check_text("The description", text)?;
         if text.len() > MAX_DESCRIPTION {
-            let why = format!("The description has {} bytes; it has at most {MAX_DESCRIPTION}", text.len());
+            let why = format!("The description has {} bytes; the limit is {MAX_DESCRIPTION}", text.len());
             return Err(Error::new(Code::InvalidArgument, why).hint("put the long text into the content"));
         }
     }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(description(Some(String::new())).expect("none"), None);
         assert!(description(Some("x".repeat(MAX_DESCRIPTION))).is_ok());
         let error = description(Some("x".repeat(MAX_DESCRIPTION + 1))).expect_err("too long");
-        assert_eq!(error.message(), "The description has 65537 bytes; it has at most 65536");
+        assert_eq!(error.message(), "The description has 65537 bytes; the limit is 65536");
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Operation for Create {
         Ok(if selected {
             reply.hint(format!("'{}' is the first project, so it is selected now", project.name))
         } else {
-            reply.hint(format!("`mcpkg project select {}` selects it", project.name))
+            reply.hint(format!("select it with `mcpkg project select {}`", project.name))
         })
     }
 }
@@ -97,7 +97,7 @@ impl Operation for List {
         let table = Table {
             columns: &["", "NAME", "PROMPTS", "RESOURCES", "CREATED"],
             rows,
-            empty: "There is no project yet. `mcpkg project create NAME` makes one".to_owned(),
+            empty: "No projects yet. Create one with `mcpkg project create NAME`".to_owned(),
         };
         Ok(Reply::new(Body::Table(table), json!({ "projects": data })))
     }
@@ -106,7 +106,7 @@ impl Operation for List {
 /// Show a project
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Project name; the one that applies where it is left out
+    /// Project name [default: the project that applies here]
     #[arg(add = Names::PROJECTS)]
     name: Option<String>,
 }
@@ -171,10 +171,9 @@ impl Operation for Select {
     const TOOL: &'static str = "select_project";
     const CLI: &'static [&'static str] = &["project", "select"];
     const TITLE: &'static str = "Select project";
-    const ABOUT: &'static str =
-        "Select the project that applies where no other is named; running servers follow at once";
-    const HELP: &'static str = "Which project applies: --project, else MCPKG_PROJECT, else the one bound to the \
-        working\ndirectory or a folder above it, else the selected one.\n\n`mcpkg project unbind` takes --here back.";
+    const ABOUT: &'static str = "Select the project to use by default; running servers switch at once";
+    const HELP: &'static str = "mcpkg uses the first of these that is set: --project, MCPKG_PROJECT, the project bound \
+        to the working directory or a folder above it, the selected project.\n\n`mcpkg project unbind` undoes --here.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg project select auth-module", "mcpkg project select auth-module --here"];
     const EFFECT: Effect = Effect::Write;
@@ -206,7 +205,7 @@ impl Operation for Select {
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
             Some(other) if other.id != project.id => {
-                reply.hint(format!("here '{}' applies all the same; `mcpkg project current` says why", other.name))
+                reply.hint(format!("in this folder, '{}' still applies; `mcpkg project current` shows why", other.name))
             }
             _ => reply,
         })
@@ -216,7 +215,7 @@ impl Operation for Select {
 /// Take back the binding of a folder
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unbind {
-    /// Folder that was bound; the working directory where it is left out
+    /// Folder that was bound [default: the working directory]
     folder: Option<PathBuf>,
 }
 
@@ -224,7 +223,7 @@ impl Operation for Unbind {
     const TOOL: &'static str = "unbind_folder";
     const CLI: &'static [&'static str] = &["project", "unbind"];
     const TITLE: &'static str = "Unbind folder";
-    const ABOUT: &'static str = "Take back what `project select --here` did; the project stays as it is";
+    const ABOUT: &'static str = "Undo `project select --here`; the project itself does not change";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project unbind", "mcpkg project unbind ../gone"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;
@@ -253,7 +252,9 @@ impl Operation for Unbind {
         let reply = Reply::sentence(sentence, data(&project, json!({ "directory": directory })));
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
-            Some(now) => reply.hint(format!("here '{}' applies now; `mcpkg project current` says why", now.name)),
+            Some(now) => {
+                reply.hint(format!("in this folder, '{}' applies now; `mcpkg project current` shows why", now.name))
+            }
             None => reply,
         })
     }
@@ -272,7 +273,7 @@ impl Operation for Current {
     const TOOL: &'static str = "current_project";
     const CLI: &'static [&'static str] = &["project", "current"];
     const TITLE: &'static str = "Current project";
-    const ABOUT: &'static str = "Say which project applies here, and why";
+    const ABOUT: &'static str = "Show which project applies here, and why";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project current"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -308,7 +309,7 @@ impl Operation for Rename {
     const TOOL: &'static str = "rename_project";
     const CLI: &'static [&'static str] = &["project", "rename"];
     const TITLE: &'static str = "Rename project";
-    const ABOUT: &'static str = "Rename a project; what it holds, its selection and its bindings stay";
+    const ABOUT: &'static str = "Rename a project; its content stays, and so do its selection and folder bindings";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project rename auth-module auth"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;
@@ -340,7 +341,7 @@ impl Operation for Delete {
     const TOOL: &'static str = "delete_project";
     const CLI: &'static [&'static str] = &["project", "delete"];
     const TITLE: &'static str = "Delete project";
-    const ABOUT: &'static str = "Delete a project with all it holds, its history too; only a backup brings it back";
+    const ABOUT: &'static str = "Delete a project with all its content and history; only a backup can restore it";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg project delete auth-module", "mcpkg project delete auth-module --yes"];
     const ALIASES: &'static [&'static str] = &["rm"];
@@ -389,9 +390,12 @@ impl Delete {
 /// The failure of deleting a project whose files agents read: nobody could take them back any more.
 fn still_deployed(project: &Project, root: &str) -> Error {
     let name = &project.name;
-    Error::new(Code::DeployedFiles, format!("Project '{name}' has deployed files below `{root}`"))
-        .with_details(json!({ "name": name, "root": root }))
-        .hint(format!("take them back first: `mcpkg rollback --project {name} --root {root} --to pristine`"))
+    Error::new(
+        Code::DeployedFiles,
+        format!("Cannot delete project '{name}': agents still read its deployed files below `{root}`"),
+    )
+    .with_details(json!({ "name": name, "root": root }))
+    .hint(format!("take them back first: `mcpkg rollback --project {name} --root {root} --to pristine`"))
 }
 
 fn data(project: &Project, more: Value) -> Value {

@@ -113,7 +113,7 @@ pub fn accept(
             Ok(format!("{label} was deleted"))
         }
         (Action::DeleteFile, _, None) if server_item::is_path(&proposal.path) => {
-            Ok(format!("the next sync takes {label} out of the folder"))
+            Ok(format!("the next sync removes {label} from the folder"))
         }
         (Action::DeleteFile, _, None) => Ok(format!("the next sync deletes `{}`", proposal.path)),
         _ => Err(blobs::damaged_value("a proposal's row is malformed")),
@@ -127,8 +127,8 @@ fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
         (Some(ours), Some(base)) if ours.holds(db, base)? => return Ok(Some(ours.clone())),
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => "was changed",
-        (Some(_), None) => "came back",
-        (None, Some(_)) => "went away",
+        (Some(_), None) => "was created again",
+        (None, Some(_)) => "was deleted",
     };
     let again = match proposal.origin {
         Origin::Sync => "`mcpkg sync` proposes it again",

@@ -19,7 +19,7 @@ const PROMPT: Resource = Resource {
     uri: "mcpkg://prompt/{name}",
     name: "prompt",
     title: "Prompt",
-    description: "The text of a stored prompt by its name, as it was written: a template is not rendered",
+    description: "The text of a stored prompt by its name; a template is not rendered",
     mime_type: MARKDOWN,
     shown: Shown::Template,
     live: None,
@@ -67,8 +67,8 @@ const HISTORY: Resource = Resource {
     uri: "mcpkg://history/{kind}/{name}",
     name: "history",
     title: "History",
-    description: "The newest revisions of a prompt or resource, also of a deleted one, without contents; kind is prompt or \
-                  resource",
+    description: "The newest revisions of a prompt or resource, even of a deleted one, without contents; kind is \
+        prompt or resource",
     mime_type: JSON,
     shown: Shown::Template,
     live: None,

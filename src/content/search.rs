@@ -22,12 +22,12 @@ const MAX_QUERY: usize = 4096;
 /// Search prompts and resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words, or beginnings of words, that all must occur
+    /// Words, or beginnings of words; a hit contains all of them
     #[arg(value_name = "WORDS", required = true, num_args = 1..)]
     #[schemars(with = "String")]
     #[serde(deserialize_with = "words")]
     query: Vec<String>,
-    /// Most hits
+    /// Maximum number of hits
     #[arg(long)]
     limit: Option<u32>,
     /// Search all projects
@@ -65,9 +65,9 @@ impl Operation for Search {
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
     const USER_WORDS: &'static str = "Find notes";
-    const HELP: &'static str = "A query has at most 64 words and 4,096 bytes. In scripts that are written without \
-        spaces, such as Chinese, Japanese, Korean and Thai, it may be any part of a text. Of a text larger than 16 MiB the \
-        first 16 MiB are searched.";
+    const HELP: &'static str = "A query can have up to 64 words and 4,096 bytes. In scripts written without spaces, \
+        such as Chinese, Japanese, Korean and Thai, it can match any part of a text. Only the first 16 MiB of each \
+        text are searched.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg search sql injection", "mcpkg search --all retry"];
     const EFFECT: Effect = Effect::Read;
     const ONE_AT_A_TIME: bool = true;
@@ -84,15 +84,15 @@ impl Operation for Search {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
         if text.len() > MAX_QUERY {
-            let why = format!("The query has {} bytes; a search takes at most {MAX_QUERY}", text.len());
+            let why = format!("The query has {} bytes; the limit is {MAX_QUERY}", text.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
         if words.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "There is no word to search for"));
+            return Err(Error::new(Code::InvalidArgument, "The query contains no words"));
         }
         if words.len() > MAX_WORDS {
-            let why = format!("The query has {} words; a search takes at most {MAX_WORDS}", words.len());
+            let why = format!("The query has {} words; the limit is {MAX_WORDS}", words.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         let limit = op::limit(self.limit, 20, 1000)?;

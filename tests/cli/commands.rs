@@ -172,7 +172,7 @@ fn a_folder_is_bound_and_unbound() {
     --- stdout
     Unbound <SCRATCH> from project 'q'
     --- stderr
-    hint: here 'p' applies now; `mcpkg project current` says why
+    hint: in this folder, 'p' applies now; `mcpkg project current` shows why
     "#);
     assert_snapshot!(inside("", &["project", "unbind"]), @r#"
     status: 1
@@ -231,7 +231,7 @@ fn front_matter_declares_a_template() {
     --- stdout
     Created prompt 'bad' in project 'p'
     --- stderr
-    hint: it was taken as it is: the front matter is malformed: it is not a list of keys and values
+    hint: the content was stored unchanged: the front matter is malformed: it is not a list of keys and values
     "#);
 }
 
@@ -291,7 +291,7 @@ fn a_files_bytes_and_name_tell_what_a_resource_is() {
     --- stdout
     --- stderr
     error: The content is not UTF-8 text, so it cannot have the MIME type 'text/plain'
-    hint: name a binary type such as application/octet-stream, or give new content
+    hint: use a binary type such as application/octet-stream, or pass new content
     "#);
 }
 
@@ -310,7 +310,7 @@ fn an_editor_changes_a_prompt() {
     assert_snapshot!(edit("true"), @r#"
     status: 0
     --- stdout
-    Left prompt 'a' in project 'p' as it was
+    Prompt 'a' in project 'p' is unchanged
     --- stderr
     "#);
     assert_snapshot!(edit("false"), @r#"
@@ -414,7 +414,7 @@ fn searches_are_ranked_and_stay_in_the_project() {
     status: 2
     --- stdout
     --- stderr
-    error: There is no word to search for
+    error: The query contains no words
     "#);
 }
 
@@ -535,7 +535,7 @@ fn the_last_change_is_shown_and_what_can_be_restored() {
     assert_snapshot!(scratch.run(&["prompt", "diff", "p"]), @r"
     status: 0
     --- stdout
-    Prompt 'p' has one revision; nothing was changed since
+    Prompt 'p' has only one revision, so there is nothing to compare
     --- stderr
     ");
     scratch.ok(&["prompt", "update", "p", "--content", "two\n"]);

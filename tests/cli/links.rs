@@ -180,7 +180,7 @@ fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
         Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
     scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
     let told = scratch.run(&["export", "again"]);
-    assert!(told.stderr.contains("hint: not made: 1 link, copy or form of the imported tree"), "{told}");
+    assert!(told.stderr.contains("hint: skipped 1 link, copy or version for another agent:"), "{told}");
     assert!(scratch.path().join("again/plugins/y/commands/go.md").exists());
 }
 
@@ -270,7 +270,7 @@ fn a_form_of_what_was_edited_is_left_out_and_what_is_gone_is_forgotten() {
     scratch.ok(&["import", "tree"]);
     scratch.ok(&["prompt", "update", "go", "--content", "Go home by $ARGUMENTS\n"]);
     let told = scratch.run(&["export", "edited"]);
-    assert!(told.stderr.contains("links, copies or forms of the imported tree"), "{told}");
+    assert!(told.stderr.contains("links, copies or versions for other agents"), "{told}");
     let there = |path: &str| scratch.path().join(path).exists();
     assert!(there("edited/.claude/commands/go.md") && there("edited/.cursor/commands/stay.md"));
     assert!(!there("edited/.cursor/commands/go.md") && !there("edited/.gemini/commands/go.toml"));
@@ -342,7 +342,7 @@ fn a_block_that_clashes_with_what_was_edited_is_left_out() {
     scratch.ok(&["import", "tree"]);
     scratch.ok(&["resource", "update", "copilot-instructions.md", "--content", "Be brief.\n"]);
     let told = scratch.run(&["export", "out"]);
-    assert!(told.stderr.contains("of the imported tree"), "{told}");
+    assert!(told.stderr.contains("they would import as something else"), "{told}");
     scratch.ok(&["project", "create", "r"]);
     scratch.ok(&["-p", "r", "import", "out"]);
     // What stands for a file that is gone is a file of its own.

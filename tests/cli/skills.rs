@@ -83,7 +83,7 @@ fn a_folder_becomes_a_skill_and_comes_out_again() {
     --- stdout
     --- stderr
     error: The folder `out` is not empty
-    hint: name a folder that does not exist; an export overwrites nothing
+    hint: choose a folder that is empty or does not exist; an export never overwrites files
     "#);
     scratch.ok(&["skill", "show", "review", "-o", "review"]);
     assert!(scratch.path().join("review/SKILL.md").exists());

@@ -124,7 +124,7 @@ fn the_scheme_is_not_the_users_but_what_is_stored_goes_first() {
     let (scratch, mut client) = filled();
     let arguments = json!({ "name": "spoof", "uri": "mcpkg://prompt/plain", "content": "x" });
     let (text, failed) = client.call("create_resource", arguments);
-    assert!(failed && text.contains("the scheme that mcpkg itself gives"), "{text}");
+    assert!(failed && text.contains("a scheme that mcpkg reserves"), "{text}");
     // A database of before may hold one.
     let context = scratch.context();
     context

@@ -288,7 +288,7 @@ fn a_server_that_was_deleted_here_is_proposed_for_the_folder() {
     assert_eq!(text(&scratch, "team/.mcp.json"), file("b"));
     assert_eq!(listed(&scratch).as_array().map(Vec::len), Some(1));
     scratch.ok(&["evolve", "reject", "1"]);
-    assert_snapshot!(scratch.ok(&["evolve", "accept", "2"]), @"Accepted proposal 2: the next sync takes mcp_server:b out of the folder");
+    assert_snapshot!(scratch.ok(&["evolve", "accept", "2"]), @"Accepted proposal 2: the next sync removes mcp_server:b from the folder");
     scratch.ok(&["sync"]);
     is_settled(&scratch);
     assert_eq!(servers(&scratch), [server(&other, "a")], "one came back, and the other one is gone");

@@ -38,9 +38,9 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["agent-file", "list"];
     const TITLE: &'static str = "List agents' files";
     const ABOUT: &'static str =
-        "List the files that the project keeps for one agent each: hooks, permissions, ignore files";
+        "List the files that the project keeps for single agents: hooks, permissions, ignore files";
     const HELP: &'static str =
-        "`mcpkg import` takes them. A deploy gives them back to the agent that they came from, and to no other.";
+        "`mcpkg import` stores these files. A deploy writes each of them only for the agent that it came from.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -58,7 +58,7 @@ impl Operation for List {
         let table = Table {
             columns: &["PATH", "KIND", "AGENT", "BYTES"],
             rows: files.iter().map(row).collect(),
-            empty: format!("Project '{project}' keeps no files for one agent"),
+            empty: format!("Project '{project}' has no files for single agents"),
         };
         let files: Vec<_> = files.iter().map(|file| data(&project, file)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "files": files })))
@@ -120,7 +120,7 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["agent-file", "remove"];
     const TITLE: &'static str = "Remove an agent's file";
     const ABOUT: &'static str = "Remove a file that the project keeps for one agent";
-    const HELP: &'static str = "It keeps no history. The next deploy takes it away where an earlier one wrote it.";
+    const HELP: &'static str = "These files have no history. If a deploy wrote the file, the next deploy deletes it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file remove .cursor/hooks.json"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

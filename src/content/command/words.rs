@@ -108,7 +108,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     if text(&back, known, spelling) == edited {
         Ok(back)
     } else {
-        Err("its arguments cannot be told from its text any more; change the prompt instead".to_owned())
+        Err("its arguments can no longer be told apart from its text; change the prompt instead".to_owned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a caller declares of a prompt: its arguments, and front matter that does so.
+//! The arguments that a caller declares for a prompt, directly or in front matter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub(in crate::content) fn declare(
         other => {
             command::drop_replaced(attributes, content);
             command::recount(attributes, content);
-            other.err().map(|error| format!("it was taken as it is: {error}")).into_iter().collect()
+            other.err().map(|error| format!("the content was stored unchanged: {error}")).into_iter().collect()
         }
     })
 }

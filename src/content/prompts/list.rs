@@ -17,10 +17,10 @@ use crate::store::prompts::{self, Prompt};
 /// List prompts
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most prompts a page holds
+    /// Maximum number of prompts per page
     #[arg(long)]
     limit: Option<u32>,
 }

@@ -51,7 +51,7 @@ pub struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     text: String,
-    /// What stood before the text in the file it was imported from
+    /// Front matter of the file that the prompt was imported from
     #[serde(skip_serializing_if = "Option::is_none")]
     front_matter: Option<String>,
 }
@@ -62,8 +62,8 @@ impl Operation for Show {
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
     const USER_WORDS: &'static str = "Show or use a saved prompt";
-    const HELP: &'static str = "With --raw the text is shown as it is stored, after the front matter that is kept of the \
-        file it was imported from.";
+    const HELP: &'static str = "--raw prints the stored text without rendering it. If the prompt was imported from a \
+        file with front matter, that comes first.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt show code-review", "mcpkg prompt show focus -a file=main.rs", "mcpkg prompt show focus --raw"];
     const ALIASES: &'static [&'static str] = &["get"];

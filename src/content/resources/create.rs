@@ -41,8 +41,9 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a new resource in the selected project";
     const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
-        literal `@`.\nFrom the shell the bytes and the file's name decide whether it is text, and its MIME type.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` for a \
+        literal `@`.\nIn the shell, mcpkg looks at the bytes and the file's name to decide whether the content is \
+        text, and to choose its MIME type.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg resource create api file:///docs/api.md @docs/api.md",
         "mcpkg resource create logo file:///logo.png @logo.png",

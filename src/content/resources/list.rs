@@ -12,10 +12,10 @@ use crate::store::resources::{self, Resource};
 /// List resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the page before
+    /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most resources a page holds
+    /// Maximum number of resources per page
     #[arg(long)]
     limit: Option<u32>,
 }

@@ -21,7 +21,7 @@ pub struct Update {
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// New resource content, as `create` takes it
+    /// New resource content, in the form that `create` takes
     #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
     #[arg(allow_hyphen_values = true)]
     #[serde(skip)]
@@ -45,8 +45,9 @@ impl Operation for Update {
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
     const USER_WORDS: &'static str = "Edit a note or document";
-    const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a \
-        revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.";
+    const HELP: &'static str = "The name and the URI do not change. An empty description removes the current one. \
+        Every change adds a revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` \
+        for a literal `@`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg resource update api @docs/api.md", "mcpkg resource update api -d 'The API'"];
     const EFFECT: Effect = Effect::Write;

@@ -57,11 +57,12 @@ impl Operation for Add {
     const TITLE: &'static str = "Add a source";
     const ABOUT: &'static str =
         "Add the skills, prompts, rules and other files of a repository or folder to the project";
-    const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions, \
-     documents, programs among them, files that are left out, and the licence. Nothing is executed: git fetches into \
-     a bare repository in your cache, without hooks, filters or submodules, over https, ssh or from this disk. Files \
-     are converted as by `mcpkg import`; plain documents go below file:///NAME/. mcpkg records the commit of each \
-     item and the SHA-256 of its file, so that `mcpkg source update` can merge changes from both sides.";
+    const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions and \
+        documents, how many of them are programs, the files that are skipped, and the licence. Nothing is executed: \
+        git fetches into a bare repository in your cache, without hooks, filters or submodules, over https, ssh or \
+        from this disk. mcpkg converts files as `mcpkg import` does; plain documents get URIs below file:///NAME/. \
+        mcpkg records the commit of each item and the SHA-256 of its file, so that `mcpkg source update` can merge \
+        changes from both sides.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source add anthropics/skills --only 'skills/pdf'",
         "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",

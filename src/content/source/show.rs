@@ -33,8 +33,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
     const ABOUT: &'static str = "Show a source: where it is, and the items made from its files";
-    const HELP: &'static str = "STATE says what happened to an item in the project since: as it came, changed, \
-     deleted, or proposed (see `mcpkg evolve list`).";
+    const HELP: &'static str = "STATE shows how an item in the project differs from what came from the source: `as it \
+        came` (unchanged), `changed`, `deleted`, or `proposed` (see `mcpkg evolve list`).";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source show skills", "mcpkg source show skills --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -30,8 +30,8 @@ fn commands_are_found_and_shown() {
     --- stdout
     mcpkg:prompt:list  read
     List the prompts, commands and instructions stored in the selected project
-    cursor	string			next_cursor of the page before
-    limit	integer			Most prompts a page holds
+    cursor	string			next_cursor of the previous page
+    limit	integer			Maximum number of prompts per page
     name	string	prompt_name, display
     description	string	
     arguments	array	
