@@ -64,10 +64,10 @@ fn what_is_ignored_is_taken_where_all_is_asked_for() {
     scratch.file("tree/node_modules/b.md", "B\n");
     let dry_run = |arguments: &[&str]| scratch.run(&[&["import", "tree", "--dry-run"], arguments].concat());
     let without = dry_run(&[]);
-    assert!(without.stdout.contains("1\tleft out\tnamed by .gitignore"), "{without}");
+    assert!(without.stdout.contains("1\tskipped\tnamed by .gitignore"), "{without}");
     assert!(without.stderr.contains("; `-v` lists them"), "{without}");
     let verbose = dry_run(&["-v"]);
-    assert!(verbose.stderr.contains("build/: left out: named by .gitignore (1 file)"), "{verbose}");
+    assert!(verbose.stderr.contains("build/: skipped: named by .gitignore (1 file)"), "{verbose}");
     assert!(!verbose.stderr.contains("`-v` lists them"), "{verbose}");
     let all = dry_run(&["--all"]);
     assert!(!all.stdout.contains("named by .gitignore") && all.stdout.contains("node_modules"), "{all}");

@@ -37,19 +37,19 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     1	create	skill
     1	create	subagent
     1	same	as another file
-    1	left out	hidden
-    1	left out	node_modules
+    1	skipped	hidden
+    1	skipped	node_modules
     --- stderr
     hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
     hint: that is 1 skill, 1 command, 3 rules, 1 subagent, 1 other file, 1 agent's file
-    hint: the files were only looked at; `-v` lists them
+    hint: dry run: the files were not imported; `-v` lists them
     "#);
     let verbose = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
     for line in [
         "plugins/git/commands/commit.md: create prompt commit",
         "plugins/git/skills/pdf/SKILL.md: create skill pdf.SKILL.md (skill://pdf/SKILL.md)",
         "plugins/hub/commands/commit.md: same: as plugins/git/commands/commit.md",
-        "node_modules/: left out: node_modules (1 file)",
+        "node_modules/: skipped: node_modules (1 file)",
     ] {
         assert!(verbose.lines().any(|told| told == line), "{line}: {verbose}");
     }
@@ -58,17 +58,17 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     --- stdout
     Imported 1 command into project 'p'
     --- stderr
-    .cursor/rules/py.mdc: left out: not named by --only
-    .env: left out: not named by --only
-    .mcp.json: left out: not named by --only
-    AGENTS.md: left out: not named by --only
-    README.md: left out: not named by --only
-    node_modules/: left out: node_modules (1 file)
-    plugins/git/agents/bot.md: left out: not named by --only
-    plugins/git/commands/commit.md: left out: not named by --only
-    plugins/git/skills/pdf/SKILL.md: left out: not named by --only
-    web/AGENTS.md: left out: not named by --only
-    hint: left out 10 files: node_modules: 1; not named by --only: 9
+    .cursor/rules/py.mdc: skipped: not named by --only
+    .env: skipped: not named by --only
+    .mcp.json: skipped: not named by --only
+    AGENTS.md: skipped: not named by --only
+    README.md: skipped: not named by --only
+    node_modules/: skipped: node_modules (1 file)
+    plugins/git/agents/bot.md: skipped: not named by --only
+    plugins/git/commands/commit.md: skipped: not named by --only
+    plugins/git/skills/pdf/SKILL.md: skipped: not named by --only
+    web/AGENTS.md: skipped: not named by --only
+    hint: skipped 10 files: node_modules: 1; not named by --only: 9
     "#);
 }
 
@@ -184,13 +184,13 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
             "{ran}"
         );
     }
-    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; it was left out"), "{named}");
+    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; skipped it"), "{named}");
     for ran in [&all, &only] {
         assert!(ran.stdout.contains("create\tinstructions"), "{ran}");
-        assert!(ran.stderr.contains("closed/: left out: cannot be read by this user"), "{ran}");
-        assert!(ran.stderr.contains("link.md: left out: cannot be read by this user"), "{ran}");
+        assert!(ran.stderr.contains("closed/: skipped: cannot be read by this user"), "{ran}");
+        assert!(ran.stderr.contains("link.md: skipped: cannot be read by this user"), "{ran}");
     }
-    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; it was left out"), "{all}");
+    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; skipped it"), "{all}");
     assert!(!only.stderr.contains("warning"), "{only}");
 }
 
@@ -203,8 +203,8 @@ fn patterns_that_name_no_file_are_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: `--only` names no file that can be imported: '*.mdc', '[bad'
-    hint: patterns are those of .gitignore, for paths such as `mcpkg import PATH --dry-run -v` lists them
+    error: No importable file matches `--only`: '*.mdc', '[bad'
+    hint: patterns are written as in .gitignore, for the paths that `mcpkg import PATH --dry-run -v` lists
     ");
     scratch.ok(&["import", "repo", "--only", "AGENTS.md"]);
 }
@@ -246,7 +246,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     --- stderr
     error: No project is selected; select one with `mcpkg project select NAME`
     hint: `mcpkg project create NAME` creates one; the first one is selected automatically
-    hint: `mcpkg import PATH --create-project NAME` makes one and imports into it
+    hint: create one and import into it with `mcpkg import PATH --create-project NAME`
     ");
     insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"
     status: 0
@@ -257,7 +257,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     assert!(scratch.ok(&["resource", "list"]).contains("CLAUDE"));
     let second = scratch.run(&["import", "tree", "--create-project", "other"]);
     assert!(
-        second.status == 0 && second.stderr.contains("hint: `mcpkg project select other` selects the new"),
+        second.status == 0 && second.stderr.contains("hint: select the new project with `mcpkg project select other`"),
         "{second}"
     );
     insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"
@@ -265,7 +265,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     --- stdout
     --- stderr
     error: Project 'app' already exists
-    hint: `mcpkg --project app import ...` imports into it
+    hint: import into it with `mcpkg --project app import PATH`
     ");
     // All or nothing: a failed import leaves no project behind.
     for failed in

@@ -93,7 +93,7 @@ fn skills_are_taken_counted_and_given_back_as_wholes() {
     // What has no SKILL.md is not a skill, whatever is said of it.
     scratch.file("plain/readme.md", "plain\n");
     let ran = scratch.run(&["import", "plain", "--as", "skill"]);
-    assert!(ran.status == 2 && ran.stderr.contains("holds no SKILL.md"), "{ran}");
+    assert!(ran.status == 2 && ran.stderr.contains("contains no SKILL.md"), "{ran}");
     assert_eq!(scratch.json(&["skill", "list"])["skills"].as_array().map(Vec::len), count);
 }
 

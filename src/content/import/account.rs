@@ -1,4 +1,4 @@
-//! What became of every file: imported, the same as another, or left out, and why.
+//! Reports what happened to each file: imported, the same as another, or skipped, and why.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl Account {
         for left in &self.left_out {
             *reasons.entry(left.reason).or_default() += left.files;
         }
-        same.into_iter().chain(reasons.into_iter().map(|(reason, count)| (count, "left out", reason.text())))
+        same.into_iter().chain(reasons.into_iter().map(|(reason, count)| (count, "skipped", reason.text())))
     }
 
     /// Returns a row for each file that became no item: what happened to it, why, and its path.
@@ -82,7 +82,7 @@ impl Account {
         let same = self.same.iter().map(|(path, other)| ["same".to_owned(), format!("as {other}"), path.clone()]);
         let left = self.left_out.iter().map(|left| {
             let files = if left.path.ends_with('/') { format!(" ({})", files(left.files)) } else { String::new() };
-            ["left out".to_owned(), format!("{}{files}", left.reason.text()), left.path.clone()]
+            ["skipped".to_owned(), format!("{}{files}", left.reason.text()), left.path.clone()]
         });
         same.chain(left)
     }
@@ -93,9 +93,9 @@ impl Account {
         if !self.same.is_empty() {
             let (path, other) = &self.same[0];
             hints.push(match self.same.len() {
-                1 => format!("`{path}` is the same as `{other}`; it was imported once"),
+                1 => format!("`{path}` is the same as `{other}`, so it was imported only once"),
                 count => format!(
-                    "{count} files are the same as others, such as `{path}` and `{other}`; they were imported once"
+                    "{count} files are the same as others, such as `{path}` and `{other}`; each was imported only once"
                 ),
             });
         }
@@ -115,7 +115,7 @@ impl Account {
                 format!("{}: {count}{named}", reason.text())
             });
             let told: Vec<_> = told.collect();
-            hints.push(format!("left out {}: {}{LISTED_BY_VERBOSE}", files(self.left()), told.join("; ")));
+            hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(self.left()), told.join("; ")));
         }
         hints
     }
@@ -190,15 +190,15 @@ mod tests {
             account.hints(),
             [
                 "each of 4 files is odd: `a:3`, `b:3` and 2 more",
-                "`CLAUDE.md` is the same as `AGENTS.md`; it was imported once",
-                "left out 42 files: cannot be read in its agent's format: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
+                "`CLAUDE.md` is the same as `AGENTS.md`, so it was imported only once",
+                "skipped 42 files: cannot be read in its agent's format: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
             ]
         );
         assert_eq!(account.lines().len(), 8);
         let counted: Vec<_> = account.counted().collect();
         assert_eq!(
             counted[..2],
-            [(1, "same", "as another file"), (1, "left out", "cannot be read in its agent's format")]
+            [(1, "same", "as another file"), (1, "skipped", "cannot be read in its agent's format")]
         );
         assert_eq!(counted.iter().map(|(count, ..)| count).sum::<u64>(), 43);
     }

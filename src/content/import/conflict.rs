@@ -3,10 +3,10 @@
 use memchr::memmem;
 
 /// The reason to skip such a file.
-pub const WHY: &str = "is unmerged: conflict markers of version control stand in it";
+pub const WHY: &str = "is unmerged: it contains conflict markers of version control";
 
 /// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.
-pub const UNRESOLVED: &str = "is unmerged: git waits for one version of it (`git status` shows it)";
+pub const UNRESOLVED: &str = "is unmerged: resolve its conflict in git first (`git status` shows it)";
 
 /// What the first line of a conflict begins with.
 const OURS: &[u8] = b"<<<<<<< ";

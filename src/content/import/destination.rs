@@ -35,7 +35,7 @@ impl Destination {
             names::check("Project", name)?;
             if context.store.read(|db| projects::get(db, name)).is_ok() {
                 return Err(Error::new(Code::AlreadyExists, format!("Project '{name}' already exists"))
-                    .hint(format!("`mcpkg --project {name} import ...` imports into it")));
+                    .hint(format!("import into it with `mcpkg --project {name} import PATH`")));
             }
             context.selection.named = Some(name.clone());
             context.selection.named_by = "--create-project";
@@ -68,25 +68,26 @@ impl Destination {
         match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
         {
             Ok(()) => error,
-            Err(_) => error.hint(format!("`mcpkg project delete {}` takes the new project back", made.name)),
+            Err(_) => error.hint(format!("delete the new project with `mcpkg project delete {}`", made.name)),
         }
     }
 
     /// Says that the new project has to be selected, where it is not.
     pub(super) fn hint(&self) -> Option<String> {
         let (made, is_selected) = self.made.as_ref()?;
-        (!is_selected).then(|| format!("`mcpkg project select {}` selects the new project", made.name))
+        (!is_selected).then(|| format!("select the new project with `mcpkg project select {}`", made.name))
     }
 }
 
-/// Asks for the name of the first project. Where nobody answers, or it is not the time to ask, the failure says how it is made.
+/// Asks for the name of the first project. If nobody can answer, the error says how to create one.
 fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Result<String> {
-    let none = none.hint("`mcpkg import PATH --create-project NAME` makes one and imports into it");
+    let none = none.hint("create one and import into it with `mcpkg import PATH --create-project NAME`");
     if !asks || context.shows_data {
         return Err(none);
     }
     let usual = usual(paths);
-    let note = Body::lines(["No project is selected. What you import belongs to a project, which can be made now."]);
+    let note =
+        Body::lines(["No project is selected. Imported files belong to a project, so mcpkg can create one now."]);
     match (context.line)(note, &format!("Name of the new project [{usual}]:")) {
         Ok(name) if name.trim().is_empty() => Ok(usual),
         Ok(name) => Ok(name.trim().to_owned()),

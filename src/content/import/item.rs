@@ -192,7 +192,7 @@ impl Understood {
         if let What::Prompt(Attributes { template: true, dialect: None, arguments, .. }) = &entry.what
             && let Err(error) = template::check_declared(&text(content.bytes()?.into_owned())?, arguments)
         {
-            self.note(file, None, format!("is left out of deploys until it is mended: {error}"));
+            self.note(file, None, format!("is not deployed until you fix it: {error}"));
         }
         if entry.what == What::Server {
             return Err(Error::new(Code::InvalidArgument, "a manifest lists a file as an MCP server"));
@@ -276,13 +276,13 @@ impl Understood {
                         self.same.push((file.relative.clone(), self.items[twin].path.clone()));
                         return Ok(());
                     }
-                    self.note(file, None, format!("was kept as a file: {why}"));
+                    self.note(file, None, format!("was imported as a plain file: {why}"));
                     return self.document(file, &Destination::as_file(&file.relative));
                 }
             },
         };
         if let Some(error) = odd {
-            self.note(file, line_of(&error), format!("was imported as it is: {error}"));
+            self.note(file, line_of(&error), format!("was imported unchanged: {error}"));
         }
         if content.is_empty() {
             self.leave_out(file, Reason::Empty);
@@ -459,7 +459,7 @@ impl Understood {
         match read {
             Ok(matter) => matter.unwrap_or_default(),
             Err(error) => {
-                self.note(file, line_of(&error), format!("was imported as it is: {error}"));
+                self.note(file, line_of(&error), format!("was imported unchanged: {error}"));
                 Matter::default()
             }
         }
@@ -545,8 +545,8 @@ pub fn clashing(clashes: &[Clash]) -> Error {
     let details = clashes.iter().map(|clash| serde_json::json!({ "wanted": clash.wanted, "path": clash.path }));
     Error::new(
         Code::ImportConflict,
-        format!("Different files want one name or URI; nothing was imported: {}", list.join(", ")),
+        format!("Different files need the same name or URI; nothing was imported: {}", list.join(", ")),
     )
     .with_details(serde_json::json!({ "clashes": details.collect::<Vec<_>>() }))
-    .hint("make the files the same, remove one, or import them into different projects")
+    .hint("make the files equal, remove one, or import them into different projects")
 }

@@ -84,14 +84,14 @@ impl KeptFiles {
         let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");
         let reads = is_manifest || matches!(kept.kind, Kind::Servers | Kind::Settings);
         let malformed = |line: Option<usize>, why: &str| {
-            let note = Note { path: file.relative.clone(), line, text: format!("was left out: {why}") };
+            let note = Note { path: file.relative.clone(), line, text: format!("was skipped: {why}") };
             (Reason::Malformed, note)
         };
         if !reads {
             return self.whole(file, kept.kind);
         }
         if file.content.size() > MAX_READ || !file.content.is_text() {
-            return Ok(Err(malformed(None, "it is not text, or too long")));
+            return Ok(Err(malformed(None, "it is not text, or is too large")));
         }
         let Ok(text) = String::from_utf8(file.content.bytes()?.into_owned()) else {
             return Ok(Err(malformed(None, "it is not text")));
@@ -107,7 +107,7 @@ impl KeptFiles {
                     let content = if kept == text { file.content.clone() } else { kept.into_bytes().into() };
                     Ok(KeptFile { kind, content, notes: notes.into_iter().map(note).collect() })
                 }
-                None => Err((Reason::Secret, note("was left out, because it may contain a secret".to_owned()))),
+                None => Err((Reason::Secret, note("was skipped, because it may contain a secret".to_owned()))),
             }));
         }
         let Some(dialect) = Dialect::of(agent) else { return self.whole(file, kept.kind) };
@@ -125,8 +125,12 @@ impl KeptFiles {
                 Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
             let enabled = read.enabled && kept.is_own && !is_manifest;
             if read.enabled && !enabled {
-                let where_from = if is_manifest { "a plugin's" } else { "not read at the root of the project" };
-                notes.push(note(format!("'{entry}' is {where_from}, so it is switched off until `mcpkg mcp set`")));
+                let where_from = if is_manifest {
+                    "a plugin's"
+                } else {
+                    "not in a file that its agent reads at the root of a project"
+                };
+                notes.push(note(format!("'{entry}' is {where_from}, so it is disabled until you run `mcpkg mcp set`")));
             }
             let server = Server { name: entry, definition: read.definition, origin, enabled };
             self.add(server, &file.relative, &place.origins(&file.relative));
@@ -135,7 +139,7 @@ impl KeptFiles {
         Ok(Ok(KeptFile { kind: kept.kind, content, notes }))
     }
 
-    /// Keeps a file as it is, unless it holds servers that its agent would not read there.
+    /// Keeps a file unchanged, unless it contains servers that its agent would not read there.
     fn whole(&self, file: &File, kind: Kind) -> Result<Result<KeptFile, (Reason, Note)>> {
         Ok(match self.is_strange(file)? {
             true => Err(strange::left_out(file)),
@@ -226,7 +230,7 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
     dialect.document.entries(text).is_ok_and(|entries| !entries.is_empty())
 }
 
-/// Reads settings of Claude Code: what they are, and their text without the variables, whose values stand in it.
+/// Reads settings of Claude Code: what they are, and their text without `env`, which contains values of variables.
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;
@@ -239,7 +243,7 @@ fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let mut notes = Vec::new();
     let has_env = settings.get("env").and_then(Value::as_object).is_some_and(|env| !env.is_empty());
     let kept = if has_env {
-        notes.push("was kept without its `env`, whose values may be secret".to_owned());
+        notes.push("was stored without its `env`, whose values may be secret".to_owned());
         let others: Vec<&str> = settings.keys().map(String::as_str).filter(|key| *key != "env").collect();
         document.retain(text, &others)?
     } else {

@@ -20,7 +20,7 @@ pub const FILE: &str = "mcpkg.export.json";
 
 const VERSION: u32 = 1;
 
-/// All that a file's bytes do not say of an item.
+/// Everything about an item that its file's bytes do not contain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The name.
@@ -33,7 +33,7 @@ pub struct Entry {
     pub origin: Origin,
 }
 
-/// What a project says of an item as a module, as far as its file tells.
+/// Where an item came from, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// When instructions apply.
@@ -76,7 +76,7 @@ pub enum What {
     Server,
 }
 
-/// An MCP server that no agent's file says as it is.
+/// An MCP server that no agent's file can express completely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// Its name.
@@ -145,7 +145,7 @@ pub struct Manifest {
     version: u32,
     /// By path, `/` between.
     pub files: BTreeMap<String, Entry>,
-    /// MCP servers that the files do not say as they are.
+    /// MCP servers that the files cannot express completely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<Server>,
 }
@@ -167,7 +167,7 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads the manifest of `folder`; `None` where it has none. `heal` is said where it is malformed.
+    /// Reads the manifest of `folder`; `None` if it has none. `heal` is the hint for a malformed one.
     ///
     /// # Errors
     /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is malformed, newer, or names a path that leaves the folder.
@@ -181,14 +181,16 @@ impl Manifest {
         let refuse = |why: String| Error::new(Code::InvalidArgument, format!("`{}` {why}", path.display())).hint(heal);
         if conflict::is_in(&bytes) {
             let file = shell::quote(&path.display().to_string());
-            let take =
-                format!("take one side as a whole, and then again: `git checkout --theirs -- {file}`, or `--ours`");
+            let take = format!(
+                "take one side as a whole with `git checkout --theirs -- {file}` or `--ours`, and run the \
+                    command again"
+            );
             return Err(Error::new(Code::InvalidArgument, format!("`{}` {}", path.display(), conflict::WHY)).hint(take));
         }
-        let manifest: Self =
-            serde_json::from_slice(&bytes).map_err(|error| refuse(format!("is not an export's manifest: {error}")))?;
+        let manifest: Self = serde_json::from_slice(&bytes)
+            .map_err(|error| refuse(format!("is not a valid manifest of an export: {error}")))?;
         if manifest.version != VERSION {
-            return Err(refuse(format!("has version {}; this mcpkg reads version {VERSION}", manifest.version)));
+            return Err(refuse(format!("has version {}; this mcpkg supports version {VERSION}", manifest.version)));
         }
         match manifest.files.keys().find(|path| !stays_inside(path)) {
             Some(stray) => {
@@ -243,7 +245,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
                 return Ok(());
             }
             let name = entry.name.escape_debug();
-            Err(Error::new(Code::InvalidArgument, format!("The kept file `{name}` has no place or no agent")))
+            Err(Error::new(Code::InvalidArgument, format!("The agent file `{name}` has no path or no agent")))
         }
     }
 }
@@ -257,7 +259,7 @@ pub fn check_server(server: &Server) -> Result<()> {
     let Server { definition, origin, .. } = server;
     let is_program = definition.transport == servers::Transport::Stdio;
     if is_program != definition.command.is_some() || is_program == definition.url.is_some() {
-        let why = format!("MCP server '{}' needs a program for stdio, else an address", server.name);
+        let why = format!("MCP server '{}' needs a program for stdio, or a URL for other transports", server.name);
         return Err(Error::new(Code::InvalidArgument, why));
     }
     names::check_text("The server", &serde_json::to_string(definition).unwrap_or_default().replace("\\u0000", "\0"))?;

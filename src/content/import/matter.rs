@@ -108,7 +108,7 @@ thread_local! {
 
 fn parsed(yaml: &str) -> Result<Keys> {
     if yaml.len() > MAX_YAML {
-        return Err(malformed(&format!("it has {} bytes; {MAX_YAML} are read at most", yaml.len())));
+        return Err(malformed(&format!("it has {} bytes; the limit is {MAX_YAML}", yaml.len())));
     }
     let (value, odd) = match read(yaml) {
         Ok(value) => (value, None),
@@ -358,7 +358,7 @@ mod tests {
         let (why, _) = keys(&laughs).unwrap().odd.expect("it is read as plain texts");
         assert!(why.contains("alias"), "{why}");
         let many: String = (0..100_000).map(|n| format!("k{n}: v\n")).collect();
-        assert!(parse(&many).unwrap_err().message().contains("65536 are read at most"));
+        assert!(parse(&many).unwrap_err().message().contains("the limit is 65536"));
         for deep in ["[", "{a: ", "- "] {
             let odd = keys(&format!("a: {}", deep.repeat(10_000))).map(|keys| keys.odd);
             assert!(odd.as_ref().map_or(true, Option::is_some), "{deep}");

@@ -155,7 +155,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
                     return Ok(if is_known { Action::Unchanged } else { Action::Create });
                 }
                 (Some(one), Some(other)) if one.id != other.id => {
-                    return Ok(Action::Conflict("its name is one resource's and its URI another's"));
+                    return Ok(Action::Conflict("its name belongs to one resource, and its URI to another"));
                 }
                 (Some(resource), _) | (None, Some(resource)) => resource,
             };
@@ -310,9 +310,9 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
             told
         })
         .collect();
-    let message = format!("The import would change what is there; nothing was imported:\n  {}", named.join("\n  "));
+    let message = format!("The import would change existing items; nothing was imported:\n  {}", named.join("\n  "));
     Err(Error::new(Code::ImportConflict, message).with_details(serde_json::json!({ "conflicts": details })).hint(
-        "`--update` makes what differs as the files are, and keeps revisions; `--dry-run` shows what would happen",
+        "`--update` replaces these items with the files, and keeps revisions; `--dry-run` shows what would happen",
     ))
 }
 

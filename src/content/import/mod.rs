@@ -80,28 +80,28 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update what is there and differs; a revision is kept
+    /// Update items that differ from the files; the old versions are kept as revisions
     #[arg(long)]
     #[serde(default)]
     update: bool,
-    /// Take what .gitignore and other ignore files name too
+    /// Also import files that .gitignore and other ignore files exclude
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// Take only files that a pattern names, such as 'skills/pdf' or '*.mdc'; `!` before it excludes
+    /// Import only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Take the files for this, whatever their paths say
+    /// Import all files as this kind, whatever their paths say
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
-    /// Keep the text of this variable or header of MCP servers, which is not a secret
+    /// Store the value of this variable or header of MCP servers as text, because it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
-    /// Make a project of this name, and import into it
+    /// Create a project with this name, and import into it
     #[arg(long, value_name = "NAME", conflicts_with = "dry_run")]
     #[serde(default)]
     create_project: Option<String>,
@@ -112,22 +112,22 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "mcpkg decides by a file's name and folder what to make of it:\n\
+    const HELP: &'static str = "A file's name and folder decide what it becomes:\n\
         - A folder with SKILL.md becomes a skill, wherever it is, with all files below it.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
         *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become their arguments.\n\
-        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, and keep the \
-        globs that their agent applies them to.\n\
+        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, with the globs that \
+        they apply to.\n\
         - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
         - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
-        .codex/config.toml, opencode.json, .gemini/settings.json and others). Values of variables and headers are \
-        not stored, only the name of a variable that supplies each.\n\
+        .codex/config.toml, opencode.json, .gemini/settings.json and others). mcpkg stores no values of variables and \
+        headers, only the name of the variable that each value comes from.\n\
         - Hooks, permissions, ignore files and plugin manifests are kept for the agent they belong to.\n\n\
         If a name is already taken, the new item is named after its folder too, such as PLUGIN-NAME.\n\n\
-        Some files are skipped: version control's own, node_modules, files that .gitignore names, hidden files that \
-        no agent reads, and files with conflict markers. --dry-run and -v list each skipped file with the reason. \
-        Files that an export's manifest lists are always imported. A link and its target are imported once; a link \
-        that leads out of the folder is skipped. Either everything is imported or nothing.";
+        Some files are skipped: version control's own, node_modules, files that .gitignore names, hidden files that no \
+        agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the reason. Files that \
+        an export's manifest lists are always imported. A link and its target are imported once; a link that leads out \
+        of the folder is skipped. If an import fails, nothing is imported.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",
@@ -199,7 +199,7 @@ impl Operation for Import {
             if !kinds.is_empty() {
                 reply.hints.push(format!("that is {}", kinds.join(", ")));
             }
-            reply.hints.push(format!("the files were only looked at{LISTED_BY_VERBOSE}"));
+            reply.hints.push(format!("dry run: the files were not imported{LISTED_BY_VERBOSE}"));
             reply
         } else {
             if context.is_cancelled() {
@@ -219,11 +219,11 @@ impl Operation for Import {
             _ => None,
         };
         let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left)?)));
-        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; it was left out")));
+        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; skipped it")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.details.extend(account.lines());
         if items.is_empty() {
-            reply.hints.push("no file was found to import".to_owned());
+            reply.hints.push("found no files to import".to_owned());
         }
         Ok(reply)
     }
@@ -239,21 +239,23 @@ impl Import {
     /// Returns the failure of patterns that name no file.
     fn nothing_named(&self) -> Error {
         let patterns: Vec<String> = self.only.iter().map(|pattern| format!("'{pattern}'")).collect();
-        let what = format!("`--only` names no file that can be imported: {}", patterns.join(", "));
+        let what = format!("No importable file matches `--only`: {}", patterns.join(", "));
         Error::new(Code::NotFound, what)
-            .hint("patterns are those of .gitignore, for paths such as `mcpkg import PATH --dry-run -v` lists them")
+            .hint("patterns are written as in .gitignore, for the paths that `mcpkg import PATH --dry-run -v` lists")
     }
 }
 
-/// Refuses files that the user says are a skill, where none makes them one: no agent would find them.
+/// Refuses files that the user imports as a skill without a SKILL.md: no agent would find them.
 fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
     if items.is_empty() || items.iter().any(summary::is_main) {
         return Ok(());
     }
     let folders: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-    let why = format!("{} holds no {MAIN}, so it is not a skill; nothing was imported", folders.join(", "));
-    Err(Error::new(Code::InvalidArgument, why)
-        .hint(format!("write a {MAIN} that says what the skill is for; `--as resource` takes the files for documents")))
+    let why = format!("{} contains no {MAIN}, so it is not a skill; nothing was imported", folders.join(", "));
+    Err(Error::new(Code::InvalidArgument, why).hint(format!(
+        "write a {MAIN} that says what the skill is for, or import the files as documents with `--as \
+            resource`"
+    )))
 }
 
 /// Returns how many files there are, by what would become of them: what they are, or why they are not item.

@@ -263,8 +263,8 @@ impl Places {
                 is_one.then(|| self.skill(&folder, &relative))?
             }
             Role::Instructions => {
-                let note =
-                    (place.form == Form::Unread).then_some("is not read by its agent there, so it applies by hand");
+                let note = (place.form == Form::Unread)
+                    .then_some("is not read by its agent there, so it is only applied by hand");
                 let scope = before.join("/");
                 Destination { form: place.form, scope, note, ..Destination::plain(Role::Instructions, label) }
             }
@@ -349,7 +349,7 @@ fn instructions(parts: &[&str]) -> Option<Destination> {
     let (agent, form) = agents::instructions(name)?;
     let nested_old = !above.is_empty() && agents::old_rules(name).is_some();
     let (form, note) = match nested_old {
-        true => (Form::Unread, Some("is read at the root of a project alone, so it applies by hand")),
+        true => (Form::Unread, Some("is read only at the root of a project, so it is only applied by hand")),
         false => (form, None),
     };
     let plain = Destination::plain(Role::Instructions, parts.join("/"));

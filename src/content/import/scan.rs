@@ -174,7 +174,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 
 /// What heals a manifest that is malformed.
 const BY_PATHS: &str =
-    "remove the file to import the folder by its paths alone, without the names, URIs and descriptions in it";
+    "remove the file to import the folder by its paths only, without the names, URIs and descriptions in the manifest";
 
 /// Whether what a link leads to is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
@@ -188,7 +188,7 @@ impl Gathered {
         let named = absolute(path).map_err(failed)?;
         let metadata = std::fs::metadata(&named).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
-                failed(error).hint("name a file or folder; `mcpkg source add OWNER/REPO` takes a git repository")
+                failed(error).hint("pass a file or folder; for a git repository, use `mcpkg source add OWNER/REPO`")
             }
             _ => failed(error),
         })?;
@@ -319,7 +319,7 @@ impl Gathered {
                 Ok(_) => relative(&bad.file, base),
                 Err(_) => bad.file.display().to_string(),
             };
-            let text = format!("has a malformed pattern, which was passed over: {}", bad.what);
+            let text = format!("has an invalid pattern, which was ignored: {}", bad.what);
             let note = Note { path, line: bad.line, text };
             // The folders above are the same for all that is named.
             if !self.notes.contains(&note) {
@@ -547,5 +547,5 @@ pub(super) fn relative(file: &Path, base: &Path) -> String {
 
 /// Returns the failure of an import that the user gave up.
 pub(super) fn cancelled() -> Error {
-    Error::new(Code::Cancelled, "The import was given up; nothing was imported")
+    Error::new(Code::Cancelled, "The import was cancelled; nothing was imported")
 }

@@ -70,10 +70,11 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
     if named.is_empty() {
         return Ok(());
     }
-    let message = format!("The import would change what is there; nothing was imported:\n  {}", named.join("\n  "));
+    let message =
+        format!("The import would change existing MCP servers; nothing was imported:\n  {}", named.join("\n  "));
     Err(Error::new(Code::ImportConflict, message)
         .with_details(json!({ "conflicts": named }))
-        .hint("`--update` makes what differs as the files are; `--dry-run` shows what would happen"))
+        .hint("`--update` replaces them with the servers of the files; `--dry-run` shows what would happen"))
 }
 
 /// Does what was planned.

@@ -36,10 +36,10 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
         match reason {
             Reason::LinkOut => stay_inside(&link, &root)?,
             Reason::Unreadable => return Err(Error::file("read", &link, ErrorKind::PermissionDenied.into())),
-            Reason::LinkLoop => {
-                found.hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()))
-            }
-            _ => found.hints.push(format!("`{}` was left out: {}", relative(&link, &root), reason.text())),
+            Reason::LinkLoop => found
+                .hints
+                .push(format!("did not follow `{}`: it leads back to a folder that contains it", link.display())),
+            _ => found.hints.push(format!("skipped `{}`: {}", relative(&link, &root), reason.text())),
         }
     }
     let mut files: Vec<PathBuf> = files.into_iter().map(|file| file.shown).collect();
@@ -48,7 +48,7 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     };
     for folder in VERSION_CONTROL {
         if root.join(folder).exists() {
-            found.hints.push(format!("left out, as version control's: {folder}"));
+            found.hints.push(format!("skipped the folder of version control: {folder}"));
         }
         files.retain(|file| !is_in(folder, file));
     }
@@ -58,13 +58,11 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     };
     for file in files.iter().filter(is_env) {
         let file = relative(file, &root);
-        found
-            .hints
-            .push(format!("`{file}` was taken, and agents can read it; a .gitignore that names it keeps it out"));
+        found.hints.push(format!("`{file}` is included, and agents can read it; to skip it, list it in .gitignore"));
     }
     let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
     if installed > 0 {
-        let why = format!("{installed} files of `{INSTALLED}` were taken; a .gitignore that names it keeps them out");
+        let why = format!("{installed} files of `{INSTALLED}` are included; to skip them, list it in .gitignore");
         found.hints.push(why);
     }
     let candidates: Vec<(PathBuf, Candidate)> = files

@@ -58,7 +58,8 @@ impl Understood {
         if name != skill.name
             && let Some(first) = files.iter().find(|file| file.relative == main).or(files.first())
         {
-            let note = format!("became the skill '{name}', since another one is named '{}', case aside", skill.name);
+            let note =
+                format!("became the skill '{name}', because another one is named '{}' (case is ignored)", skill.name);
             self.note(first, None, note);
         }
         for file in &files {
@@ -174,7 +175,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         if path.ends_with("/SKILL.md") {
             notes.push((
                 None,
-                format!("lies in the skill '{}', where Claude Code and Gemini do not find it", skill.name),
+                format!("is inside the skill '{}', where Claude Code and Gemini do not find it", skill.name),
             ));
         }
         return notes;
@@ -201,7 +202,9 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         let folder = &skill.name;
         notes.push((
             None,
-            format!("is `{folder}` to Claude Code, by its folder, and `{name}` to other agents, by `name`"),
+            format!(
+                "is called `{folder}` by Claude Code, after its folder, and `{name}` by other agents, after `name`"
+            ),
         ));
     }
     if name.contains('.') {
@@ -210,7 +213,9 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     if is_in_group(&skill.folder) {
         notes.push((
             None,
-            "lies deeper than Claude Code and Gemini look for skills; a deploy writes it where they do".to_owned(),
+            "is in a deeper folder than Claude Code and Gemini search for skills; a deploy writes it where they find \
+             it"
+            .to_owned(),
         ));
     }
     notes

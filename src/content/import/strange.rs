@@ -37,8 +37,9 @@ const WORDS: [&str; 8] = [
 
 /// Returns why such a file is left out, with what the user can do.
 pub(super) fn left_out(file: &File) -> (Reason, Note) {
-    let text = "was left out: it looks like a configuration of MCP servers, with values that may be secret, where no agent reads one; \
-                put references such as ${NAME} instead of the values, or add its servers with `mcpkg mcp add`";
+    let text = "was skipped: it looks like a configuration of MCP servers with values that may be secret, in a place \
+        where no agent reads one; replace the values with references such as ${NAME}, or add its servers with `mcpkg \
+        mcp add`";
     (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
 }
 

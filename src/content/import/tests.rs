@@ -141,7 +141,7 @@ fn a_project_comes_in_whole() {
         sentence_of(&reply),
         "Imported 1 skill, 3 commands, 3 rules, 2 other files, 1 agent's file into project 'p'"
     );
-    let left_out = "left out 7 files: in an agent's folder, but not \
+    let left_out = "skipped 7 files: in an agent's folder, but not \
         a command, skill, rule or subagent: 1; hidden: 3; named by .gitignore: 2; version control: 1; `-v` lists them";
     assert_eq!(reply.hints, [left_out]);
 

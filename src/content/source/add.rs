@@ -120,7 +120,7 @@ impl Operation for Add {
             let why = format!("{} contains nothing to add", described(&origin));
             return Err(Error::new(Code::NotFound, why)
                 .with_details(json!({ "left_out": contents.account.left_out_data() }))
-                .hint("`--dry-run -v` lists each file and why it is left out"));
+                .hint("`--dry-run -v` lists each file and why it is skipped"));
         }
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(

@@ -197,7 +197,7 @@ fn a_malformed_line_of_an_ignore_file_is_passed_over() {
         .file("docs/b.log", "b")
         .file("docs/c.tmp", "c")
         .file("docs/build/d.md", "d");
-    let above = "has a malformed pattern, which was passed over: `[z-a]`: invalid range; 'z' > 'a'";
+    let above = "has an invalid pattern, which was ignored: `[z-a]`: invalid range; 'z' > 'a'";
     for (named, paths) in [("docs", ["/.gitignore", ".gitignore"]), ("", [".gitignore", "docs/.gitignore"])] {
         let world_of = World::new();
         let reply = world_of.run::<Import>(&[], &[world.path(named)]).unwrap();
@@ -205,13 +205,13 @@ fn a_malformed_line_of_an_ignore_file_is_passed_over() {
         let notes = reply.data["notes"].as_array().unwrap();
         assert_eq!(notes.len(), 2, "{notes:?}");
         for (note, (path, line, text)) in
-            notes.iter().zip([(paths[0], 2, above), (paths[1], 1, "has a malformed pattern")])
+            notes.iter().zip([(paths[0], 2, above), (paths[1], 1, "has an invalid pattern")])
         {
             assert!(note["path"].as_str().unwrap().ends_with(path), "{note}");
             assert!(note["line"] == line && note["note"].as_str().unwrap().starts_with(text), "{note}");
         }
         assert!(
-            reply.hints.iter().any(|hint| hint.contains(".gitignore:2` has a malformed pattern")),
+            reply.hints.iter().any(|hint| hint.contains(".gitignore:2` has an invalid pattern")),
             "{:?}",
             reply.hints
         );
