@@ -120,7 +120,7 @@ impl Document {
         if !self.entries(&after)?.contains_key(name) && self.rest(text, name)? == self.rest(&after, name)? {
             return Ok(after);
         }
-        Err(Fault::new("the entry cannot be taken out without changing something else"))
+        Err(Fault::new("the entry cannot be removed without changing something else"))
     }
 
     /// Leaves out all that stands at the top but these keys.
@@ -158,7 +158,7 @@ impl Document {
     pub fn put_listed(self, text: &str, list: &str, item: &Value) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::put_listed(body, list, item),
-            Format::Toml => Err(Fault::new(format!("`{list}` stands in JSON only"))),
+            Format::Toml => Err(Fault::new(format!("`{list}` is supported in JSON only"))),
         })
     }
 
@@ -169,7 +169,7 @@ impl Document {
     pub fn take_listed(self, text: &str, list: &str, id: &str) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::take_listed(body, list, id),
-            Format::Toml => Err(Fault::new(format!("`{list}` stands in JSON only"))),
+            Format::Toml => Err(Fault::new(format!("`{list}` is supported in JSON only"))),
         })
     }
 

@@ -1,5 +1,4 @@
-//! A file of MCP servers as it is taken in: its servers with references instead of secrets, and its text with the
-//! same.
+//! Imports a file of MCP servers: its servers and its text, both with references instead of secrets.
 
 use serde_json::{Map, Value};
 
@@ -40,14 +39,14 @@ impl Dialect {
             None => text.to_owned(),
         };
         if kept != text {
-            taken.notes.push("holds more than MCP servers and hooks, which was not taken".to_owned());
+            taken.notes.push("contains more than MCP servers and hooks; the rest was not imported".to_owned());
         }
         let mut texts = Vec::new();
         for (name, entry) in document.entries(text)? {
             let mut read = match self.read(&entry, &inputs) {
                 Ok(read) => read,
                 Err(why) => {
-                    taken.notes.push(format!("'{name}' {why}; it is not a server"));
+                    taken.notes.push(format!("'{name}' {why}, so it is not a valid server"));
                     kept = document.remove(&kept, &name, false)?;
                     continue;
                 }
@@ -64,7 +63,10 @@ impl Dialect {
                         document.set(&kept, &name, &Change { fields, replaces: false, decided })?
                     }
                     None => {
-                        taken.notes.push(format!("'{name}' has references now, which its agent cannot name"));
+                        taken.notes.push(format!(
+                            "'{name}' now refers to variables in a way that its agent's file \
+                            cannot express"
+                        ));
                         document.remove(&kept, &name, false)?
                     }
                 };
@@ -75,7 +77,7 @@ impl Dialect {
         let is_touched = !texts.is_empty() || kept != text;
         if texts.iter().any(stands_elsewhere) || (is_touched && holds_token(&kept)) || holds_token_outside(&kept) {
             kept = self.again(&taken.servers)?;
-            taken.notes.push("holds what may be a secret beside its servers, so only these were kept".to_owned());
+            taken.notes.push("may contain a secret outside of its servers, so only the servers were stored".to_owned());
         }
         taken.text = kept;
         Ok(taken)

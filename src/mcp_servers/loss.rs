@@ -1,4 +1,4 @@
-//! What an agent's form cannot say of a server.
+//! The parts of a server that an agent's file cannot express.
 
 /// What is left out of an entry, since its agent does not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,11 +38,11 @@ impl Unsayable {
     /// Why, for a person.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Variables => "it fills in no variable there",
-            Self::Literal => "it would fill in what is meant as it is",
-            Self::Inputs => "it asks its user for no values",
-            Self::Files => "it fills in no files",
-            Self::Transport => "it does not speak that transport",
+            Self::Variables => "it does not replace variables there",
+            Self::Literal => "it would replace text that must stay literal",
+            Self::Inputs => "it does not ask its user for values",
+            Self::Files => "it does not insert the contents of files",
+            Self::Transport => "it does not support that transport",
         }
     }
 }

@@ -35,7 +35,7 @@ impl Dialect {
         let enabled = match self.switch {
             Some((key, on)) => match reading.rest.shift_remove(key) {
                 Some(Value::Bool(value)) => value == on,
-                Some(other) => return Err(format!("has {other} for `{key}`")),
+                Some(other) => return Err(format!("has the invalid value {other} for `{key}`")),
                 None => true,
             },
             None => true,
@@ -62,7 +62,7 @@ impl Reading<'_> {
         let kind = self.word("type")?;
         if let Some(command) = self.text("command")? {
             if !matches!(kind.as_deref(), None | Some("stdio" | "local")) {
-                return Err(format!("has a `command` and the type '{}'", kind.unwrap_or_default()));
+                return Err(format!("has a `command`, but the type '{}'", kind.unwrap_or_default()));
             }
             let (args, env, cwd) = (self.list("args")?, self.named("env")?, self.cwd()?);
             return Ok(Definition { args, env, cwd, ..Definition::stdio(command) });
@@ -72,7 +72,7 @@ impl Reading<'_> {
             None => usual,
             Some("http" | "streamable-http" | "streamableHttp" | "streamable_http") => Transport::Http,
             Some("sse") => Transport::Sse,
-            Some(other) => return Err(format!("has the type '{other}', which is not known")),
+            Some(other) => return Err(format!("has the unknown type '{other}'")),
         };
         Ok(Definition { headers: self.named("headers")?, ..Definition::remote(transport, url) })
     }
@@ -115,7 +115,7 @@ impl Reading<'_> {
                 let (url, transport) = self.url()?;
                 Ok(Definition { headers: self.named("headers")?, ..Definition::remote(transport, url) })
             }
-            _ => Err("has no `type` of local or remote".to_owned()),
+            _ => Err("needs the `type` local or remote".to_owned()),
         }
     }
 
@@ -125,7 +125,7 @@ impl Reading<'_> {
                 return Ok((url, *transport));
             }
         }
-        Err("has neither a program nor an address".to_owned())
+        Err("has neither a command nor a URL".to_owned())
     }
 
     fn cwd(&mut self) -> Result<Option<Text>, String> {
@@ -141,7 +141,7 @@ impl Reading<'_> {
         match self.rest.shift_remove(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(format!("has no text for `{key}`")),
+            Some(_) => Err(format!("has a `{key}` that is not a string")),
         }
     }
 
@@ -153,7 +153,7 @@ impl Reading<'_> {
         match self.rest.shift_remove(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(values)) => values.iter().map(|value| self.scalar(key, value)).collect(),
-            Some(_) => Err(format!("has no list for `{key}`")),
+            Some(_) => Err(format!("has a `{key}` that is not a list")),
         }
     }
 
@@ -163,7 +163,7 @@ impl Reading<'_> {
             Some(Value::Object(values)) => {
                 values.iter().map(|(name, value)| Ok((name.clone(), self.scalar(key, value)?))).collect()
             }
-            Some(_) => Err(format!("has no object for `{key}`")),
+            Some(_) => Err(format!("has a `{key}` that is not an object")),
         }
     }
 
@@ -171,7 +171,7 @@ impl Reading<'_> {
         match value {
             Value::String(text) => Ok(self.expansion().read(text)),
             Value::Number(_) | Value::Bool(_) => Ok(Text::plain(value.to_string())),
-            _ => Err(format!("has something else than texts in `{key}`")),
+            _ => Err(format!("has a value in `{key}` that is not a string")),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Secrets {
         definition.extra.retain(|key, value| {
             let safe = !is_secret(key, value);
             if !safe {
-                taking.note(format!("its key `{key}` was left out, since it may hold a secret"));
+                taking.note(format!("its key `{key}` was not stored, because it may contain a secret"));
             }
             safe
         });
@@ -96,7 +96,10 @@ impl Taking<'_, '_> {
                     });
                     self.out.texts.extend(defaults);
                     *text = without;
-                    self.note(format!("the default in {what} {name} was left out; `--keep-env {name}` keeps it"));
+                    self.note(format!(
+                        "the default in {what} {name} was not stored; to store it, use `--keep-env \
+                        {name}`"
+                    ));
                 }
                 continue;
             }
@@ -196,7 +199,7 @@ impl Taking<'_, '_> {
             |value: &Value| value.as_str().is_some_and(|text| !text.is_empty() && (password || holds_token(text)));
         if fields.get("default").is_some_and(secret) {
             fields.shift_remove("default");
-            self.note("the default of an input was left out, since it may be a secret".to_owned());
+            self.note("the default of an input was not stored, because it may be a secret".to_owned());
         }
     }
 
@@ -231,7 +234,7 @@ impl Taking<'_, '_> {
         let name = names.find(free).unwrap_or_default();
         self.secrets.taken.insert(name.clone(), hash);
         self.out.texts.push(secret.to_owned());
-        self.note(format!("the text of {what} was not kept; set the variable {name} to it"));
+        self.note(format!("the value of {what} was not stored; set the variable {name} to that value"));
         Part::env(name)
     }
 }

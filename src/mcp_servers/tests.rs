@@ -139,7 +139,7 @@ fn values_of_variables_and_headers_become_references() {
     let env = json!({ "A": "plain", "B": "${B}", "C": "${C:-d}", "D": "x-${D}", "E": "" });
     let (entry, notes) = safe(json!({ "command": "a", "env": env }), &[]);
     assert_eq!(entry["env"], json!({ "A": "${A}", "B": "${B}", "C": "${C}", "D": "${D}", "E": "" }));
-    assert!(notes[0].contains("set the variable A to it"), "{notes:?}");
+    assert!(notes[0].contains("set the variable A to that value"), "{notes:?}");
     assert_eq!(notes.len(), 3, "{notes:?}");
     let headers = json!({ "Authorization": "Bearer abc", "X-Key": "k", "Y": "Bearer ${T}" });
     let (entry, _) = safe(json!({ "type": "http", "url": "https://a", "headers": headers }), &[]);

@@ -31,7 +31,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let document = Document::parse(file).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
     let item = document.get(PROMPT);
     let (Some(text), Some(span)) = (item.and_then(|item| item.as_str()), item.and_then(|item| item.span())) else {
-        return odd("it has no text as `prompt`");
+        return odd("its `prompt` is missing or is not text");
     };
     let literal = &file[span.clone()];
     let style = Style::of(literal);
@@ -43,7 +43,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let template = text.contains(ARGS) || bare != text;
     let content = if template { from_gemini(&bare) } else { text.to_owned() };
     if content.is_empty() {
-        return odd("it has no text as `prompt`");
+        return odd("its `prompt` is missing or is not text");
     }
     let pieces = dialect::pieces(Dialect::Claude, &content, &[]);
     let arguments = if template { taken(Dialect::Claude, &Names::default(), &pieces, None) } else { Vec::new() };

@@ -68,7 +68,7 @@ pub fn unread(text: &str) -> Scope {
 /// Claude Code: only `paths`; a file that it cannot read always applies.
 fn claude(text: &str) -> Scope {
     let mut scope = Scope::default();
-    let Some((keys, yaml)) = front(text, &mut scope, "so it applies always") else {
+    let Some((keys, yaml)) = front(text, &mut scope, "so it always applies") else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");
@@ -76,14 +76,14 @@ fn claude(text: &str) -> Scope {
     if patterns.is_empty() {
         let others = ["globs", "applyTo", "alwaysApply", "trigger"].into_iter().find(|key| keys.map.contains_key(*key));
         if let Some(other) = others {
-            let why = format!("has `{other}`, which Claude Code does not read, so it applies always; it reads `paths`");
+            let why = format!("has `{other}`, which Claude Code ignores, so it always applies; use `paths` instead");
             scope.note(line_of(yaml, other), why);
         }
         return scope;
     }
     let line = line_of(yaml, "paths");
     if patterns.iter().any(|pattern| pattern.starts_with('!')) {
-        scope.note(line, "excludes a path by `!`, which Claude Code does not read");
+        scope.note(line, "excludes a path with `!`, which Claude Code does not support");
     }
     if patterns.iter().any(|pattern| pattern.starts_with("./")) {
         scope.note(line, "has a pattern that begins with `./`, which matches nothing in Claude Code");
@@ -99,7 +99,7 @@ fn claude(text: &str) -> Scope {
 /// narrower scope is used.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let front = front(text, &mut scope, "so it applies by hand");
+    let front = front(text, &mut scope, "so it is only applied by hand");
     let mut patterns = Vec::new();
     if let Some((keys, yaml)) = &front {
         scope.description = text_of(keys, yaml, "description");
@@ -112,7 +112,7 @@ fn copilot(text: &str) -> Scope {
             let how = if scope.description.is_some() { Applies::Described } else { Applies::Manual };
             scope.note(
                 None,
-                "has no `applyTo`: Copilot CLI loads it always, VS Code does not; it was taken as VS Code does",
+                "has no `applyTo`: Copilot CLI always loads it, VS Code does not; mcpkg treats it as VS Code does",
             );
             how
         }
@@ -124,7 +124,7 @@ fn copilot(text: &str) -> Scope {
 fn cursor(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some(front) = Front::read(text) else {
-        scope.note(None, "has no front matter, so Cursor does not load it; it applies by hand");
+        scope.note(None, "has no front matter, so Cursor does not load it; it is only applied by hand");
         scope.is_loaded = false;
         return scope;
     };
@@ -135,7 +135,7 @@ fn cursor(text: &str) -> Scope {
         return scope;
     }
     if let Some((value, line)) = always.filter(|(value, _)| *value != "false") {
-        scope.note(line, format!("has `alwaysApply: {value}`, which is not true to Cursor"));
+        scope.note(line, format!("has `alwaysApply: {value}`, which Cursor does not treat as true"));
     }
     let globs = front.get("globs");
     if let Some((value, line)) = globs {
@@ -145,7 +145,7 @@ fn cursor(text: &str) -> Scope {
                 "has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`",
             );
         } else if value.contains(" #") {
-            scope.note(line, "has a comment behind `globs`, which Cursor takes for a part of the pattern");
+            scope.note(line, "has a comment after `globs`, which Cursor reads as part of the pattern");
         }
         let patterns = split(unquoted(value));
         if !patterns.is_empty() {
@@ -169,7 +169,7 @@ fn has_list_at_the_edge(text: &str, line: usize) -> bool {
 /// Windsurf: `trigger`; manual without one.
 fn windsurf(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let Some((keys, yaml)) = front(text, &mut scope, "so it applies by hand") else {
+    let Some((keys, yaml)) = front(text, &mut scope, "so it is only applied by hand") else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");
@@ -194,7 +194,7 @@ fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &
     let failed = |scope: &mut Scope, error: &crate::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
         // The first line of the file is the mark.
-        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was taken as it is, {follows}: {error}"));
+        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was imported unchanged, {follows}: {error}"));
     };
     let yaml = match matter::split(text) {
         Ok(split) => split?.0,
@@ -291,7 +291,7 @@ mod tests {
         for key in ["globs: **/*.py", "applyTo: '**/*.py'", "alwaysApply: false"] {
             let text = format!("---\n{key}\n---\n");
             assert_eq!(read(&CLAUDE_CODE, &text).applies, Applies::Always, "{key}");
-            is_noted(&CLAUDE_CODE, &text, "does not read");
+            is_noted(&CLAUDE_CODE, &text, "Claude Code ignores");
         }
         assert_eq!(applies(&CURSOR, "paths: *.py"), Applies::Manual);
         assert_eq!(applies(&COPILOT, "globs: '*.py'"), Applies::Manual);
@@ -311,7 +311,7 @@ mod tests {
         for value in ["\"true\"", "True"] {
             let text = format!("---\nalwaysApply: {value}\n---\n");
             assert_eq!(read(&CURSOR, &text).applies, Applies::Manual, "{value}");
-            is_noted(&CURSOR, &text, "not true");
+            is_noted(&CURSOR, &text, "not treat as true");
         }
         assert_eq!(read(&CURSOR, "No front matter").applies, Applies::Manual);
         is_noted(&CURSOR, "No front matter", "does not load it");

@@ -49,7 +49,7 @@ pub fn changed(key: &str, written: &[u8], edited: &[u8]) -> Result<(String, bool
     let (mut before, mut after) = (parse(written)?, parse(edited)?);
     before.remove(key);
     let text = after.remove(key).and_then(|item| item.as_str().map(str::to_owned));
-    let text = text.ok_or_else(|| format!("it has no text as `{key}`"))?;
+    let text = text.ok_or_else(|| format!("its `{key}` is missing or is not text"))?;
     let values = |document: &DocumentMut| -> Vec<(String, String)> {
         let value = |item: &Item| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
         document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect()

@@ -147,7 +147,7 @@ fn has_id(node: &CstNode, id: Option<&Value>) -> bool {
 fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Fault> {
     let mut named = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
     match (named.next(), named.next()) {
-        (_, Some(_)) => Err(Fault::new(format!("`{name}` stands in it twice"))),
+        (_, Some(_)) => Err(Fault::new(format!("it contains `{name}` twice"))),
         (found, None) => Ok(found),
     }
 }

@@ -12,7 +12,7 @@ fn parse(text: &str) -> Result<DocumentMut, Fault> {
         Fault::at(text, at, error.message().replace('\n', ", "))
     })?;
     // Where reading and writing do not give the same text, an edit would change what it is not asked to.
-    if document.to_string() == text { Ok(document) } else { Err(Fault::new("it cannot be written back as it is")) }
+    if document.to_string() == text { Ok(document) } else { Err(Fault::new("it cannot be written back unchanged")) }
 }
 
 /// Returns the whole document.

@@ -47,7 +47,7 @@ fn no_text_of_a_variable_or_header_reaches_the_database() {
         assert!(!format!("{reply:?}").contains(secret), "{secret} was told");
     }
     let notes = reply.data["notes"].to_string();
-    assert!(notes.contains("set the variable KEY to it"), "{notes}");
+    assert!(notes.contains("set the variable KEY to that value"), "{notes}");
     assert_eq!(names(&world), [("a".to_owned(), true), ("b".to_owned(), true), ("c".to_owned(), false)]);
     let kept = world.context.read(|db, project| agent_files::all(db, project.id)).unwrap();
     let kinds: Vec<_> = kept.iter().map(|file| (file.path.as_str(), file.kind.word())).collect();
