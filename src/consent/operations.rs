@@ -149,9 +149,9 @@ impl Operation for Approve {
     const CLI: &'static [&'static str] = &["consent", "approve"];
     const TITLE: &'static str = "Approve request for consent";
     const ABOUT: &'static str = "Approve a request: the agent may do exactly that, once, within ten minutes";
-    const HELP: &'static str = "Shows what would be done, and asks. It needs a terminal; there is no --yes. With --reads, \
-        the same caller may also run, for the time given with --for, every plan in the same project that only reads from \
-        that catalog. `mcpkg consent deny` takes that back, and `mcpkg events` shows each use.";
+    const HELP: &'static str = "Shows what would be done, and asks you. It needs a terminal and does not accept --yes. \
+        With --reads, the same caller may also run every plan in the same project that only reads from that catalog, \
+        for the time that --for sets. `mcpkg consent deny` revokes this, and `mcpkg events` shows each use.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg consent list",
         "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
@@ -214,7 +214,7 @@ impl Operation for Deny {
     const TOOL: &'static str = "deny_consent";
     const CLI: &'static [&'static str] = &["consent", "deny"];
     const TITLE: &'static str = "Deny request for consent";
-    const ABOUT: &'static str = "Deny a request of an agent, or take back a consent that was not used";
+    const ABOUT: &'static str = "Deny a request of an agent, or revoke a consent that was not used yet";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;

@@ -72,7 +72,7 @@ fn what_one_side_did_the_other_gets() {
     assert_snapshot!(scratch.run(&["-v", "sync"]), @r"
     status: 0
     --- stdout
-    Synced project 'p' with <SCRATCH>/team: 2 items taken into the project, 2 items written to the folder
+    Synced project 'p' with <SCRATCH>/team: 2 items copied into the project, 2 items written to the folder
     --- stderr
     .claude/commands/new.md: import prompt 'new'
     .claude/commands/review.md: write prompt 'review'
@@ -107,7 +107,7 @@ fn changes_of_different_lines_are_merged() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 0
     --- stdout
-    Synced project 'p' with <SCRATCH>/team: 1 item taken into the project, 1 item written to the folder
+    Synced project 'p' with <SCRATCH>/team: 1 item copied into the project, 1 item written to the folder
     --- stderr
     ");
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\nONE\ntwo\nTHREE\n");
@@ -258,7 +258,7 @@ fn a_filled_project_and_a_filled_folder_are_united() {
     assert_snapshot!(other.run(&["sync", &team]).to_string().replace(&team, "TEAM"), @r"
     status: 1
     --- stdout
-    Synced project 'p' with TEAM: 1 item taken into the project, 1 item written to the folder, 1 item proposed
+    Synced project 'p' with TEAM: 1 item copied into the project, 1 item written to the folder, 1 item proposed
     --- stderr
     hint: prompt 'review' (`.claude/commands/review.md`): differs: front matter, content
     hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject

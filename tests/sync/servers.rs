@@ -98,7 +98,7 @@ fn a_server_that_others_brought_is_switched_off_and_refers_to_its_secrets() {
     assert_snapshot!(other.run(&["-v", "sync", &team]).to_string().replace(&team, "TEAM"), @r"
     status: 0
     --- stdout
-    Synced project 'p' with TEAM: 4 items taken into the project
+    Synced project 'p' with TEAM: 4 items copied into the project
     --- stderr
     .claude/commands/review.md: import prompt 'review'
     .mcp.json: import agent_file '.mcp.json'
@@ -218,7 +218,7 @@ fn a_server_that_both_changed_is_proposed() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1
     --- stdout
-    Synced project 'p' with <SCRATCH>/team: 1 item taken into the project, 1 item proposed
+    Synced project 'p' with <SCRATCH>/team: 1 item copied into the project, 1 item proposed
     --- stderr
     hint: MCP server 'b' (`mcp_server:b`): both changed: content
     hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject

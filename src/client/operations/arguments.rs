@@ -18,7 +18,7 @@ pub struct Entry {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
-    /// Connect for your user, in every folder, or for everybody in this folder; an entry for a folder names its project
+    /// Connect for your user in every folder, or for everybody in this folder; a folder's entry names its project
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
@@ -67,8 +67,7 @@ pub struct Connection {
     /// not on this machine]
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<String>,
-    /// Server to stand in for, as with `mcpkg serve --as`; its name becomes the entry's default
-    /// name
+    /// Serve as this other server, as with `mcpkg serve --as`; its name becomes the entry's default name
     #[arg(long = "as", value_name = "NAME", conflicts_with = "http", value_parser = PossibleValuesParser::new(Identity::ALL.map(Identity::name)))]
     identity: Option<String>,
 }

@@ -90,12 +90,15 @@ impl Offer {
         if self.clashes.len() > MAX_CLASHES {
             lines.push(format!("{} more", self.clashes.len() - MAX_CLASHES));
         }
-        let message =
-            format!("Names of the source '{}' are taken; nothing was added:\n  {}", origin.name, lines.join("\n  "));
+        let message = format!(
+            "The project already uses names of the source '{}'; nothing was added:\n  {}",
+            origin.name,
+            lines.join("\n  ")
+        );
         Err(Error::new(Code::ImportConflict, message)
             .with_details(json!({ "clashes": self.clashes_data(contents) }))
             .hint(format!(
-                "`mcpkg source add` can put a prefix before each name (`--prefix {}`), or take only some files (`--only`)",
+                "add the source with a prefix for each name (`--prefix {}`), or add only some files (`--only`)",
                 origin.name
             )))
     }
@@ -138,7 +141,7 @@ impl Offer {
         if !self.clashes.is_empty() {
             let names = self.clashes.iter().map(|(at, _)| contents.items[*at].item.entry.name.clone());
             rows.push(vec![
-                "names that are taken".to_owned(),
+                "names that are already taken".to_owned(),
                 self.clashes.len().to_string(),
                 plural::first(names, NAMED),
             ]);

@@ -119,7 +119,7 @@ impl Report<'_> {
     fn sentence(&self, rows: &[[String; 4]]) -> String {
         let count = |words: &[&str]| rows.iter().filter(|row| words.contains(&row[0].as_str())).count();
         let counts = [
-            (count(&["import", "update", "merge"]), "taken into the project"),
+            (count(&["import", "update", "merge"]), "copied into the project"),
             (count(&["write", "merge"]), "written to the folder"),
             (count(&["delete file"]), "deleted from the folder"),
             (count(&["propose"]), "proposed"),
