@@ -18,10 +18,10 @@ use crate::store::projects;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// For the user, in every folder
+    /// For your user, in every folder
     #[default]
     User,
-    /// For who works in this folder
+    /// For everybody who works in this folder
     Project,
 }
 

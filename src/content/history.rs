@@ -21,7 +21,7 @@ macro_rules! history_operations {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
-            /// Name, which may be that of a deleted one
+            /// Name; deleted ones can be named too
             #[arg(add = $names)]
             name: String,
         }
@@ -48,7 +48,7 @@ macro_rules! history_operations {
         #[doc = concat!("Compare two revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
-            /// Name, which may be that of a deleted one
+            /// Name; deleted ones can be named too
             #[arg(add = $names)]
             name: String,
             /// Revision to compare from [default: the one before the newest]
@@ -81,7 +81,7 @@ macro_rules! history_operations {
         #[doc = concat!("Restore a revision of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
-            /// Name, which may be that of a deleted one
+            /// Name; deleted ones can be named too
             #[arg(add = $names)]
             name: String,
             /// Revision to restore; if you leave it out, the newest ones are listed

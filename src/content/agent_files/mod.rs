@@ -68,7 +68,7 @@ impl Operation for List {
 /// Show a file that is kept for one agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Path that it was imported from, such as .claude/settings.json
+    /// Path that the file was imported from, such as .claude/settings.json
     #[arg(add = AGENT_FILES)]
     path: String,
 }
@@ -110,7 +110,7 @@ impl Operation for Show {
 /// Remove a file that is kept for one agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
-    /// Path that it was imported from, such as .claude/settings.json
+    /// Path that the file was imported from, such as .claude/settings.json
     #[arg(add = AGENT_FILES)]
     path: String,
 }

@@ -22,7 +22,7 @@ pub struct Create {
     /// Optional description
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Makes the content a Jinja template with these arguments
+    /// Make the content a Jinja template with these arguments
     #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
     arguments: Option<Vec<Declared>>,
     /// Render the content as a Jinja template even without arguments

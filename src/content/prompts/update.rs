@@ -33,7 +33,7 @@ pub struct Update {
     /// New template arguments (optional)
     #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
     arguments: Option<Vec<Declared>>,
-    /// Render the content as a Jinja template, or not
+    /// Whether to render the content as a Jinja template
     #[arg(long, value_name = "BOOL")]
     #[serde(skip)]
     template: Option<bool>,

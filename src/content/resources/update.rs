@@ -33,7 +33,7 @@ pub struct Update {
     /// New description (optional)
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Mark it as a program, or not
+    /// Whether it is a program, for a skill's scripts
     #[arg(long, value_name = "BOOL")]
     #[serde(skip)]
     executable: Option<bool>,

@@ -30,7 +30,7 @@ pub struct Create {
     /// What the skill is for and when to use it; becomes front matter if the content has none
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Take all files of this folder
+    /// Create the skill from all files of this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "description"])]
     #[serde(skip)]
     from: Option<PathBuf>,

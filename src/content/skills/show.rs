@@ -44,7 +44,7 @@ struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     uri: String,
-    /// skill, or prompt where a prompt stands for one
+    /// skill, or prompt if a prompt acts as a skill
     from: &'static str,
     files: usize,
 }
@@ -118,7 +118,7 @@ pub struct Show {
     /// Skill name
     #[arg(add = SKILLS)]
     name: String,
-    /// Path of a file in the skill; SKILL.md where none is given
+    /// Path of a file in the skill [default: SKILL.md]
     file: Option<String>,
     /// Write all files to this folder; it must be empty or not exist
     #[arg(short, long, value_name = "DIR", conflicts_with = "file")]

@@ -28,7 +28,7 @@ pub struct Add {
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     path: Option<String>,
-    /// Take only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
+    /// Add only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,

@@ -26,18 +26,18 @@ use crate::store::syncs::{self, Known};
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Sync {
-    /// Folder, created if it does not exist [default: the one of the last sync]
+    /// Folder, created if it does not exist [default: the folder of the last sync]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Show what would be done and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Like --dry-run, and exit with status 3 if the two differ
+    /// Like --dry-run, and exit with status 3 if the project and the folder differ
     #[arg(long)]
     #[serde(default)]
     check: bool,
-    /// Treat the two as never synced: nothing counts as deleted, and differences become proposals
+    /// Treat the project and the folder as never synced: nothing counts as deleted, and differences become proposals
     #[arg(long)]
     #[serde(default)]
     again: bool,
