@@ -184,13 +184,13 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
             "{ran}"
         );
     }
-    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; skipped it"), "{named}");
+    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; skipped"), "{named}");
     for ran in [&all, &only] {
         assert!(ran.stdout.contains("create\tinstructions"), "{ran}");
         assert!(ran.stderr.contains("closed/: skipped: cannot be read by this user"), "{ran}");
         assert!(ran.stderr.contains("link.md: skipped: cannot be read by this user"), "{ran}");
     }
-    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; skipped it"), "{all}");
+    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; skipped"), "{all}");
     assert!(!only.stderr.contains("warning"), "{only}");
 }
 

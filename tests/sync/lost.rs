@@ -148,7 +148,28 @@ fn serde_less(manifest: &str, other: &str) -> String {
 
 #[test]
 fn what_is_unmerged_is_let_be() {
-    const CONFLICT: &str = "    warning: `.claude/commands/review.md` is unmerged: it contains conflict markers of version control; skipped
+    const CONFLICT: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n";
+    let scratch = listed();
+    let manifest = text(&scratch, MANIFEST);
+    scratch.file(MANIFEST, format!("{{\n{CONFLICT}}}\n"));
+    let ran = scratch.run(&["sync"]);
+    assert!(
+        ran.status == 2 && ran.stderr.contains("is unmerged") && ran.stderr.contains("`git checkout --theirs -- "),
+        "{ran}"
+    );
+    scratch.file(MANIFEST, "{");
+    let ran = scratch.run(&["sync"]);
+    assert!(ran.stderr.contains("remove the file: `mcpkg sync` writes it again"), "{ran}");
+    scratch.file(MANIFEST, &manifest);
+    let review = "team/.claude/commands/review.md";
+    scratch.file(review, CONFLICT);
+    scratch.file("team/new.md", CONFLICT);
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: nothing to do
+    --- stderr
+    warning: `.claude/commands/review.md` is unmerged: it contains conflict markers of version control; skipped
     warning: `new.md` is unmerged: it contains conflict markers of version control; skipped
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\n");

@@ -219,7 +219,7 @@ impl Operation for Import {
             _ => None,
         };
         let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left)?)));
-        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; skipped it")));
+        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; skipped")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.details.extend(account.lines());
         if items.is_empty() {
