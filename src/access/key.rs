@@ -10,7 +10,7 @@ const PREFIX: &str = "mcpkg_";
 const ID: usize = 12;
 const SECRET: usize = 64;
 
-/// A key in its parts. It has no `Debug`, so that no log can show it.
+/// The parts of a key. It has no `Debug`, so no log can show it.
 pub(super) struct Parts<'a> {
     pub(super) id: &'a str,
     pub(super) secret: &'a str,
@@ -25,7 +25,7 @@ pub(super) fn make(clock: &Clock) -> Result<String> {
     Ok(format!("{PREFIX}{id}_{}", hex::encode(&clock.secret()?)))
 }
 
-/// Returns the parts of a key; `None` where it does not look like one.
+/// Returns the parts of a key; `None` if it does not look like one.
 pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
     let (id, secret) = key.strip_prefix(PREFIX)?.split_once('_')?;
     let good =
@@ -33,7 +33,7 @@ pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
     (good(id, ID) && good(secret, SECRET)).then_some(Parts { id, secret })
 }
 
-/// Returns what is kept of a secret.
+/// Returns the hash of a secret, which is what mcpkg stores.
 pub(super) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }

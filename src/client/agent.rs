@@ -9,15 +9,15 @@ use crate::mcp_servers::document::Document;
 
 pub use crate::mcp_servers::document::Format;
 
-/// An agent whose configuration can take an MCP server. Its facts stand in a file of its own in `agents/`; everything else
-/// reads them from here.
+/// An agent whose configuration supports MCP servers. Its facts are in its own file in `agents/`; everything else reads them
+/// from here.
 #[derive(Debug)]
 pub struct Agent {
     /// Its name on a command line.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// The program that tells that it is installed.
+    /// The program whose presence shows that the agent is installed.
     pub program: &'static str,
     /// How its file is written.
     pub format: Format,
@@ -27,17 +27,17 @@ pub struct Agent {
     pub folder: fn(&Homes) -> PathBuf,
     /// The file that it reads in every folder.
     pub user_file: fn(&Homes) -> PathBuf,
-    /// The file that it reads in a project's folder and below, where it reads one.
+    /// The file that it reads in a project's folder and below, if any.
     pub project_file: Option<fn(&Path) -> PathBuf>,
     /// The entry that starts a program with arguments.
     pub start: fn(&str, &[String]) -> Value,
     /// The entry that connects to a URL.
     pub url: Url,
-    /// Fields that it reads besides those that mcpkg writes, and that would contradict them.
+    /// Further fields that it reads, which would contradict those that mcpkg writes.
     pub other_fields: &'static [&'static str],
-    /// What a user does so that it reads the entry.
+    /// What users have to do before the agent reads the entry.
     pub next: &'static str,
-    /// What a user does also, where the entry is the project's.
+    /// What users also have to do for a project's entry.
     pub trust: Option<&'static str>,
     /// How it begins to talk to a server.
     pub greeting: Greeting,
@@ -86,7 +86,7 @@ pub enum Url {
 /// How an agent's file names the variable that the bearer key is in.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// In a header's value, where NAME stands for the variable: `${env:NAME}`.
+    /// In a header's value, in which NAME is replaced by the variable's name: `${env:NAME}`.
     Header(&'static str),
     /// In a field of this name.
     Field(&'static str),
@@ -95,13 +95,13 @@ pub enum Key {
 /// How an agent begins to talk to a server (November 2026).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// With server/discover, and a handshake where that is not known.
+    /// With server/discover, then with a handshake if the server does not know that.
     Discover,
     /// With a handshake of a revision.
     Initialize(&'static str),
 }
 
-/// Returns the home folder, where desktop applications start what the user configured.
+/// Returns the home folder, in which desktop applications start the servers that the user configured.
 pub fn in_home(homes: &Homes, _: &Path) -> PathBuf {
     homes.home.clone()
 }

@@ -19,7 +19,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// Looks at what an entry runs.
+    /// Checks the program that an entry runs.
     pub fn of(runs: &Runs) -> Self {
         let Runs::Command(words) = runs else { return Binary::None };
         let Some(program) = words.first().and_then(|word| resolved(word)) else { return Binary::Missing };
@@ -52,7 +52,7 @@ impl Binary {
     }
 }
 
-/// The file of a program, looked for on PATH where only its name is given.
+/// Returns the file of a program. If only its name is given, searches PATH.
 pub fn resolved(program: &str) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -61,7 +61,7 @@ pub fn resolved(program: &str) -> Option<PathBuf> {
     on_path(program)
 }
 
-/// Returns a program on PATH, in whose folders only absolute ones count.
+/// Finds a program in the absolute folders of PATH.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let folders = std::env::join_paths(std::env::split_paths(&folders).filter(|folder| folder.is_absolute())).ok()?;

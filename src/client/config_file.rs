@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::projects;
 
-/// For whom an entry is.
+/// The users that an entry is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -40,7 +40,7 @@ impl Scope {
 pub struct ConfigFile {
     /// Whose file it is.
     pub agent: &'static Agent,
-    /// For whom.
+    /// The users that it is for.
     pub scope: Scope,
     /// Its path.
     pub path: PathBuf,
@@ -87,8 +87,8 @@ impl ConfigFile {
     }
 }
 
-/// The folder of a project's entry: the one that is named, else the folder bound to the project that applies, where this
-/// is it or one below it, else the git repository around this one, else this one.
+/// Returns the folder of a project's entry, the first of these that exists: the named folder; the folder bound to the current
+/// project, if the working directory is in it; the git repository around the working directory; the working directory.
 fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = named {
         let root = match root.strip_prefix("~") {

@@ -38,12 +38,12 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Returns what starts this binary on this database, to stand in for `identity`. Where that is a server of workspaces, a
-    /// workspace that was named is pinned instead of a project.
+    /// Returns the entry that starts this binary on this database as `identity`. For a server of workspaces, it names a
+    /// workspace instead of a project.
     ///
     /// # Errors
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known;
-    /// `E_INVALID_ARGUMENT` where the address of the database has a password, which is written nowhere.
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project in the entry; `E_FILE_FAILED` if the binary is unknown;
+    /// `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
             let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";
@@ -69,12 +69,12 @@ impl Wanted {
         Ok(Self::Start { program, args })
     }
 
-    /// Returns what talks to a URL, which names the project where one is to be pinned. A key goes along where one is
-    /// named, and to any other machine than this one.
+    /// Returns the entry that connects to a URL. The URL names the project if the entry needs one. The entry has a key if one
+    /// is named, or if the URL is on another machine.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the URL or the variable is none, or the URL leads elsewhere than to the project;
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project.
+    /// `E_INVALID_ARGUMENT` if the URL or the variable is invalid, or the URL is of another project; `E_NO_PROJECT` and
+    /// `E_NOT_FOUND` for the project.
     pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
         let url = if is_named(context) {
@@ -96,7 +96,7 @@ impl Wanted {
     /// Returns the entry as an agent reads it.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the agent's file takes no URL.
+    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs.
     pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
             Wanted::Start { program, args } => (agent.start)(program, args),
@@ -163,7 +163,7 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     })
 }
 
-/// Takes the name of an environment variable; what may be a key is neither written nor shown.
+/// Checks the name of an environment variable. Text that may be a key is neither written nor shown.
 fn variable(name: &str) -> Result<&str> {
     let no_name = |what: String| {
         Err(Error::new(Code::InvalidArgument, what)
@@ -181,7 +181,7 @@ fn variable(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// What has to be done to `old`, which stands there, so that it is the entry that is wanted; `None` where it is.
+/// Returns the change that turns `old` into the wanted entry; `None` if it is the same already.
 pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool) -> Option<Change> {
     let old = old.and_then(Value::as_object);
     let kept = |(name, value): (String, Value)| {
@@ -199,8 +199,8 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
     (!old.is_some_and(is_there)).then_some(change)
 }
 
-/// The database where an agent has to be told of it: any but the one that a server finds without its user's
-/// environment, since agents start servers without most of it.
+/// Returns the database if the entry has to name it: any except the one that a server finds without its user's environment,
+/// because agents start servers without most of it.
 fn named_database(path: &Path) -> Option<&Path> {
     let default = crate::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());

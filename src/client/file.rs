@@ -20,7 +20,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// For the user alone: some agents keep keys beside the servers.
+    /// Readable by the user only: some agents keep keys next to the servers.
     pub const PRIVATE: Self = Self { file: 0o600, folder: 0o700 };
     /// For a project, which others work on too.
     pub const SHARED: Self = Self { file: 0o644, folder: 0o755 };
@@ -33,14 +33,14 @@ impl Modes {
     }
 }
 
-/// A file as it was read.
+/// A file that was read.
 #[derive(Clone, Debug)]
 pub struct FileText {
     /// Where it is for the agent.
     pub path: PathBuf,
     /// Where it is, links followed.
     pub real: PathBuf,
-    /// Its text; `None` where there is no file.
+    /// Its text; `None` if the file does not exist.
     pub text: Option<String>,
     mode: u32,
     folders: Modes,
@@ -82,7 +82,7 @@ impl FileText {
         Ok(Self { path: path.to_owned(), real, text: Some(text), mode, folders, read_only })
     }
 
-    /// The text, which is empty where there is no file.
+    /// The text; empty if the file does not exist.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl FileText {
         if now.as_deref() == self.text.as_ref().map(String::as_bytes) { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// Says that somebody else wrote meanwhile.
+    /// Returns the error for a file that another program changed in the meantime.
     pub fn changed(&self) -> Error {
         Error::new(
             Code::PlanChanged,
@@ -145,7 +145,7 @@ impl FileText {
         .hint("run the command again")
     }
 
-    /// Keeps a copy of the file as it is below `folder`, by its content; returns where.
+    /// Saves a copy of the file below `folder`, named by its content, and returns its path.
     ///
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
@@ -166,7 +166,7 @@ impl FileText {
     }
 }
 
-/// Says what is wrong with an agent's file, which was left as it is.
+/// Returns the error for an agent's file that is invalid, and was left unchanged.
 pub fn invalid(path: &Path, fault: &Fault) -> Error {
     let at = fault.at.map_or(String::new(), |(line, column)| format!(" (line {line}, column {column})"));
     let mut details = json!({ "path": path.display().to_string(), "reason": fault.what });
@@ -179,7 +179,7 @@ pub fn invalid(path: &Path, fault: &Fault) -> Error {
         .hint("the file was left unchanged; fix it and run the command again")
 }
 
-/// Returns where a file really is: its own links are followed, also where the last one leads to nothing yet.
+/// Returns the real path of a file. It follows the file's links, even if the last one leads to nothing yet.
 fn follow(path: &Path) -> Result<PathBuf> {
     let mut at = path.to_owned();
     for _ in 0..40 {

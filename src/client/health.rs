@@ -1,4 +1,4 @@
-//! What `mcpkg doctor` says of the agents.
+//! The agent checks of `mcpkg doctor`.
 
 use super::agents;
 use super::binary::Binary;

@@ -34,7 +34,7 @@ impl Homes {
         Ok(Self { home, config, xdg })
     }
 
-    /// Returns the folder that a variable of an agent's own names; `usual` below the home folder where it is not set.
+    /// Returns the folder that an agent's variable names, or `usual` below the home folder if the variable is not set.
     pub fn moved(&self, variable: &str, usual: &str) -> PathBuf {
         named(variable).unwrap_or_else(|| self.home.join(usual))
     }

@@ -17,7 +17,7 @@ pub struct OurEntry {
     pub config: ConfigFile,
     /// Its name.
     pub name: String,
-    /// The entry as it is.
+    /// The current entry.
     pub entry: Value,
     /// What it runs.
     pub runs: Runs,
@@ -31,7 +31,7 @@ impl OurEntry {
         format!("mcpkg client add {}{}", self.config.agent.name, self.flags())
     }
 
-    /// The command that takes it out.
+    /// The command that removes it.
     pub fn remove(&self) -> String {
         format!("mcpkg client remove {}{}", self.config.agent.name, self.flags())
     }

@@ -1,4 +1,4 @@
-//! What was done to an agent's file, kept in the user's data directory so that it can be taken back to the byte.
+//! Records of changes to agents' files, in the user's data directory, so that each can be undone to the byte.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::hex;
 use crate::mcp_servers::document::{Change, Document, Fault, Splice};
 use crate::op::Context;
 
-/// The folder that holds copies of agents' files and what was done to them: in the user's data directory, since the
-/// files may hold secrets and the database may lie in a repository. Without a home it is beside the database.
+/// The folder of copies of agents' files and of records of their changes. It is in the user's data directory, because the files
+/// may contain secrets and the database may be in a repository. Without a home, it is next to the database.
 pub fn folder(context: &Context) -> PathBuf {
     let usual = crate::database::default_path();
     let database = usual.as_deref().unwrap_or_else(|| context.database());
@@ -42,12 +42,12 @@ pub struct Record {
     pub previous: Option<Value>,
     /// The entry that was written.
     pub entry: Value,
-    /// Whether what holds the servers was made for it.
+    /// Whether the object that holds the servers was created for it.
     pub held: bool,
 }
 
 impl Record {
-    /// Returns what makes `after` of `before`.
+    /// Returns the change that turns `before` into `after`.
     ///
     /// # Errors
     /// Where one of them is malformed.
@@ -148,7 +148,7 @@ impl Records {
         self.folder.join(format!("{}.json", &hash(&key)[..24]))
     }
 
-    /// Returns what was done to an entry; one that cannot be read is as good as none.
+    /// Returns the record of an entry. A record that cannot be read is ignored.
     pub fn get(&self, read: &FileText, name: &str) -> Option<Record> {
         let text = crate::file::read(&self.path(read, name), crate::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;

@@ -17,7 +17,7 @@ pub enum Runs {
 }
 
 impl Runs {
-    /// Reads an agent's entry; `None` where it is neither.
+    /// Reads an agent's entry; `None` if it is neither.
     pub fn of(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let texts = |value: &Value| value.as_array().map(|words| words.iter().filter_map(text).collect::<Vec<_>>());
@@ -43,7 +43,7 @@ impl Runs {
         }
     }
 
-    /// Whether mcpkg is what it starts.
+    /// Whether it starts mcpkg.
     pub fn is_mcpkg(&self) -> bool {
         match self {
             Runs::Command(words) => {

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::mcp_servers::document::{Document, Fault};
 use crate::op::{Body, Context};
 
-/// An entry as it is.
+/// The current state of an entry.
 pub struct Standing {
     /// Where it is looked for.
     pub config: ConfigFile,
@@ -20,7 +20,7 @@ pub struct Standing {
     pub name: String,
     /// The file.
     pub read: FileText,
-    /// The entry; `None` where there is none.
+    /// The entry, if it exists.
     pub entry: Option<Value>,
     /// What mcpkg did to it.
     pub record: Option<Record>,
@@ -60,7 +60,7 @@ impl Standing {
         Some(format!("{title} reads plain JSON only and may reject `{path}`{line}: {what}"))
     }
 
-    /// Returns the edit that makes the entry as it is wanted; `None` where it is so.
+    /// Returns the edit that writes the wanted entry; `None` if it is already there.
     ///
     /// # Errors
     /// `E_CLIENT_CONFIG_INVALID`.
@@ -83,7 +83,7 @@ impl Standing {
         edited().map(Some).map_err(|fault| self.refused(&fault))
     }
 
-    /// Returns the edit that takes the entry out and puts back what was there before.
+    /// Returns the edit that removes the entry and restores what was there before.
     ///
     /// # Errors
     /// `E_CLIENT_CONFIG_INVALID`.
@@ -102,10 +102,10 @@ impl Standing {
         file::invalid(&self.config.path, fault).hint(format!("`mcpkg client show {name}` prints what to add by hand"))
     }
 
-    /// Asks before somebody else's entry goes.
+    /// Asks before it replaces or removes an entry that mcpkg did not write.
     ///
     /// # Errors
-    /// `E_CONFIRM_REQUIRED` where it was not confirmed.
+    /// `E_CONFIRM_REQUIRED` if it was not confirmed.
     pub fn ask(&self, context: &Context, edit: &Edit<'_>, verb: &str) -> Result<()> {
         let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
         let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
@@ -146,7 +146,7 @@ impl Edit<'_> {
         crate::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
     }
 
-    /// Does it: keeps a copy of the file and what is done to it, then writes. Returns where the copy is.
+    /// Carries out the edit: saves a copy of the file and a record of the change, then writes. Returns the path of the copy.
     ///
     /// # Errors
     /// As [`FileText::replace`].

@@ -2,7 +2,7 @@
 
 use crate::op::Context;
 
-/// Appends to the trail; a database that takes no more does not undo what stands in the agent's file.
+/// Appends to the trail. If the database cannot be written, the change in the agent's file stays.
 pub fn append(context: &Context, kind: &str, subject: &str) {
     let appended = context.store.write(|db| context.event(db, context.author(), None, kind, subject));
     if let Err(error) = appended {

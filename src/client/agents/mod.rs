@@ -1,4 +1,4 @@
-//! The agents, each in a file of its own.
+//! The agents, one file each.
 
 use super::agent::{Agent, Key, Url};
 use crate::error::{Code, Error, Result};

@@ -53,7 +53,7 @@ impl Events {
         Ok(())
     }
 
-    /// Returns the message of an event, where the agent looks for one in it.
+    /// Returns the message of an event, if the agent looks for one in it.
     fn message(self, data: &str) -> Result<Option<Value>, StepError> {
         if data.is_empty() && !self.strict() {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Events {
     }
 }
 
-/// A stream that ends where it says nothing more in time.
+/// A stream that ends if nothing more arrives in time.
 pub(super) struct UntilQuiet<R>(R);
 
 impl<R> UntilQuiet<R> {

@@ -21,7 +21,7 @@ use crate::http::{self as client, Failure, Limits, Response, read_failure};
 use crate::redact::redact;
 use crate::secret::Reference;
 
-/// The most bytes of one answer, and of one that is none.
+/// The maximum size of an answer, and of an answer that is not an MCP message.
 const ANSWER: u64 = 64 << 20;
 const REFUSAL: u64 = 16 << 10;
 
@@ -162,7 +162,7 @@ impl HttpTransport {
         Err(StepError::new(format!("it answered `{shown}`, which is not an MCP message"), advice))
     }
 
-    /// Returns the message of the error that a refusal carries; empty where it has none.
+    /// Returns the error message of a refusal; empty if it has none.
     fn reason(&self, body: impl Read) -> String {
         let body: Value = serde_json::from_reader(body).unwrap_or_default();
         let message = body["error"]["message"].as_str().or(body["message"].as_str()).unwrap_or_default();
@@ -171,7 +171,7 @@ impl HttpTransport {
         line.trim().to_owned()
     }
 
-    /// Says why the server does not answer, in its own words where it has some.
+    /// Returns why the server refuses, in its own words if it gives any.
     fn refused(&self, status: u16, reason: &str) -> StepError {
         let shows_key = self.headers.iter().any(|(name, _)| *name == AUTHORIZATION);
         let (usual, advice) = match status {
@@ -231,7 +231,7 @@ impl Transport for HttpTransport {
         self.revision = Some(revision.to_owned());
     }
 
-    /// Listens to the session for a moment, where the agent is particular about what it hears.
+    /// Listens to the session for a moment, if the agent rejects some events.
     fn begun(&mut self) -> Result<(), StepError> {
         if self.session.is_none() || !self.events.strict() {
             return Ok(());
@@ -249,7 +249,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Returns a header of the entry, whose value is not printed.
+/// Returns a header of the entry. Its value is never printed.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepError> {
     let wrong = || StepError::new(format!("the header `{name}` cannot be sent"), "fix the entry");
     let name = HeaderName::try_from(name).map_err(|_| wrong())?;
@@ -258,7 +258,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepErro
     Ok((name, value))
 }
 
-/// Returns a header's value with the variables that agents fill in, whose names it adds to `variables`.
+/// Returns a header's value with its variables replaced, and adds their names to `variables`.
 fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String>, StepError> {
     let mut text = Zeroizing::new(String::new());
     let mut rest = value;

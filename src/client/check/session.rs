@@ -31,7 +31,7 @@ impl<'w> Session<'w> {
         Self { transport, title: agent.title, next: 1, modern: false, capabilities: Value::Null }
     }
 
-    /// Says hello as an agent does; returns what answered.
+    /// Greets the server as the agent does, and returns what answered.
     pub(super) fn greet(&mut self, first: Greeting) -> Result<String, StepError> {
         let revision = match first {
             Greeting::Initialize(revision) => revision,
@@ -62,7 +62,7 @@ impl<'w> Session<'w> {
         Ok(format!("{}, {agreed}", server(&result["serverInfo"])))
     }
 
-    /// Lists what a server has of a kind; returns how many. `None` where it offers none.
+    /// Lists the items of a kind, and returns their number; `None` if the server does not offer the kind.
     pub(super) fn count(&mut self, kind: &str) -> Result<Option<usize>, StepError> {
         if self.capabilities.get(kind).is_none() {
             return Ok(None);

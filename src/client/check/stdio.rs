@@ -19,7 +19,7 @@ use crate::client::homes::Homes;
 use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
 use crate::redact::{redact, redact_at_cut};
 
-/// The longest line that is taken.
+/// The longest line that is read.
 const LINE: u64 = 64 << 20;
 
 /// The environment that an agent gives to what its entry starts. Variables of mcpkg's own are left out: the agent may
@@ -69,7 +69,7 @@ enum Line {
     Cancelled,
 }
 
-/// What is kept of what a server writes to its standard error.
+/// How many bytes of a server's standard error are kept.
 const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 
 /// How long the end of a server is waited for whose output has ended: the pipe closes a moment earlier.

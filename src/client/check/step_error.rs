@@ -1,4 +1,4 @@
-//! Why a step failed, and what to do.
+//! The error of a failed step, and what to do about it.
 
 use crate::http::Failure;
 

@@ -10,11 +10,11 @@ use super::step_error::StepError;
 pub(super) trait Transport {
     /// Sends a message.
     fn send(&mut self, message: &Value, until: Instant) -> Result<(), StepError>;
-    /// Takes the next message; `None` where none came in time.
+    /// Returns the next message; `None` if none came in time.
     fn receive(&mut self, until: Instant) -> Result<Option<Value>, StepError>;
     /// Is told the revision that both agreed on.
     fn agreed(&mut self, _revision: &str) {}
-    /// Does what the agent does once the session has begun.
+    /// Does what the agent does after the session has begun.
     fn begun(&mut self) -> Result<(), StepError> {
         Ok(())
     }

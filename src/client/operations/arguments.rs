@@ -12,7 +12,7 @@ use crate::client::entry::Wanted;
 use crate::error::Result;
 use crate::op::{Context, Identity, MissingDatabase};
 
-/// Which entry is written or taken out.
+/// The entry to write or remove.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Entry {
     /// Agent
@@ -37,7 +37,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the file that it stands in.
+    /// Returns the file that it is in.
     ///
     /// # Errors
     /// Those of [`ConfigFile::find`].
@@ -45,12 +45,12 @@ impl Entry {
         ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
     }
 
-    /// Returns the name of the entry in the trail; `default` is its name where none is given.
+    /// Returns the name of the entry in the trail; `default` is its name if none is given.
     pub fn subject(&self, default: &str) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name.as_deref().unwrap_or(default))
     }
 
-    /// What the shell does where the database file does not exist: only what writes makes one.
+    /// What the shell does if the database file does not exist: only commands that write create one.
     pub fn missing_database(&self) -> MissingDatabase {
         if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
     }
@@ -73,7 +73,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns what an entry of this scope says.
+    /// Returns the wanted entry of this scope.
     ///
     /// # Errors
     /// Those of [`Wanted::url`] and [`Wanted::start`].

@@ -79,7 +79,7 @@ impl Operation for Remove {
     }
 }
 
-/// Says that there is no such entry, and where there is one.
+/// Returns the error for an entry that does not exist, with hints where mcpkg has one.
 fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let Standing { config, name, .. } = standing;
     let title = config.agent.title;
