@@ -51,7 +51,7 @@ impl FileText {
     /// Reads an agent's file, through links.
     ///
     /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID` where it is not UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
+    /// `E_CLIENT_CONFIG_INVALID` if it is not UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
     pub fn of(config: &ConfigFile) -> Result<Self> {
         let path = config.path.as_path();
         let real = follow(path)?;
@@ -90,7 +90,7 @@ impl FileText {
     /// Puts another text in its place, or nothing at all; returns the folders that were made for it.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
+    /// `E_PLAN_CHANGED` if it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
     /// `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {

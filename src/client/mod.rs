@@ -36,7 +36,7 @@ pub fn user_file(agent: &str) -> crate::error::Result<Option<std::path::PathBuf>
     Ok(agents::ALL.iter().find(|agent| agent.name == name).map(|agent| (agent.user_file)(&homes)))
 }
 
-/// Returns an agent's file of MCP servers below the folder of a project, by its name with `_`; `None` where it reads none.
+/// Returns an agent's file of MCP servers below the folder of a project, by its name with `_`; `None` if it reads none.
 pub fn project_file(agent: &str, root: &std::path::Path) -> Option<std::path::PathBuf> {
     let name = agent.replace('_', "-");
     let agent = agents::ALL.iter().find(|agent| agent.name == name)?;

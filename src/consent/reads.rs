@@ -36,7 +36,7 @@ impl Reads {
     /// Records in the trail that the approval was used, in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` where it was taken back, or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_FILE_FAILED`.
+    /// `E_CONSENT_EXPIRED` if it was taken back, or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_FILE_FAILED`.
     pub(super) fn used(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let note = context.approved.get(Kind::Reads, &self.digest)?;
         if note.is_none_or(|note| !is_good(&note, context.clock.now())) {

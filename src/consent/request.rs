@@ -39,7 +39,7 @@ const SHOWN: usize = 200;
 pub struct Need<'a> {
     /// The operation's name as a tool.
     pub operation: &'a str,
-    /// The project's name; empty where none applies.
+    /// The project's name; empty if none applies.
     pub project: &'a str,
     /// The normalised arguments.
     pub inputs: &'a Value,
@@ -72,7 +72,7 @@ enum Given {
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
-/// `E_CONSENT_DENIED` where a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_CONSENT_DENIED` if a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` if the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -105,7 +105,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
 /// Shows the person at the caller's terminal what would be done, and asks.
 ///
 /// # Errors
-/// `E_CONFIRM_REQUIRED` where they say no.
+/// `E_CONFIRM_REQUIRED` if they say no.
 pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
     (context.ask)(Body::lines(&need.effects), &format!("{}?", need.summary))?;
     Ok(Consent(Given::AtTerminal))
@@ -167,7 +167,7 @@ impl Consent {
     /// Uses the consent up, in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` where a nonce was used
+    /// `E_CONSENT_EXPIRED` if it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` if a nonce was used
     /// meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let request = match &self.0 {
@@ -201,7 +201,7 @@ fn too_many() -> Error {
 /// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` where the caller is no such person; `E_NOT_FOUND`, `E_CONSENT_EXPIRED`; `E_UNAPPROVED` where the
+/// `E_TERMINAL_REQUIRED` if the caller is no such person; `E_NOT_FOUND`, `E_CONSENT_EXPIRED`; `E_UNAPPROVED` if the
 /// user has no home; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let may = match context.caller {

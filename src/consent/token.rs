@@ -28,7 +28,7 @@ pub struct Issued {
 pub struct Plan<'a> {
     /// The operation that will apply it, by its name as a tool.
     pub operation: &'a str,
-    /// The project's name; empty where none applies.
+    /// The project's name; empty if none applies.
     pub project: &'a str,
     /// The normalised arguments.
     pub inputs: &'a Value,
@@ -65,7 +65,7 @@ pub enum Refused {
 /// Gives the caller a token for a plan.
 ///
 /// # Errors
-/// `E_MAY_ONLY_READ` where the caller may write nothing, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_MAY_ONLY_READ` if the caller may write nothing, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();

@@ -23,7 +23,7 @@ pub const LONGEST: Millis = 24 * 60 * 60_000;
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` for a span of nothing or of more than a day;
-/// `E_NOT_FOUND` where there is no such catalog; `E_UNAPPROVED` where the user has no home; `E_DB_BUSY`, `E_STORAGE`,
+/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home; `E_DB_BUSY`, `E_STORAGE`,
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) -> Result<Millis> {
     if !has_terminal(context) {

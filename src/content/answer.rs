@@ -67,12 +67,12 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// Returns the cursor of the page behind this one, whose last row is called `name`; `None` where this one is the last.
+/// Returns the cursor of the next page; `name` returns the name of a row. `None` if this is the last page.
 pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
     slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
 }
 
-/// Returns a list as its caller reads it: many clients show a model the text alone, so that it says where the list goes on.
+/// Returns a list as its caller reads it. Many clients show a model only the text, so the text has the cursor of the next page.
 pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>) -> Body {
     let next = next_cursor.filter(|_| !context.is_shell()).map(|next| Body::Text(format!("next_cursor: {next}\n")));
     match next {

@@ -21,7 +21,7 @@ pub enum Content {
     File(PathBuf),
 }
 
-/// Content that a caller gave, and where it came from.
+/// Content from a caller, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// The content.
@@ -37,15 +37,15 @@ pub enum Origin {
     Agent,
     /// Typed on the command line, or standard input.
     Shell,
-    /// A file, whose name tells its type.
+    /// A file; its name shows its type.
     File(PathBuf),
 }
 
 impl Content {
-    /// Takes a command line's CONTENT: `@path` is a file, `-` standard input, `@@` a literal `@`; else the text itself.
+    /// Parses CONTENT of a command line: `@path` is a file, `-` standard input, `@@` a literal `@`, and anything else the text itself.
     ///
     /// # Errors
-    /// None: what cannot be read is not a matter of how the command was written.
+    /// None: it reads nothing yet.
     pub fn from_shell(argument: &str) -> Result<Self, std::convert::Infallible> {
         Ok(match (argument, argument.strip_prefix('@')) {
             ("-", _) => Self::Input,
@@ -55,7 +55,7 @@ impl Content {
         })
     }
 
-    /// Reads it; a file is looked through, and stays where it is.
+    /// Reads it. A file's content is checked, but stays in the file.
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`.
@@ -82,7 +82,7 @@ impl Content {
     /// Reads it as a prompt's text.
     ///
     /// # Errors
-    /// As [`Content::read`]; `E_INVALID_ARGUMENT` where it is empty, not UTF-8, or holds U+0000.
+    /// As [`Content::read`]; `E_INVALID_ARGUMENT` if it is empty, not UTF-8, or holds U+0000.
     pub fn read_prompt(self) -> Result<String> {
         prompt(self.read()?.content.bytes()?.into_owned())
     }
@@ -91,7 +91,7 @@ impl Content {
 /// Returns bytes as a prompt's text.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where they are empty, not UTF-8, or hold U+0000.
+/// `E_INVALID_ARGUMENT` if they are empty, not UTF-8, or hold U+0000.
 pub fn prompt(bytes: Vec<u8>) -> Result<String> {
     if bytes.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));

@@ -83,7 +83,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file that is nothing but text, with placeholders where it has some.
+/// Returns the attributes of a file without front matter, with its placeholders if it has any.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
@@ -95,7 +95,7 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
 /// other text, which is stored unchanged.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where it is to be taken as it is for what is wrong with it.
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` with the reason why it has to be stored unchanged.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;
@@ -123,7 +123,7 @@ pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
     }
 }
 
-/// Takes the arguments that a new text of a command asks for; what is known of the old ones stays.
+/// Updates the arguments to those of a command's new text. Descriptions of arguments that remain are kept.
 pub fn recount(attributes: &mut Attributes, text: &str) {
     let Some(dialect) = attributes.dialect else { return };
     let names = Names::of(dialect, attributes.front_matter.as_deref());
@@ -152,7 +152,7 @@ pub fn refresh(attributes: &mut Attributes, text: &str) {
 /// Returns the file that [`read`] makes this prompt of: of a command the one that was imported.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where its template does not render.
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if its template does not render.
 pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame)
         && let Some(file) = toml_file::source(attributes, text)
@@ -170,7 +170,7 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
 /// Returns the file of a prompt as Claude Code has commands; of one that was imported from there the same bytes.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where its template does not render.
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if its template does not render.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     let front = front_of(attributes, text);
     let names = names_of(&front);
@@ -181,7 +181,7 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
 /// bytes back.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the file has no text, or where the edited text of a template is not that of a slash
+/// `E_INVALID_ARGUMENT` if the file has no text, or where the edited text of a template is not that of a slash
 /// command.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
@@ -223,7 +223,7 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
 /// Checks a text that is stored as a prompt unchanged.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is empty or holds U+0000.
+/// `E_INVALID_ARGUMENT` if it is empty or holds U+0000.
 pub fn check_text(text: &str) -> Result<()> {
     if text.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
@@ -257,7 +257,7 @@ pub fn path(name: &str, attributes: &Attributes) -> String {
     attributes.file.clone().unwrap_or_else(|| format!("{name}.md"))
 }
 
-/// Checks what an export's manifest says of the file a prompt came from.
+/// Checks the facts of an export's manifest about the file that a prompt came from.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.

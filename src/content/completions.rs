@@ -1,4 +1,4 @@
-//! Names of what a project holds, as a shell completes them.
+//! Completes the names of a project's items in a shell.
 
 use crate::error::Result;
 use crate::op::{Name, Names, Typed};

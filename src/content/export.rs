@@ -263,7 +263,7 @@ fn without_listed(seconds: &mut Vec<Group>, files: &[File]) {
     seconds.retain(|group| !group.iter().any(is_listed));
 }
 
-/// Makes a folder inside `folder` that is gone when dropped.
+/// Creates a folder inside `folder` that is deleted on drop.
 pub(super) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
     made.map_err(|error| Error::file("write", folder, error))
@@ -354,7 +354,7 @@ pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str,
     Ok(())
 }
 
-/// Makes a link, where the system has such links.
+/// Creates a link, if the system supports links.
 fn write_link(path: &Path, target: &str) -> Result<()> {
     make_parent(path)?;
     #[cfg(unix)]

@@ -14,7 +14,7 @@ use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Author;
 use crate::store::{Db, blobs};
 
-/// Bytes of a file whose front matter is looked at.
+/// The largest file whose front matter is read, in bytes.
 const MAX_DESCRIBED: u64 = 16 << 20;
 
 /// A file on disk.
@@ -26,7 +26,7 @@ pub struct File {
     pub executable: bool,
 }
 
-/// Gives a resource new bytes; it stays a program where it was one.
+/// Gives a resource new bytes. A program stays a program.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
@@ -75,7 +75,7 @@ pub fn change(
 /// Adds the file at `path` to a skill, as an import would.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where the project has a resource of this URI.
+/// `E_ALREADY_EXISTS` if the project has a resource of this URI.
 pub fn add_to_skill(
     db: &Db<'_>,
     author: Author<'_>,

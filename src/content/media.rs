@@ -57,7 +57,7 @@ pub fn is_textual(mime_type: &str) -> bool {
 /// bytes and the name of the file, or of the URI, do.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content is empty or does not fit the MIME type.
+/// `E_INVALID_ARGUMENT` if the content is empty or does not fit the MIME type.
 pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
     if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
@@ -120,7 +120,7 @@ pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> R
 /// Returns whether content of this MIME type is served as text; `readable` says whether its bytes could be.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the type is textual and the bytes are not.
+/// `E_INVALID_ARGUMENT` if the type is textual and the bytes are not.
 pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
     check(mime_type)?;
     let textual = is_textual(mime_type);

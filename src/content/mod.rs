@@ -1,4 +1,4 @@
-//! Contract 001: projects, prompts and resources, and what goes with keeping them.
+//! Contract 001: projects, prompts and resources, and everything around storing them.
 //!
 //! Other domains may use [`answer`] (sizes of answers), [`command`] (a prompt as a slash command's file, or as a
 //! skill's), [`files`] (files that were edited on disk), [`completions`] (names that a shell completes), [`formats`] (what

@@ -260,7 +260,7 @@ impl Operation for Unbind {
     }
 }
 
-/// Returns a folder as it was bound: links resolved, unless it is gone.
+/// Returns the path under which a folder was bound: with links resolved, if it still exists.
 fn stored(folder: &Path) -> Option<String> {
     projects::Selection::folder(&folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?)
 }
@@ -387,7 +387,7 @@ impl Delete {
     }
 }
 
-/// The failure of deleting a project whose files agents read: nobody could take them back any more.
+/// Returns the error for deleting a project whose files agents still read: nobody could undo that deploy any more.
 fn still_deployed(project: &Project, root: &str) -> Error {
     let name = &project.name;
     Error::new(

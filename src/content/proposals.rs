@@ -39,7 +39,7 @@ pub struct New<'p> {
     pub origin: Origin,
     /// What the item is known by ([`Stored::key`]).
     pub item: &'p str,
-    /// What stands here; `None` where the item is gone.
+    /// What stands here; `None` if the item is gone.
     pub ours: Option<&'p Stored>,
     /// The file that it is about.
     pub path: &'p str,
@@ -89,7 +89,7 @@ fn label(entry: &Entry) -> String {
 /// Does what a proposal says and returns that in words. What the item became meanwhile is not overwritten unseen.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the item was changed since the proposal was made; `E_ALREADY_EXISTS` where its name or URI was
+/// `E_INVALID_ARGUMENT` if the item was changed since the proposal was made; `E_ALREADY_EXISTS` if its name or URI was
 /// taken; `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn accept(
     db: &Db<'_>,

@@ -144,13 +144,13 @@ impl Operation for Search {
     }
 }
 
-/// Returns content as text; what is cut off in the middle of a character, or was never a text, as far as it is one.
+/// Returns content as text. Bytes that are not UTF-8, such as a character that was cut off, become U+FFFD.
 fn legible(content: Vec<u8>) -> String {
     String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Returns the text around the first of the words, which are in lower case, on one line; its beginning where no word stands
-/// as it is written.
+/// Returns the text around the first of the words, which are in lower case, on one line. If the text contains none of them as
+/// written, returns its beginning.
 fn snippet(body: &str, words: &[String]) -> String {
     let lower = body.to_lowercase();
     // Lower case may change lengths; then positions do not carry over and the beginning serves.

@@ -1,4 +1,5 @@
-//! The items of a project alike: prompts, resources, files of one agent and MCP servers, each with all that an export says of it.
+//! The items of a project in one form: prompts, resources, files of single agents and MCP servers, each with everything that an export
+//! writes about it.
 
 use std::collections::HashMap;
 
@@ -38,7 +39,7 @@ pub enum Item {
     Resource(Resource),
     /// A file of one agent alone.
     AgentFile(AgentFile),
-    /// An MCP server, whose content is made from its row.
+    /// An MCP server; its content is generated from its row.
     Server(Box<Server>),
 }
 
@@ -177,7 +178,7 @@ pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> 
     item.map(|item| stored(db, project, item)).transpose()
 }
 
-/// Returns what has the URI or the name of `entry` in a project, if there is something.
+/// Returns the item with the URI or the name of `entry` in a project, if there is one.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -208,7 +209,7 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     })
 }
 
-/// Checks that an item may be stored, where its content was put together of several.
+/// Checks that an item whose content was merged may be stored.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`; `E_FILE_FAILED`.
@@ -220,7 +221,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
 /// Makes `before`, or a new item, what `entry` and `content` say, as a new revision; returns what it is known by.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where the name or URI is taken; `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
+/// `E_ALREADY_EXISTS` if the name or URI is taken; `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
 /// `E_STORAGE`.
 pub fn put(
     db: &Db<'_>,

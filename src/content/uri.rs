@@ -23,7 +23,7 @@ const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'/');
 
-/// Percent-encodes what the path of a URI cannot hold.
+/// Percent-encodes the characters that the path of a URI cannot contain.
 pub fn encode(path: &str) -> String {
     utf8_percent_encode(path, NOT_IN_A_PATH).to_string()
 }

@@ -15,7 +15,7 @@ pub struct Dialect {
     pub project: Option<&'static str>,
     /// The file in a project's folder that it reads instead of its own, where both stand.
     pub hidden_by: Option<&'static str>,
-    /// The keys of a file that are the servers' or hooks; `None` where the file holds nothing else.
+    /// The keys of a file that are the servers' or hooks; `None` if the file holds nothing else.
     pub keeps: Option<&'static [&'static str]>,
     /// What it fills in.
     pub expansion: Expansion,

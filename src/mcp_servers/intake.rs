@@ -83,7 +83,7 @@ impl Dialect {
         Ok(taken)
     }
 
-    /// Returns an entry's fields with what its server is now, in their order; `None` where its agent cannot say it.
+    /// Returns an entry's fields with what its server is now, in their order; `None` if its agent cannot say it.
     fn rewritten(&self, entry: &Value, read: &Read) -> Option<Vec<(String, Value)>> {
         let written: Map<String, Value> = self.write(&read.definition, true).ok()?.fields.into_iter().collect();
         let entry = entry.as_object()?;

@@ -44,7 +44,7 @@ impl Dialect {
         Ok(Written { fields, lost })
     }
 
-    /// Returns a server as it is read from the entry that it is written as; `None` where it cannot be.
+    /// Returns a server as it is read from the entry that it is written as; `None` if it cannot be.
     pub fn as_read(&self, definition: &Definition, own: bool) -> Option<Definition> {
         let entry = self.write(definition, own).ok()?.fields.into_iter().collect();
         self.read(&Value::Object(entry), &definition.inputs).ok().map(|read| read.definition)

@@ -33,7 +33,7 @@ pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option
     arguments
 }
 
-/// Returns the arguments with what is known of those that there were before.
+/// Returns the arguments with the descriptions that they had before.
 pub fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
     for argument in &mut arguments {
         if let Some(known) = before.iter().find(|known| known.name == argument.name) {

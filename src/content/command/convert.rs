@@ -10,7 +10,7 @@ use crate::store::prompts::{Argument, Attributes};
 /// Returns the text of a prompt for Claude Code, where its words have the names `names`.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` where a template does not render.
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if a template does not render.
 pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     Ok(match (attributes.template, attributes.dialect) {
         (true, Some(Dialect::Claude)) => text.to_owned(),

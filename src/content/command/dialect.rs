@@ -8,7 +8,7 @@ pub use crate::store::prompts::Dialect;
 /// The meaning of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placeholder {
-    /// All that was typed behind the command.
+    /// Everything that the user typed after the command.
     All,
     /// One word of it, counted from zero.
     Word(usize),
@@ -155,7 +155,7 @@ fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '['
 }
 
-/// Splits what was typed behind a command into its words, as the agent does; quotes hold a word together.
+/// Splits the text after a command into words, as the agent does; quotes keep a word together.
 pub fn split(dialect: Dialect, line: &str) -> Vec<String> {
     match dialect {
         Dialect::Claude => split_like_a_shell(line),

@@ -1,4 +1,4 @@
-//! The files of prompts whose attributes a manifest says: they read as just that, and a tree comes back as it was.
+//! The files of prompts whose attributes are in a manifest: importing them restores exactly these attributes.
 
 use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};

@@ -108,7 +108,7 @@ impl Typed {
         Self { line, words }
     }
 
-    /// The word and all behind it.
+    /// The word and everything after it.
     fn from(&self, word: usize) -> String {
         let words: Vec<&str> = self.words.iter().skip(word).flatten().map(String::as_str).collect();
         words.join(" ")

@@ -63,7 +63,7 @@ pub fn front_matter(name: &str, description: &str) -> String {
 }
 
 /// Returns the name and the description in front matter that is just as [`front_matter`] writes it, for which no YAML has to be read;
-/// `None` where it may be anything else.
+/// `None` if it may be anything else.
 pub fn written(front: &str) -> Option<(&str, String)> {
     let (name, description) = front.strip_prefix("name: ")?.strip_suffix('\n')?.split_once("\ndescription: ")?;
     // Values that YAML does not read as text, or that some YAML parser may read differently.
@@ -107,7 +107,7 @@ fn split_unmarked(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (None, text)
 }
 
-/// Returns the keys of front matter without its marks, read as leniently as agents do; `None` where it is malformed.
+/// Returns the keys of front matter without its marks, read as leniently as agents do; `None` if it is malformed.
 pub fn keys(front: &[u8]) -> Option<serde_json::Map<String, Value>> {
     matter::keys(&String::from_utf8_lossy(front)).ok().map(|keys| keys.map)
 }

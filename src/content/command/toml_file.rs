@@ -149,7 +149,7 @@ impl Style {
         }
     }
 
-    /// Returns the text so; `None` where it cannot be said so.
+    /// Returns the text so; `None` if it cannot be said so.
     fn write(self, text: &str) -> Option<String> {
         let has_controls = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
         let escaped = text.replace('\\', "\\\\").replace("\"\"\"", "\"\"\\\"");

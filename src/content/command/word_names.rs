@@ -5,7 +5,7 @@ use crate::content::import::matter;
 use crate::content::template;
 use crate::store::prompts::Argument;
 
-/// The argument that is all that a user types behind a command.
+/// The argument with everything that a user types after a command.
 pub const LINE: &str = "arguments";
 
 /// The names of a command's words in its front matter, which only Claude Code reads.

@@ -23,7 +23,7 @@ pub enum Spelling {
     OneLine,
 }
 
-/// A command as Claude Code has it, taken apart.
+/// A command in Claude Code's form, parsed.
 struct Command<'f> {
     front: &'f str,
     body: &'f str,
@@ -182,7 +182,7 @@ impl<'f> Command<'f> {
         })
     }
 
-    /// The list of the arguments that the text asks for, with an empty line behind it.
+    /// The list of the arguments that the text asks for, followed by an empty line.
     fn list(&self, spelling: Spelling) -> String {
         let found: HashSet<Placeholder> = self.pieces().iter().filter_map(Piece::place).collect();
         let mut places: Vec<Placeholder> = found.into_iter().collect();

@@ -55,7 +55,7 @@ pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Un
     item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
 }
 
-/// Says of each file whether what was made of it is what is expected.
+/// Returns for each file whether it became the expected item.
 pub(super) fn comes_back<'a>(
     understood: &'a Understood,
     files: &'a [File],

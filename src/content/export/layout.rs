@@ -36,7 +36,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the file of an item. Where it is in no place of its own, the manifest lists it.
+    /// Returns the file of an item. If it has no path of its own kind, the manifest lists it.
     ///
     /// # Errors
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -90,7 +90,7 @@ impl Layout {
 /// front matter that declares it.
 ///
 /// # Errors
-/// `E_DAMAGED`, `E_FILE_FAILED` where the content cannot be read.
+/// `E_DAMAGED`, `E_FILE_FAILED` if the content cannot be read.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {

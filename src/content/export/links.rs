@@ -42,7 +42,7 @@ impl<'o> Own<'o> {
         understand(beside(self.files, others))
     }
 
-    /// Says of each file whether what was made of it is what is expected; `None` where something was made that is not.
+    /// Says of each file whether what was made of it is what is expected; `None` if something was made that is not.
     fn come_back(self, understood: &Understood) -> Option<Vec<bool>> {
         let has_no_more = understood.items.len() <= self.files.len() && understood.clashes.is_empty();
         has_no_more.then(|| comes_back(understood, self.files, self.expected).collect())

@@ -1,4 +1,5 @@
-//! MCP servers in an export: in the files of the agents that they came from, and in the manifest where those do not say all.
+//! Writes MCP servers to an export: to the files of the agents that they came from, and to the manifest if those files cannot express
+//! everything.
 
 use crate::content::import::kept::{Found, says, without_inputs};
 use crate::content::import::manifest::{Entry, Server, What};
@@ -18,7 +19,7 @@ pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
 /// Updates an agent's file to the current servers of its entries; a file that is up to date stays unchanged.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where its content is gone.
+/// `E_FILE_FAILED` if its content is gone.
 pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };

@@ -45,7 +45,7 @@ impl Front {
         }
     }
 
-    /// Returns a key's value and line; `None` where it is absent or empty.
+    /// Returns a key's value and line; `None` if it is absent or empty.
     pub fn get(&self, key: &str) -> Option<(&str, usize)> {
         let (_, value, line) = self.keys.iter().find(|(known, ..)| known == key)?;
         (!value.is_empty()).then_some((value.as_str(), *line))

@@ -30,18 +30,18 @@ pub fn file_letters(name: &str) -> String {
 }
 
 impl RuleFormat {
-    /// Reads what a rule says of itself, as its agent does.
+    /// Reads the metadata of a rule, as its agent does.
     pub fn read(&self, text: &str) -> Scope {
         read::read(self, text)
     }
 
-    /// Returns when a rule applies, as its agent reads the file; `None` where the agent would not load it.
+    /// Returns when a rule applies, as its agent reads the file; `None` if the agent would not load it.
     pub fn applies(&self, file: &[u8]) -> Option<Applies> {
         let scope = self.read(std::str::from_utf8(file).ok()?);
         scope.is_loaded.then_some(scope.applies)
     }
 
-    /// Returns the front matter of a rule, with its marks; empty where there is nothing to say.
+    /// Returns the front matter of a rule, with its marks; empty if there is nothing to say.
     ///
     /// # Errors
     /// Why the form cannot say it.

@@ -7,7 +7,7 @@ use super::rule::{RuleFormat, Switch, split};
 use crate::content::import::matter::{self, Keys};
 use crate::store::modules::Applies;
 
-/// What a file of instructions says of itself.
+/// The metadata in a file of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// When it applies.
@@ -50,7 +50,7 @@ fn inside(folder: &str, glob: &str) -> String {
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
 }
 
-/// Reads what a rule says of itself. What is not front matter is text like any other, and said.
+/// Reads the metadata of a rule. Invalid front matter is treated as text, with a note.
 pub fn read(format: &RuleFormat, text: &str) -> Scope {
     match format.switch {
         Switch::Globs { else_always: true } => claude(text),
@@ -241,7 +241,7 @@ fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     }
 }
 
-/// The line of a key in a file, whose first one is the mark.
+/// Returns the line of a key in a file, whose first line is the `---`.
 fn line_of(yaml: &str, key: &str) -> Option<usize> {
     yaml.lines().position(|line| line.split(':').next() == Some(key)).map(|at| at + 2)
 }

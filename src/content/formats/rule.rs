@@ -34,13 +34,13 @@ pub enum Switch {
         /// Whether it applies always.
         else_always: bool,
     },
-    /// This key, where it is true: always. Else by its description, or by hand.
+    /// Always if this key is true, otherwise by its description or by hand.
     Always(&'static str),
     /// This key, by a word: `always_on`, `glob`, `model_decision`, `manual`.
     Trigger(&'static str),
 }
 
-/// Claude Code's `.claude/rules/*.md`: always, or where a file that `paths` names is read.
+/// Claude Code's `.claude/rules/*.md`: always, or when the agent reads a file that `paths` names.
 pub const CLAUDE_CODE: RuleFormat = RuleFormat {
     globs: "paths",
     list: GlobList::Yaml,

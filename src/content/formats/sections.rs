@@ -84,7 +84,7 @@ pub fn is_only_between(outside: &[u8]) -> bool {
 /// The line that imports AGENTS.md, for agents that read another file.
 pub const IMPORT: &[u8] = b"@AGENTS.md";
 
-/// Returns a block that holds `inner`; its first line names the module, where it is of one alone.
+/// Returns a block that contains `inner`. Its first line names the module, if there is only one.
 pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
     let id = module.filter(|id| !id.contains("--") && !id.contains(": ") && !id.contains(char::is_control));
     let id = id.map_or(String::new(), |id| format!(" {id}"));
@@ -166,7 +166,7 @@ pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the file without its block; `None` where nothing is left.
+/// Returns the file without its block; `None` if nothing is left.
 pub fn take_out(text: &[u8]) -> Option<Vec<u8>> {
     let Some(split) = find(text) else {
         return Some(text.to_vec());
@@ -183,7 +183,7 @@ pub fn with_newline(text: &[u8]) -> Vec<u8> {
     [text, end].concat()
 }
 
-/// Writes a module's text so that none of its lines is taken for a marker.
+/// Escapes a module's text so that no line looks like a marker.
 pub fn escape(text: &[u8]) -> Vec<u8> {
     change_markers(text, |rest| Some([b"\\", rest].concat()))
 }

@@ -12,7 +12,7 @@ pub const OPENAI_YAML: &str = "agents/openai.yaml";
 pub const MANUAL_YAML: &str = "# Kept by mcpkg: SKILL.md says `disable-model-invocation: true`.\n\
     policy:\n  allow_implicit_invocation: false\n";
 
-/// The keys by which some agents load a skill only where a file is at hand.
+/// The keys that make some agents load a skill only for matching files.
 pub const SCOPES: [&str; 2] = ["paths", "globs"];
 
 const MARK: char = '\u{feff}';
@@ -28,20 +28,20 @@ pub enum Fault {
     LongDescription,
 }
 
-/// What a `SKILL.md` says of its skill.
+/// The metadata in a `SKILL.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Main {
     /// `name`.
     pub name: Option<String>,
     /// `description`.
     pub description: Option<String>,
-    /// `when_to_use`, which Claude Code lists behind the description.
+    /// `when_to_use`, which Claude Code lists after the description.
     pub when_to_use: Option<String>,
     /// Those of [`SCOPES`] that say for which files it is.
     pub scopes: Vec<&'static str>,
     /// Whether agents may not use it unasked: `disable-model-invocation`.
     pub manual: bool,
-    /// Whether Cursor takes it for a rule that always applies: `alwaysApply`.
+    /// Whether Cursor treats it as a rule that always applies: `alwaysApply`.
     pub always: bool,
     /// What keeps some agents from loading it.
     pub faults: Vec<Fault>,
@@ -104,7 +104,7 @@ fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
 }
 
 /// Returns a `SKILL.md` without the [`Fault`]s that it has: no byte order mark, quotes where YAML needs them, and of a long
-/// description as much as agents take, on one line. `None` where it has none that can be mended.
+/// description as much as agents take, on one line. `None` if it has none that can be mended.
 pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(file).ok()?;
     let unmarked = text.strip_prefix(MARK).unwrap_or(text);
@@ -115,7 +115,7 @@ pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text whose front matter every agent reads; `None` where they do so already, or cannot.
+/// Returns a text whose front matter every agent reads; `None` if they do so already, or cannot.
 fn with_sound_front(text: &str) -> Option<String> {
     let (yaml, body) = matter::split(text).ok()??;
     let keys = matter::keys(yaml).ok()?;

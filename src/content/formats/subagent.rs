@@ -90,7 +90,7 @@ struct Tool {
     gemini: &'static [&'static str],
     /// OpenCode's names for it; all of them are written.
     opencode: &'static [&'static str],
-    /// What else agents call it.
+    /// Other names that agents use for it.
     aliases: &'static [&'static str],
     /// Whether it changes nothing.
     reads: bool,
@@ -167,7 +167,7 @@ pub struct Subagent {
     tools: Option<Vec<String>>,
     /// The keys that only the agent understands for which the file was written.
     others: Vec<String>,
-    /// Its text, where its file is TOML.
+    /// Its text, if its file is TOML.
     text: Option<String>,
 }
 
@@ -207,7 +207,7 @@ impl Subagent {
         &self.others
     }
 
-    /// Its text, where its file is TOML.
+    /// Its text, if its file is TOML.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -252,7 +252,7 @@ impl Subagent {
 }
 
 impl Subagent {
-    /// Returns the whole file for an agent, of the text `body` where its own file is Markdown.
+    /// Returns the whole file for an agent; `body` is the text if its own file is Markdown.
     ///
     /// # Errors
     /// As [`Subagent::write`].
@@ -296,7 +296,7 @@ impl ToolNames {
         }
     }
 
-    /// Returns the line that says which tools a subagent may use, and what of it is lost.
+    /// Returns the line with the tools that a subagent may use, and what the line cannot express.
     fn write(&self, own: &[String]) -> (String, Option<String>) {
         let mut names: Vec<String> = Vec::new();
         let mut unknown: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! TOML that holds one text and what is to be said of it: Gemini's commands and Codex's subagents.
+//! TOML files with one text and its metadata: Gemini's commands and Codex's subagents.
 
 use toml_edit::{DocumentMut, Item};
 

@@ -19,7 +19,7 @@ pub enum Unsayable {
     NoDescription,
 }
 
-/// Returns the front matter of a rule, with its marks; empty where there is nothing to say.
+/// Returns the front matter of a rule, with its marks; empty if there is nothing to say.
 ///
 /// # Errors
 /// Why the form cannot say it.

@@ -11,13 +11,13 @@ use crate::store::modules::Applies;
 /// A file with the block that a deploy keeps in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Gathered {
-    /// What stands outside of the block; `None` where nothing does.
+    /// What stands outside of the block; `None` if nothing does.
     pub users: Option<Vec<u8>>,
     /// The names of the instructions in the block, with their texts.
     pub instructions: Vec<(String, Vec<u8>)>,
 }
 
-/// Takes a file apart that holds a block of instructions; `None` where it holds none, or one that makes no sense.
+/// Takes a file apart that holds a block of instructions; `None` if it holds none, or one that makes no sense.
 pub fn gathered(text: &[u8]) -> Option<Gathered> {
     let split = sections::find(text)?;
     let instructions = match split.module {

@@ -20,7 +20,7 @@ impl Destination {
     /// Finds it, before anything is read: a person at a terminal is asked for the name of a first project.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT` for the new one's name; `E_NO_PROJECT`, `E_NOT_FOUND` where none applies.
+    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT` for the new one's name; `E_NO_PROJECT`, `E_NOT_FOUND` if none applies.
     pub(super) fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
         let name = match create {
             Some(name) => Some(name.to_owned()),

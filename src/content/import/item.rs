@@ -129,7 +129,7 @@ pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
 /// are exact, as are those of the servers that are in `kept`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where an item may not be stored; `E_FILE_FAILED` where a file is no
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` if an item may not be stored; `E_FILE_FAILED` if a file is no
 /// longer what it was.
 pub fn understand<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,

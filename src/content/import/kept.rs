@@ -61,7 +61,7 @@ impl KeptFiles {
     /// Whether a file in an unknown place looks like a configuration of MCP servers with values in it.
     ///
     /// # Errors
-    /// `E_FILE_FAILED` where the file is no longer what it was.
+    /// `E_FILE_FAILED` if the file is no longer what it was.
     pub fn is_strange(&self, file: &File) -> Result<bool> {
         strange::holds_values(file, &self.secrets)
     }

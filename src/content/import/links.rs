@@ -22,7 +22,7 @@ pub enum End {
 /// Returns where a link leads; it has to stay below `root`, a real path.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where that cannot be found out.
+/// `E_FILE_FAILED` if that cannot be found out.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
     let real = match link.canonicalize() {
         Ok(real) => real,
@@ -54,7 +54,7 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     Ok(End::Folder(real))
 }
 
-/// Returns where a link at `path` leads, below the same root, going by its text alone; `None` where that leads out.
+/// Returns where a link at `path` leads, below the same root, going by its text alone; `None` if that leads out.
 pub fn end(path: &str, text: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();

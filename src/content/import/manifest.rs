@@ -170,7 +170,7 @@ impl Manifest {
     /// Reads the manifest of `folder`; `None` if it has none. `heal` is the hint for a malformed one.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is malformed, newer, or names a path that leaves the folder.
+    /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` if it is malformed, newer, or names a path that leaves the folder.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match crate::file::read(&path, crate::file::TEXT) {

@@ -41,10 +41,10 @@ const MAX_YAML: usize = 64 << 10;
 /// Values that its aliases may stand for.
 const MAX_ALIASED: usize = 10_000;
 
-/// Splits a text that begins with front matter into its YAML and what follows; `None` where none begins.
+/// Splits a text that begins with front matter into its YAML and what follows; `None` if none begins.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it begins and does not end.
+/// `E_INVALID_ARGUMENT` if it begins and does not end.
 pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_mark = |line: &str| line.trim_end() == MARK;
@@ -75,7 +75,7 @@ pub struct Keys {
 /// YAML, and common.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is malformed; the details have the line.
+/// `E_INVALID_ARGUMENT` if it is malformed; the details have the line.
 pub fn keys(yaml: &str) -> Result<Keys> {
     // Most files have no front matter: nothing is parsed for them.
     if yaml.is_empty() {
@@ -149,7 +149,7 @@ fn reason(error: &serde_saphyr::Error) -> String {
 /// Returns what front matter says, as far as it is understood; see [`keys`].
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is malformed.
+/// `E_INVALID_ARGUMENT` if it is malformed.
 pub fn parse(yaml: &str) -> Result<Matter> {
     read_with(yaml, arguments)
 }
@@ -157,7 +157,7 @@ pub fn parse(yaml: &str) -> Result<Matter> {
 /// As [`parse`]; `arguments` that only an agent understands are none.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is malformed.
+/// `E_INVALID_ARGUMENT` if it is malformed.
 pub fn parse_for_agents(yaml: &str) -> Result<Matter> {
     read_with(yaml, |value| Ok(arguments(value).unwrap_or_default()))
 }
@@ -170,13 +170,13 @@ fn read_with(yaml: &str, arguments: impl FnOnce(Option<Value>) -> Result<Vec<Arg
     Ok(Matter { description, hint, arguments })
 }
 
-/// Returns front matter that [`parse`] reads as these attributes; nothing where there is nothing to say.
+/// Returns front matter that [`parse`] reads as these attributes; nothing if there is nothing to say.
 pub fn write(attributes: &Attributes) -> String {
     let description = attributes.description.iter().map(|text| line("description", text));
     between_marks(&(description.collect::<String>() + &block(&attributes.arguments)))
 }
 
-/// Returns front matter with these lines; nothing where there are none.
+/// Returns front matter with these lines; nothing if there are none.
 pub fn between_marks(lines: &str) -> String {
     if lines.is_empty() { String::new() } else { format!("{MARK}\n{lines}{MARK}\n") }
 }

@@ -323,7 +323,7 @@ const BATCH: usize = 64;
 /// has the keys under which the words of new items are indexed already, by their places.
 ///
 /// # Errors
-/// What `written` returns; `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
+/// What `written` returns; `E_FILE_FAILED` if a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
 /// `E_STORAGE`.
 pub fn apply(
     db: &Db<'_>,
@@ -414,7 +414,7 @@ fn apply_one(
 /// else than before, is switched off.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where the name is taken; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` if the name is taken; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn put_server(
     db: &Db<'_>,
     project: &Project,

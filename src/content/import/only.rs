@@ -14,7 +14,7 @@ impl Only {
     /// Reads the patterns, of which those with `!` before them exclude.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where one is malformed.
+    /// `E_INVALID_ARGUMENT` if one is malformed.
     pub fn new(patterns: &[String]) -> Result<Self> {
         let failed = |error: ignore::Error| Error::new(Code::InvalidArgument, format!("--only: {error}"));
         let matcher = |excludes: bool| {

@@ -453,7 +453,7 @@ impl Listing {
         Self { places, above }
     }
 
-    /// Returns the file at `path` below the folder, with what it is; `None` where it is left out.
+    /// Returns the file at `path` below the folder, with what it is; `None` if it is left out.
     pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
         let relative = format!("{}{}{path}", self.places.prefix, self.above);
         let place = self.places.of(&relative).ok()?;

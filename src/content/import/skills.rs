@@ -158,7 +158,7 @@ fn is_described(file: &File) -> bool {
     file.content.is_text() && file.content.size() <= MAX_DESCRIBED
 }
 
-/// Returns what a `SKILL.md` is in the form in which every agent loads it; `None` where it has that form already, and of
+/// Returns what a `SKILL.md` is in the form in which every agent loads it; `None` if it has that form already, and of
 /// any other file.
 fn mended(file: &File, path: &str) -> Result<Option<Vec<u8>>> {
     Ok(if path == MAIN && is_described(file) { skill::mended(&file.content.bytes()?) } else { None })

@@ -46,7 +46,7 @@ pub(super) fn left_out(file: &File) -> (Reason, Note) {
 /// Whether a file looks like a configuration of MCP servers with values in it that `secrets` would not keep. Its name does not matter.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where the file is no longer what it was.
+/// `E_FILE_FAILED` if the file is no longer what it was.
 pub(super) fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
     if !file.content.names_servers() {
         return Ok(false);

@@ -59,7 +59,7 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
 /// leaves the text behind it; any other content stays byte for byte. Returns what people should know of it.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED` where the text asks for what that front matter does not declare.
+/// `E_TEMPLATE_FAILED` if the text asks for what that front matter does not declare.
 pub(in crate::content) fn declare(
     attributes: &mut Attributes,
     content: &mut String,

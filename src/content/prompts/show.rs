@@ -1,4 +1,4 @@
-//! `mcpkg prompt show`: a prompt's text, rendered where it is a template.
+//! `mcpkg prompt show`: a prompt's text, rendered if it is a template.
 
 use std::collections::BTreeMap;
 

@@ -25,10 +25,10 @@ impl Problem {
     }
 }
 
-/// What a `SKILL.md` says, and what is wrong with it.
+/// The metadata of a `SKILL.md`, and its problems.
 #[derive(Debug, Default)]
 pub struct Main {
-    /// Its front matter, where nothing is wrong with it.
+    /// Its front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
     /// What is wrong.
     pub problems: Vec<Problem>,
@@ -46,7 +46,7 @@ impl Main {
     }
 }
 
-/// Returns what is wrong with a name.
+/// Returns the problem of a name, if it has one.
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
@@ -56,7 +56,7 @@ pub fn name(name: &str) -> Option<String> {
     })
 }
 
-/// Returns what is wrong with a description that there is.
+/// Returns the problem of a description, if it has one.
 pub fn description(text: &str) -> Option<String> {
     let length = text.chars().count();
     (length > MAX_DESCRIPTION)

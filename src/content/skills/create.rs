@@ -111,7 +111,7 @@ impl Operation for Create {
 }
 
 impl Create {
-    /// The name of the skill: the one given, else that of the folder.
+    /// The name of the skill: the given one, or the folder's name.
     fn skill(&self) -> String {
         let of_folder = || {
             let folder = self.from.as_ref()?.canonicalize().ok()?;
@@ -197,7 +197,7 @@ impl Given {
     }
 }
 
-/// Returns what was given as the text of a `SKILL.md`.
+/// Returns the given text of a `SKILL.md`.
 fn main_text(content: Content) -> Result<String> {
     let bytes = content.read()?.content.bytes()?.into_owned();
     let text = String::from_utf8(bytes)
@@ -226,7 +226,7 @@ fn taken(project: &Project, name: &str) -> Error {
         .hint(format!("change it with `mcpkg skill update {name}`"))
 }
 
-/// Returns the failure of a name that no skill of the project has, with what was probably meant.
+/// Returns the error for a skill that does not exist, with the name that was probably meant.
 pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
@@ -244,7 +244,7 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     )
 }
 
-/// Returns what a sentence says of a skill's files, where there is more to say than that it has its one.
+/// Returns the part of a sentence about a skill's files; empty if it has only its `SKILL.md`.
 pub fn with_files(count: usize) -> String {
     if count == 1 { String::new() } else { format!(" with {count} files") }
 }

@@ -133,7 +133,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
     Ok((skills, slice.more.then(|| format!("{PROMPTS}{last}"))))
 }
 
-/// Returns the skill `name`: the stored one, else the prompt that passes for it.
+/// Returns the skill `name`: the stored one, or the prompt that acts as it.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! `skill://NAME/SKILL.md` of a prompt that stands for a skill.
+//! `skill://NAME/SKILL.md` of a prompt that acts as a skill.
 
 use super::{is_name, prompt};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::store::{blobs, projects};
 /// The resources, in documentation order.
 pub(in crate::content) const RESOURCES: &[Resource] = &[RESOURCE];
 
-/// The skills that prompts stand for. Those that are stored are read as stored resources.
+/// The prompts that act as skills. Stored skills are read as stored resources.
 const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
@@ -22,7 +22,7 @@ const RESOURCE: Resource = Resource {
     ..Resource::EMPTY
 };
 
-/// Returns the `SKILL.md` of the prompt that stands for the skill, and its SHA-256.
+/// Returns the `SKILL.md` of the prompt that acts as the skill, and its SHA-256.
 fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
     let name = asked.values.get("name");
     if !is_name(name) {

@@ -22,7 +22,7 @@ pub fn name_of(uri: &str) -> Option<&str> {
     uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
 }
 
-/// Returns the path in the skill `name` that a URI means, where it stays in its folder.
+/// Returns the path of a URI in the skill `name`, if it stays inside the skill.
 pub fn path_of(name: &str, uri: &str) -> Option<String> {
     let path = uri::decode(uri.strip_prefix(SCHEME)?)?;
     let path = path.strip_prefix(name)?.strip_prefix('/')?;

@@ -77,7 +77,7 @@ impl Operation for Validate {
     }
 }
 
-/// What is wrong where a prompt's name for a skill is another item's.
+/// The problem of a prompt that agents cannot see as a skill, because another item has its name.
 fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) {
     let by = by.map_or_else(|| "a stored skill".to_owned(), |by| format!("prompt '{by}'"));
     let problem =
@@ -92,7 +92,7 @@ fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
     Ok(resources.iter().filter_map(|resource| name(&resource.attributes.uri)).collect())
 }
 
-/// Returns what is wrong with the files below `skill://NAME/`; `None` where there are none.
+/// Returns what is wrong with the files below `skill://NAME/`; `None` if there are none.
 fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Problem>>> {
     let files = rows::files(db, project.id, name)?;
     if files.is_empty() {

@@ -36,7 +36,7 @@ impl Address {
     /// Parses an address; `reference` and `path` come from flags and override those in the text.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where it has none of these forms, or holds a password; `E_NOT_FOUND` for a path where nothing is.
+    /// `E_INVALID_ARGUMENT` if it has none of these forms, or holds a password; `E_NOT_FOUND` for a path where nothing is.
     pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
         let mut address = if Path::new(text).exists() {
             on_disk(Path::new(text))?

@@ -13,7 +13,7 @@ use crate::store::sources::Origin;
 /// Keeps it that this user fetches from a source.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
     context.approved.put(Kind::Source, &key(origin), &json!({ "kind": origin.kind, "url": origin.url }))
 }
@@ -21,7 +21,7 @@ pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
 /// Refuses a source that this user never fetched from on this machine, unless a person at a terminal says so now.
 ///
 /// # Errors
-/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` if the person says no.
 pub fn check(context: &Context, origin: &Origin) -> Result<()> {
     if context.approved.get(Kind::Source, &key(origin))?.is_some() {
         return Ok(());

@@ -162,7 +162,7 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads the files of a commit that changed, where all others are unchanged. Returns `None` where one of them cannot be understood
+/// Reads the files of a commit that changed, where all others are unchanged. Returns `None` if one of them cannot be understood
 /// without the others, such as an agent's file that may hold MCP servers. None of them is a copy of another, or is reached
 /// through a link.
 ///

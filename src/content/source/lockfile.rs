@@ -155,7 +155,7 @@ impl Locked {
     /// Returns the source that is locked.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` where the digest is not a SHA-256.
+    /// `E_LOCKFILE_INVALID` if the digest is not a SHA-256.
     pub fn origin(&self) -> Result<Origin> {
         let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
             Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256", self.name))

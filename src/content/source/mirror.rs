@@ -129,7 +129,7 @@ impl<'c> Mirror<'c> {
     /// Finds the branch, tag or commit that a user named, or the one that the repository shows by itself.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where nothing has this name; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if nothing has this name; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {
@@ -187,7 +187,7 @@ impl<'c> Mirror<'c> {
     /// Fetches a branch or tag, and returns the commit that it is at.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where it is gone; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if it is gone; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn fetch(&self, reference: &str) -> Result<String> {
         self.commit_of(&self.fetch_ref(reference)?)
     }
@@ -252,7 +252,7 @@ impl<'c> Mirror<'c> {
     /// Fetches a commit unless it is here; where a server gives no commit by itself, all branches and tags.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where the repository does not have it; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if the repository does not have it; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn fetch_commit(&self, commit: &str) -> Result<()> {
         if self.has(commit)? {
             return Ok(());
@@ -329,7 +329,7 @@ impl<'c> Mirror<'c> {
     /// Returns the files of a commit below `path`, all of them where that is empty, and keeps their paths.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where nothing is there; `E_SOURCE_CHANGED` where the commit itself is not; `E_GIT_FAILED`.
+    /// `E_NOT_FOUND` if nothing is there; `E_SOURCE_CHANGED` if the commit itself is not; `E_GIT_FAILED`.
     pub fn tree(&self, commit: &str, path: &str) -> Result<Vec<Entry>> {
         let below = format!("{path}/");
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
@@ -370,7 +370,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns what differs between two commits below `path`; `None` where the older one is no longer here.
+    /// Returns what differs between two commits below `path`; `None` if the older one is no longer here.
     ///
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.
@@ -392,7 +392,7 @@ impl<'c> Mirror<'c> {
     /// Hands the content of each object to `each`, in their order, with its place in the list.
     ///
     /// # Errors
-    /// What `each` returns; `E_SOURCE_CHANGED` where an object is missing; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// What `each` returns; `E_SOURCE_CHANGED` if an object is missing; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn read<'o>(
         &self,
         objects: impl Iterator<Item = &'o str>,

@@ -286,7 +286,7 @@ pub fn data(origin: &Origin) -> Value {
 /// Returns the key of an item's content, and stores it if needed.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where a file is no longer what it was; `E_DISK_FULL`, `E_STORAGE`.
+/// `E_FILE_FAILED` if a file is no longer what it was; `E_DISK_FULL`, `E_STORAGE`.
 pub fn blob(db: &Db<'_>, taken: &Taken) -> Result<i64> {
     blobs::put_source(db, &taken.item.content)
 }

@@ -67,16 +67,16 @@ impl Entry {
 pub struct Change {
     /// Its path from the top of the repository.
     pub path: String,
-    /// What it was; `None` where it is new.
+    /// What it was; `None` if it is new.
     pub old: Option<Mode>,
-    /// What it is; `None` where it is gone.
+    /// What it is; `None` if it is gone.
     pub new: Option<Mode>,
     /// The id of its new content.
     pub object: String,
 }
 
 impl Change {
-    /// Reads what `git diff-tree -r -z --raw --no-renames` prints; `None` where it is something else.
+    /// Reads what `git diff-tree -r -z --raw --no-renames` prints; `None` if it is something else.
     pub(super) fn parse_all(said: &[u8]) -> Option<Vec<Self>> {
         let mut parts = said.split(|byte| *byte == 0);
         let mut changes = Vec::new();

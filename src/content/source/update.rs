@@ -127,7 +127,7 @@ impl Update {
         Ok(Report { name, result: Ok(updated) })
     }
 
-    /// Returns what a source has now; `None` where that is what was read.
+    /// Returns what a source has now; `None` if that is what was read.
     fn news(&self, row: &SourceRow, context: &Context) -> Result<Option<News>> {
         let origin = &row.origin;
         let Some(commit) = &origin.commit else {

@@ -38,7 +38,7 @@ impl Change<'_> {
     /// was read of them, whose changes the project has by now: so a sync that is killed takes nothing back.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`,
+    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` if a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`,
     /// `E_DB_BUSY`, `E_STORAGE`.
     pub(super) fn begin(self, plan: &mut Plan, look: &Look) -> Result<Written> {
         let mut written = Written::new();

@@ -22,7 +22,7 @@ pub(super) fn is_given(context: &Context, project: &Project, folder: &Path) -> R
 /// Keeps it that this user syncs the project with the folder.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub(super) fn give(context: &Context, project: &Project, folder: &Path) -> Result<()> {
     if is_given(context, project, folder)? {
         return Ok(());

@@ -41,7 +41,7 @@ pub(super) struct Folder {
 /// their servers did, and which servers are skipped because the folder cannot express them.
 ///
 /// # Errors
-/// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,
+/// `E_IMPORT_CONFLICT` if two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,
 /// `E_FILE_FAILED`.
 pub(super) fn missing(
     steps: &mut [Step],

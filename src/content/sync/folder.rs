@@ -108,7 +108,7 @@ pub(super) struct Look {
 /// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
+/// `E_NOT_FOUND` if the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
 /// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
 pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<Look> {
     let bases = &before.bases;
@@ -468,7 +468,7 @@ fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns a path below `top` with `/` between; `None` where it is not a UTF-8.
+/// Returns a path below `top` with `/` between; `None` if it is not a UTF-8.
 fn relative(top: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.strip_prefix(top).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.join("/"))

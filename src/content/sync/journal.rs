@@ -52,7 +52,7 @@ impl Journal {
     /// Keeps the record that a sync of this machine writes the files; it is on the disk before the rows are.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub(super) fn record(&self, context: &Context, project: &Project, top: &Path) -> Result<()> {
         match self.writes.is_empty() {
             true => Ok(()),
@@ -63,7 +63,7 @@ impl Journal {
     /// Whether there are no rows, or a sync of this machine wrote them.
     ///
     /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the record cannot be read.
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` if the record cannot be read.
     pub(super) fn is_of_this_machine(&self, context: &Context) -> Result<bool> {
         Ok(self.writes.is_empty() || context.approved.get(Kind::SyncWrites, &self.sha256)?.is_some())
     }

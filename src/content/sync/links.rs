@@ -115,7 +115,7 @@ impl Links {
     /// Creates the new links below `top`, a real path, unless something is there already; returns them.
     ///
     /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` where a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` if a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub(super) fn make(&self, top: &Path) -> Result<Vec<(&str, &str)>> {
         let mut folders = Folders::below(vec![top.to_path_buf()]);
         let mut made = Vec::new();

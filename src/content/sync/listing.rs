@@ -36,7 +36,7 @@ impl Listing {
     /// Returns the row that notes what will be written.
     ///
     /// # Errors
-    /// `E_INTERNAL` where a server cannot be written as JSON.
+    /// `E_INTERNAL` if a server cannot be written as JSON.
     pub(super) fn row(&self) -> Result<Write> {
         Ok(Write {
             path: server_item::path(&self.name),
@@ -62,7 +62,7 @@ pub(super) enum Listed {
 /// Has the list of a manifest, which is sorted by name, say of a server what its row does.
 ///
 /// # Errors
-/// `E_DAMAGED` where the row is malformed.
+/// `E_DAMAGED` if the row is malformed.
 pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
     let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
     let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;

@@ -85,7 +85,7 @@ impl Operation for Sync {
 }
 
 impl Sync {
-    /// Returns the real path of the folder, which is made unless it is only looked; `None` where it is not there.
+    /// Returns the real path of the folder, which is made unless it is only looked; `None` if it is not there.
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);

@@ -46,7 +46,7 @@ impl Plan {
     /// Returns what a sync would do.
     ///
     /// # Errors
-    /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
+    /// `E_IMPORT_CONFLICT` if two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
     /// `E_STORAGE`.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;

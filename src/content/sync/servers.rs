@@ -39,7 +39,7 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
 /// renamed here since and the folder says so already.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the manifest lists a server twice.
+/// `E_INVALID_ARGUMENT` if the manifest lists a server twice.
 pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
     let found = std::mem::take(&mut look.found_servers);
     let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
@@ -78,7 +78,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) 
 /// Sets the path of a server in the folder, if this project does not know one.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content is not a server's.
+/// `E_INVALID_ARGUMENT` if the content is not a server's.
 pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
@@ -99,7 +99,7 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
 /// decides that at home.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content of an item is not a server's.
+/// `E_INVALID_ARGUMENT` if the content of an item is not a server's.
 pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
@@ -126,7 +126,7 @@ pub(super) fn is_enabled(stored: &Stored) -> bool {
 /// Returns the servers that a sync adds or changes, and therefore disables.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the content of an item is not a server's.
+/// `E_INVALID_ARGUMENT` if the content of an item is not a server's.
 pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {

@@ -28,7 +28,7 @@ pub(super) struct Outcome {
 /// already stays, so that it can be called again after it was cut short.
 ///
 /// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` where a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`,
+/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` if a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`,
 /// `E_DAMAGED`, `E_CANCELLED`: those written by then stay, and the next sync goes on.
 pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
     let mut outcome = Outcome::default();

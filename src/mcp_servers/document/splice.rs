@@ -23,7 +23,7 @@ impl Splice {
         Self { at: start, removed: old[..old.len() - end].to_owned(), inserted: new[..new.len() - end].to_owned() }
     }
 
-    /// Does it; `None` where the text is another one.
+    /// Does it; `None` if the text is another one.
     pub fn apply(&self, before: &str) -> Option<String> {
         let rest = before.get(self.at..)?.strip_prefix(self.removed.as_str())?;
         Some([&before[..self.at], &self.inserted, rest].concat())
