@@ -32,7 +32,7 @@ impl Account {
         self.left_out.iter().map(|left| left.files).sum()
     }
 
-    /// Returns how many files there are, by what became of them; `items` became items.
+    /// Counts the files by what happened to them; `items` became items.
     pub fn counts(&self, items: usize) -> Value {
         let (items, same, left) = (items as u64, self.same.len() as u64, self.left());
         json!({ "total": items + same + left, "imported": items, "same": same, "left_out": left })
@@ -43,7 +43,7 @@ impl Account {
         self.same.iter().map(|(path, other)| json!({ "path": path, "as": other })).collect()
     }
 
-    /// Returns what was left out, a folder as one.
+    /// Returns the skipped files; a folder counts as one.
     pub fn left_out_data(&self) -> Value {
         self.left_out
             .iter()
@@ -57,7 +57,7 @@ impl Account {
             .collect()
     }
 
-    /// Returns what people should know of single files.
+    /// Returns the notes about single files.
     pub fn notes_data(&self) -> Value {
         let note = |Note { path, line, text }: &Note| match line {
             Some(line) => json!({ "path": path, "line": line, "note": text }),
@@ -66,7 +66,7 @@ impl Account {
         self.notes.iter().map(note).collect()
     }
 
-    /// Returns how many files became no item, by what happened to them and why.
+    /// Counts the files that became no item, by what happened to them and why.
     pub fn counted(&self) -> impl Iterator<Item = (u64, &'static str, &'static str)> {
         let same =
             Some(self.same.len() as u64).filter(|count| *count > 0).map(|count| (count, "same", "as another file"));
@@ -87,7 +87,7 @@ impl Account {
         same.chain(left)
     }
 
-    /// Returns what a terminal reads: the reasons with their counts, and what is odd with single files.
+    /// Returns the hints for a terminal: the reasons with their counts, and the notes about single files.
     pub fn hints(&self) -> Vec<String> {
         let mut hints = self.grouped_notes();
         if !self.same.is_empty() {

@@ -1,4 +1,4 @@
-//! Files that say once more what another one says, since a deploy wrote them for each agent.
+//! Recognizes files that repeat another one, because a deploy wrote them for each agent.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -291,7 +291,7 @@ impl Understood {
     }
 }
 
-/// The skills that are a SKILL.md alone: where it is, and the skill's name.
+/// The skills with only a SKILL.md: its place, and the skill's name.
 fn lone_skills(items: &[Item]) -> Vec<(usize, String)> {
     let skill_of = |item: &Item| {
         let path = decode(item.entry.what.uri()?.strip_prefix("skill://")?)?;

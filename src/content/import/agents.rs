@@ -1,4 +1,4 @@
-//! What each agent reads, and from where: the tables that import goes by.
+//! The tables of import: what each agent reads, and from where.
 
 use crate::content::formats::RuleFormat;
 use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
@@ -28,13 +28,13 @@ pub enum Form {
     Plain,
     /// By front matter.
     Rule(&'static RuleFormat),
-    /// No agent reads them where they lie.
+    /// No agent reads them there.
     Unread,
 }
 
 /// A folder in which an agent looks for something.
 pub struct Place {
-    /// The agent, where the folder is one's own.
+    /// The agent, if the folder belongs to one.
     pub agent: Option<&'static str>,
     /// The agent's folder, and the one in it.
     pub folder: [&'static str; 2],
@@ -103,7 +103,7 @@ pub const PLACES: &[Place] = &[
     place("codex", [".codex", "agents"], Role::Subagent, Form::Plain, ".toml"),
 ];
 
-/// Agents' folders, and other folders that only hold what mcpkg knows.
+/// Agents' folders, and other folders that contain only files that mcpkg knows.
 const FOLDERS: &[&str] = &[
     ".agents",
     ".claude",
@@ -127,7 +127,7 @@ pub fn is_folder(name: &str) -> bool {
     FOLDERS.contains(&name)
 }
 
-/// The agent whose own folder of this name is.
+/// The agent that owns the folder of this name.
 pub fn of_folder(name: &str) -> Option<&'static str> {
     PLACES.iter().find(|place| place.folder[0] == name).and_then(|place| place.agent)
 }

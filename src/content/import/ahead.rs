@@ -14,7 +14,7 @@ use crate::store::revisions::Kind;
 use crate::store::search::{IndexedAhead, Words};
 use crate::store::{self, Db};
 
-/// What was stored ahead; on drop it is taken back.
+/// Content that was stored ahead; it is deleted on drop.
 #[must_use = "dropping it takes back what was stored"]
 pub struct Ahead<'c> {
     contents: store::Ahead<'c>,

@@ -46,7 +46,7 @@ pub struct PlainRule {
     pub text: Vec<u8>,
 }
 
-/// Returns what a rule says whose front matter is what a deploy writes, to the byte.
+/// Returns the text of a rule whose front matter is exactly what a deploy writes.
 pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<PlainRule> {
     let Form::Rule(format) = form else { return None };
     let head = format.write(&scope.applies, scope.description.as_deref()).ok()?;
@@ -80,7 +80,7 @@ fn bare(glob: &str) -> String {
     glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
 }
 
-/// Whether a file is what a deploy makes of a subagent for the agent in whose folder it lies.
+/// Whether a file is what a deploy writes of a subagent for the agent that owns the file's folder.
 pub fn is_form_of(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
     let Some(form) = subagent::form_of(agent) else { return false };
     let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());

@@ -48,7 +48,7 @@ impl Destination {
         &self.context
     }
 
-    /// Makes the new project, and returns what the import runs in.
+    /// Creates the new project, and returns the context of the import.
     ///
     /// # Errors
     /// `E_ALREADY_EXISTS`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -62,7 +62,7 @@ impl Destination {
         Ok(&self.context)
     }
 
-    /// Takes the new project back where the import failed, and returns why it did.
+    /// Deletes the new project after a failed import, and returns the error of the import.
     pub(super) fn taken_back(&self, error: Error) -> Error {
         let Some((made, _)) = &self.made else { return error };
         match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
@@ -72,7 +72,7 @@ impl Destination {
         }
     }
 
-    /// Says that the new project has to be selected, where it is not.
+    /// Returns a hint to select the new project, if it is not selected.
     pub(super) fn hint(&self) -> Option<String> {
         let (made, is_selected) = self.made.as_ref()?;
         (!is_selected).then(|| format!("select the new project with `mcpkg project select {}`", made.name))
@@ -96,7 +96,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
     }
 }
 
-/// Returns the name of the folder that is imported, or `main` where a project cannot be called so.
+/// Returns the name of the imported folder, or `main` if that is not a valid name of a project.
 fn usual(paths: &[PathBuf]) -> String {
     let of_folder = |path: &Path| {
         let path = path.canonicalize().ok()?;

@@ -13,7 +13,7 @@ const OWN: [&str; 3] = ["assets", "references", "scripts"];
 /// How much of its folder a skill is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// All that lies below.
+    /// Everything below.
     Whole,
     /// `SKILL.md` and the subfolders of [`OWN`]: the folder holds more than this skill.
     Own,
@@ -79,7 +79,7 @@ impl Folders {
         })
     }
 
-    /// Whether a skill lies below a folder.
+    /// Whether a folder contains a skill.
     pub fn has_skills_below(&self, folder: &str) -> bool {
         let from = format!("{folder}/");
         self.skills.range(from.clone()..).next().is_some_and(|(skill, _)| skill.starts_with(&from))

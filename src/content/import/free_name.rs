@@ -1,4 +1,4 @@
-//! The names that a file may get, for where others have the one that it wants.
+//! Alternative names for a file whose preferred name is taken.
 
 use sha2::{Digest, Sha256};
 

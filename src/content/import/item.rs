@@ -40,7 +40,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// The word for what agents take it for.
+    /// The word for what it is to agents.
     pub fn word(&self) -> &'static str {
         match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
             None => match &self.entry.what {
@@ -81,7 +81,7 @@ pub struct Understood {
     pub same: Vec<(String, String)>,
     /// Files whose items have not all of their bytes and mode.
     pub partial: Vec<String>,
-    /// Files that could not be taken.
+    /// Files that could not be imported.
     pub left_out: Vec<LeftOut>,
     /// Files that want a URI that another, different one has.
     pub clashes: Vec<Clash>,
@@ -122,7 +122,7 @@ pub struct Clash {
 /// The name of the file that those for other agents import where a deploy wrote them.
 pub(super) const IMPORTED: &str = "AGENTS.md";
 
-/// Bytes of a file whose front matter is looked at.
+/// Maximum size of a file whose front matter is read.
 pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
 
 /// Returns what `files`, sorted by path, become by their places. What a manifest lists has none, and goes first: its names
@@ -177,7 +177,7 @@ pub fn understand_after<'f>(
 }
 
 impl Understood {
-    /// Adds what a manifest lists.
+    /// Adds an item that a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
         let (mut entry, mut content) = (entry.clone(), file.content.clone());
         if let What::Prompt(attributes) = &mut entry.what {
@@ -227,7 +227,7 @@ impl Understood {
         self.wanted.entry((role, name)).or_default().push(at);
     }
 
-    /// Adds what the rules of paths make of a file.
+    /// Adds a file as what its path says that it is.
     fn place(&mut self, file: &File, place: &Destination) -> Result<()> {
         if let Some(note) = place.note {
             self.note(file, None, note);
@@ -338,7 +338,7 @@ impl Understood {
         })
     }
 
-    /// Adds what an agent loads by itself: instructions, or a subagent.
+    /// Adds instructions or a subagent, which an agent loads by itself.
     pub(super) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
         let is_small = file.content.size() <= MAX_DESCRIBED;
         if is_small && self.is_gathered(file, place)? {
@@ -397,7 +397,7 @@ impl Understood {
         self.resource(file, name, uri, description, origin)
     }
 
-    /// Returns what a file says of itself, and when it applies.
+    /// Returns the metadata in a file, and when it applies.
     fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
         let text = text(file.content.bytes()?.into_owned())?;
         let mut scope = match place.form {
@@ -426,7 +426,7 @@ impl Understood {
         self.resource(file, name, uri, None, Origin::default())
     }
 
-    /// Leaves a file out that looks like a configuration of MCP servers in a place where no agent reads one; returns whether it does.
+    /// Skips a file that looks like a configuration of MCP servers in a place where no agent reads one. Returns whether it did.
     pub(super) fn is_strange(&mut self, file: &File) -> Result<bool> {
         let is_strange = self.kept.is_strange(file)?;
         if is_strange {
@@ -453,7 +453,7 @@ impl Understood {
         Ok(())
     }
 
-    /// Reads front matter; what is malformed is content like any other.
+    /// Reads front matter. Malformed front matter is treated as content.
     pub(super) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
         let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
         match read {
@@ -510,7 +510,7 @@ impl Understood {
     }
 }
 
-/// Returns what is known of where a file came from.
+/// Returns the origin of a file.
 fn origin(file: &File, place: &Destination, applies: Applies) -> Origin {
     Origin { applies, agent: place.agent.map(str::to_owned), path: Some(file.relative.clone()) }
 }
@@ -529,7 +529,7 @@ fn is_subagent(text: &str) -> bool {
     keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// The line of a file, whose first one is the mark, in which front matter is malformed.
+/// Returns the line in a file, whose first line is the `---`, in which front matter is malformed.
 fn line_of(error: &Error) -> Option<usize> {
     let line = error.details().and_then(|details| details["line"].as_u64());
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))

@@ -29,7 +29,7 @@ pub struct KeptFiles {
     /// What takes secrets out of them.
     secrets: Secrets,
     names: HashSet<String>,
-    /// How many of the servers a manifest lists; they stand first.
+    /// How many of the servers a manifest lists; they come first.
     listed: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct Found {
     pub file: String,
 }
 
-/// A file as it is kept.
+/// A file that is stored for its agent.
 pub struct KeptFile {
     /// What it is to its agent.
     pub kind: Kind,
@@ -78,7 +78,7 @@ impl KeptFiles {
     /// Reads a file as its agent does, and takes the servers in it.
     ///
     /// # Errors
-    /// Why it is left out, with what is wrong with it; the outer error is `E_FILE_FAILED`.
+    /// The reason to skip it, with its problem; the outer error is `E_FILE_FAILED`.
     pub fn read(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<Result<KeptFile, (Reason, Note)>> {
         let agent = place.agent.unwrap_or_default();
         let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");

@@ -15,7 +15,7 @@ pub enum End {
     File(PathBuf),
     /// A folder, by its real path.
     Folder(PathBuf),
-    /// Nothing that is taken.
+    /// Nothing that is imported.
     None(Reason),
 }
 
@@ -84,7 +84,7 @@ pub struct Behind {
     pub real: PathBuf,
 }
 
-/// What lies behind a link to a folder.
+/// The files behind a link to a folder.
 #[derive(Default)]
 pub struct Reached {
     /// The files, those behind further links too.

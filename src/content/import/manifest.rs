@@ -1,4 +1,4 @@
-//! `mcpkg.export.json`: what an exported folder cannot say by its paths and front matter.
+//! `mcpkg.export.json`: the facts about an exported folder that its paths and front matter cannot express.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::store::new_content::NewContent;
 use crate::store::servers::{self, Definition};
 use crate::store::{agent_files, prompts, resources};
 
-/// The manifest's name; it stands at the root of an exported folder.
+/// The manifest's name; it is at the root of an exported folder.
 pub const FILE: &str = "mcpkg.export.json";
 
 const VERSION: u32 = 1;
@@ -139,7 +139,7 @@ impl What {
     }
 }
 
-/// The file as it is written.
+/// The content of the file.
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,

@@ -10,7 +10,7 @@ use crate::content::{names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::prompts::{Argument, Attributes};
 
-/// What front matter says, as far as it is understood.
+/// The keys of front matter that mcpkg understands.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Matter {
     /// `description`.
@@ -35,10 +35,10 @@ pub fn names(yaml: &str) -> Vec<String> {
 
 const MARK: &str = "---";
 
-/// Bytes of front matter that are looked into; what agents write has a few hundred.
+/// Maximum size of front matter; agents write a few hundred bytes.
 const MAX_YAML: usize = 64 << 10;
 
-/// Values that its aliases may stand for.
+/// Maximum number of values after expanding aliases.
 const MAX_ALIASED: usize = 10_000;
 
 /// Splits a text that begins with front matter into its YAML and what follows; `None` if none begins.
@@ -146,7 +146,7 @@ fn reason(error: &serde_saphyr::Error) -> String {
     bare.map_or(first, |(_, why)| why).to_owned()
 }
 
-/// Returns what front matter says, as far as it is understood; see [`keys`].
+/// Returns the keys of front matter that mcpkg understands; see [`keys`].
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if it is malformed.

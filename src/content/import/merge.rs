@@ -1,4 +1,4 @@
-//! What an import does to a project: compare each item with what is there, then write the differences.
+//! Merges an import into a project: compares each item with the stored one, then writes the differences.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,7 +36,7 @@ pub enum Action {
     Unchanged,
     /// It is there already, and lies at another place now: what lay where it did is the same as this.
     Moved(Uuid),
-    /// Something else is there, for this reason.
+    /// The stored item differs, for this reason.
     Conflict(&'static str),
 }
 
@@ -47,7 +47,7 @@ pub enum Existing {
     Prompt(Box<Prompt>),
     /// A resource.
     Resource(Box<Resource>),
-    /// The same, but for when it applies.
+    /// The same, except for when it applies.
     Same(Uuid),
     /// A file of one agent alone.
     AgentFile,
@@ -107,7 +107,7 @@ impl Known<'_> {
     }
 }
 
-/// Returns what happens to each item. With `update` what differs is updated, else it is a conflict.
+/// Returns what happens to each item. An item that differs is updated with `update`, and is a conflict otherwise.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.

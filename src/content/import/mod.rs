@@ -258,7 +258,7 @@ fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
     )))
 }
 
-/// Returns how many files there are, by what would become of them: what they are, or why they are not item.
+/// Counts the files by what they would become, or by the reason why they would not be imported.
 fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], account: &Account) -> Table {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     let of_items = items.iter().zip(actions).map(|(item, action)| (action.word(), item.word()));
@@ -271,7 +271,7 @@ fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], a
     Table { columns: &["COUNT", "ACTION", "WHAT"], rows, empty: "Found nothing to import".to_owned() }
 }
 
-/// Returns the line of an item: its file, and what would become of it.
+/// Returns the line about an item: its file, and what would happen to it.
 fn line(item: &Item, action: &Action) -> String {
     let uri = item.entry.what.uri().map_or(String::new(), |uri| format!(" ({uri})"));
     format!("{}: {} {} {}{uri}", item.path, action.word(), item.word(), item.entry.name)

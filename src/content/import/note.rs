@@ -1,4 +1,4 @@
-//! What an import tells of single files.
+//! Notes of an import about single files.
 
 /// What people should know of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,6 +7,6 @@ pub struct Note {
     pub path: String,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What goes on behind the file's name.
+    /// The text after the file's name.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! `--only`: which files of an import are taken.
+//! `--only`: selects the files to import.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 

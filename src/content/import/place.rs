@@ -21,9 +21,9 @@ pub struct Destination {
     pub label: String,
     /// Of a prompt in a folder of commands, its path below it.
     pub file: Option<String>,
-    /// Of a prompt, whose placeholders it has.
+    /// The placeholders that a prompt has.
     pub dialect: Dialect,
-    /// The agent whose own form or folder it is.
+    /// The agent whose form or folder it is.
     pub agent: Option<&'static str>,
     /// Of instructions, how their agent finds out when they apply.
     pub form: Form,
@@ -31,7 +31,7 @@ pub struct Destination {
     pub scope: String,
     /// Of a file of a skill, which one.
     pub skill: Option<InSkill>,
-    /// Of a file that is one agent's alone, what it is to that.
+    /// What a file of a single agent is to that agent.
     pub kept: Option<Kept>,
     /// What people should know of it.
     pub note: Option<&'static str>,
@@ -115,7 +115,7 @@ impl Places {
         Self { folders, ..Self::default() }
     }
 
-    /// Returns where the file at `relative`, a path with `/` between, belongs.
+    /// Returns what the file at `relative`, a path with `/`, becomes.
     ///
     /// # Errors
     /// Why it is left out.
@@ -174,7 +174,7 @@ impl Places {
         })
     }
 
-    /// Returns where a file belongs that is taken whatever its name is, hidden or not: the user named it itself.
+    /// Returns what a file becomes that the user named directly. It is imported even if it is hidden.
     ///
     /// # Errors
     /// Why it is left out.
@@ -192,7 +192,7 @@ impl Places {
         Destination { agent, skill, ..Destination::plain(Role::Skill, relative.to_owned()) }
     }
 
-    /// Returns what the user says that a file is.
+    /// Returns what a file becomes under `--as`.
     fn told(&self, kind: Kind, relative: &str) -> Destination {
         let stem = |endings: &[&str]| {
             let ending = endings.iter().find_map(|ending| relative.strip_suffix(ending));
@@ -314,7 +314,7 @@ impl Destination {
         self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
     }
 
-    /// Returns the name that this place asks for; it may be taken, too long or no name at all.
+    /// Returns the preferred name for this place. It may be taken, too long or invalid.
     pub fn wanted_name(&self) -> String {
         letters(&self.label)
     }

@@ -1,4 +1,4 @@
-//! Reading files that are looked through: in memory where they are small.
+//! Reads files that are scanned; small ones stay in memory.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::store::new_content::NewContent;
 
-/// Bytes of a file that is kept in memory until it is stored, and of all of them together: what is larger is read again.
+/// Maximum size of a file that stays in memory until it is stored, and of all of them together. Larger files are read again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
@@ -25,7 +25,7 @@ pub(in crate::content) struct Look {
     pub(in crate::content) content: NewContent,
     /// Whether it can be executed.
     pub(in crate::content) executable: bool,
-    /// Whether a merge is not finished in it, as far as it is small.
+    /// Whether it contains conflict markers; only checked for small files.
     pub(in crate::content) is_unmerged: bool,
 }
 

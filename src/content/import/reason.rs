@@ -11,9 +11,9 @@ pub enum Reason {
     Unreadable,
     /// In an agent's folder, and nothing that it reads from there.
     NoPlace,
-    /// No UTF-8 text, where text is needed.
+    /// Not UTF-8 text, although text is needed.
     NotText,
-    /// No text, where some is needed.
+    /// Empty, although text is needed.
     Empty,
     /// Hidden, and in no agent's folder.
     Hidden,
@@ -23,13 +23,13 @@ pub enum Reason {
     Installed,
     /// Version control's own.
     VersionControl,
-    /// Not what `--only` names.
+    /// Excluded by `--only`.
     NotNamed,
     /// A link that leads out of the folder.
     LinkOut,
     /// A link that leads nowhere.
     LinkBroken,
-    /// A link to a folder that it lies in.
+    /// A link to a folder that contains it.
     LinkLoop,
     /// Neither a file nor a folder.
     Special,
@@ -72,7 +72,7 @@ impl Reason {
         }
     }
 
-    /// Whether it would be taken otherwise, as far as is known.
+    /// Whether the file would be imported without this problem, as far as mcpkg knows.
     pub const fn is_known(self) -> bool {
         matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
     }
@@ -85,7 +85,7 @@ pub struct LeftOut {
     pub path: String,
     /// Why.
     pub reason: Reason,
-    /// The files that it stands for: those below a folder, else one.
+    /// The number of files: those below a folder, or one.
     pub files: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From paths to files: what lies there, what each is to an agent, and what is left out.
+//! Finds the files at the given paths: what each of them is to an agent, and which are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct File {
     pub content: NewContent,
     /// Whether it can be executed.
     pub executable: bool,
-    /// What the manifest says of it.
+    /// Its entry in the manifest.
     pub listed: Option<Entry>,
 }
 
@@ -51,14 +51,14 @@ pub struct Scanned {
     pub notes: Vec<Note>,
 }
 
-/// What the user says of the files.
+/// The user's options for the files.
 #[derive(Debug, Default)]
 pub struct Choice<'c> {
     /// Patterns, of which one has to name each file.
     pub only: &'c [String],
     /// What they are.
     pub kind: Option<Kind>,
-    /// Whether what ignore files name is taken too.
+    /// Whether ignored files are imported too.
     pub all: bool,
     /// How many resources the project has. Where they are about as many as the files, most of these are there as they are: those that
     /// no agent reads are not held in memory then, and the few that are stored after all are read again.
@@ -75,7 +75,7 @@ struct Root {
     is_export: bool,
 }
 
-/// Where a file lies, before it is looked through.
+/// The place of a file that has not been read yet.
 pub(super) struct Candidate {
     pub(super) root: usize,
     pub(super) relative: String,
@@ -96,7 +96,7 @@ struct FolderLink {
     behind: Vec<links::Behind>,
 }
 
-/// All that lies at and below the paths that were named.
+/// Everything at and below the named paths.
 #[derive(Default)]
 struct Gathered {
     roots: Vec<Root>,
@@ -176,13 +176,13 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 const BY_PATHS: &str =
     "remove the file to import the folder by its paths only, without the names, URIs and descriptions in the manifest";
 
-/// Whether what a link leads to is the same to an agent as the link itself.
+/// Whether the target of a link is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
     places.of(end).is_ok_and(|other| other.role == place.role)
 }
 
 impl Gathered {
-    /// Adds what lies at and below `path`; what was found before stays as it was found.
+    /// Adds everything at and below `path`. Files that were found before stay unchanged.
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;

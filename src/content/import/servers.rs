@@ -16,9 +16,9 @@ use crate::store::servers::{self, Definition};
 pub enum Action {
     /// It is new.
     Create,
-    /// It becomes the new state of what is there.
+    /// It replaces the stored server.
     Update(Box<servers::Server>),
-    /// It is there already, with all that the file says of it.
+    /// It is already stored with the same settings.
     Unchanged,
     /// Another one has its name.
     Conflict,
@@ -36,7 +36,7 @@ impl Action {
     }
 }
 
-/// Returns what happens to each server. With `update` what differs is updated, else it is a conflict.
+/// Returns what happens to each server. A server that differs is updated with `update`, and is a conflict otherwise.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -77,7 +77,7 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
         .hint("`--update` replaces them with the servers of the files; `--dry-run` shows what would happen"))
 }
 
-/// Does what was planned.
+/// Carries out the plan.
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
@@ -117,7 +117,7 @@ pub fn sentence(actions: &[Action]) -> Option<String> {
 /// What one of them is called.
 pub const WORD: &str = "mcp server";
 
-/// Returns the line of a server: its file, and what would become of it.
+/// Returns the line about a server: its file, and what would happen to it.
 pub fn line(found: &Found, action: &Action) -> String {
     format!("{}: {} {WORD} {}", found.file, action.word(), found.server.name)
 }

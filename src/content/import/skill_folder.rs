@@ -1,4 +1,4 @@
-//! The files of a folder that is a skill, taken by itself.
+//! Reads the files of one folder as a skill.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

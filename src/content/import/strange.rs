@@ -23,7 +23,7 @@ pub(super) const MAX_READ: u64 = 4 << 20;
 const MAX_DOCUMENT: u64 = 64 << 20;
 const BEGINNING: usize = 64 << 10;
 
-/// Words of which one stands in each such configuration.
+/// Each such configuration contains one of these words.
 const WORDS: [&str; 8] = [
     "mcpServers",
     "mcp_servers",
@@ -35,7 +35,7 @@ const WORDS: [&str; 8] = [
     "\"command\"",
 ];
 
-/// Returns why such a file is left out, with what the user can do.
+/// Returns the reason to skip such a file, with what the user can do.
 pub(super) fn left_out(file: &File) -> (Reason, Note) {
     let text = "was skipped: it looks like a configuration of MCP servers with values that may be secret, in a place \
         where no agent reads one; replace the values with references such as ${NAME}, or add its servers with `mcpkg \
@@ -166,7 +166,7 @@ fn name_of(entry: &Value) -> &str {
     entry.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a document names a secret and says what it is, anywhere.
+/// Whether a document contains a secret with its name anywhere.
 fn names_secret(document: &Value) -> bool {
     let mut waiting = vec![document];
     while let Some(value) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! What an import says of itself, in the words of those who wrote the files.
+//! The summary of an import, in the words of the people who wrote the files.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::servers;
 use crate::content::skills::MAIN;
 use crate::plural;
 
-/// Returns the sentence about what was written.
+/// Returns the sentence about the imported items.
 pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: &[servers::Action]) -> String {
     let is_written = |action: &Action| matches!(action, Action::Create | Action::Update(_));
     let written = items.iter().zip(actions).filter(|(_, action)| is_written(action)).map(|(item, _)| item);
@@ -58,7 +58,7 @@ pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) 
     counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
 }
 
-/// Whether an item is the file that makes a skill of those beside it.
+/// Whether an item is the file that makes its folder a skill.
 pub(super) fn is_main(item: &Item) -> bool {
     let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
     inside.is_some_and(|(_, path)| path == MAIN)

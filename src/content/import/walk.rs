@@ -1,4 +1,4 @@
-//! The files at and below a folder: what is taken, what is left out, and which links there are.
+//! Walks the files at and below a folder: which are imported, which are skipped, and the links among them.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -19,12 +19,12 @@ pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 /// The folder that npm adds to a project.
 pub const INSTALLED: &str = "node_modules";
 
-/// Which files of a folder are taken.
+/// The files of a folder to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// What people keep for agents: ignore files apply, and of hidden folders those of agents and skills are looked into.
     Project,
-    /// The same, and what ignore files name.
+    /// The same, and ignored files.
     Ignored,
     /// What belongs to a skill: ignore files apply, hidden files are its own.
     Skill,
@@ -52,7 +52,7 @@ pub struct BadLine {
     pub file: PathBuf,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// The pattern, and what is wrong with it.
+    /// The pattern, and its problem.
     pub what: String,
 }
 
@@ -67,7 +67,7 @@ pub struct Left {
     pub below: Option<u64>,
 }
 
-/// Returns what lies below the folder `top`. A folder below it that this user may not read is left out.
+/// Returns the files below the folder `top`. A folder that this user may not read is skipped.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_FILE_FAILED`.

@@ -1,4 +1,4 @@
-//! Writing what an import found: the content and its words first, then all rows in one transaction.
+//! Stores what an import found: content and search index first, then all rows in one transaction.
 
 use super::ahead::Ahead;
 use super::item::Item;
@@ -17,7 +17,7 @@ pub(super) struct Content<'c> {
     pub(super) items: &'c [Item],
     pub(super) servers: &'c [Found],
     pub(super) second_places: SecondPlaces<'c>,
-    /// Whether what differs is updated.
+    /// Whether items that differ are updated.
     pub(super) update: bool,
 }
 

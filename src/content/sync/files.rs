@@ -33,7 +33,7 @@ pub(super) struct FileWrite {
 pub(super) struct Folder {
     /// The files.
     pub(super) writes: Vec<FileWrite>,
-    /// What the manifest says of MCP servers.
+    /// The MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
 }
 

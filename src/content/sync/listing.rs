@@ -1,4 +1,4 @@
-//! What a folder's manifest says of MCP servers.
+//! The MCP servers in a folder's manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

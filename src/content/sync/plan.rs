@@ -195,7 +195,7 @@ fn step(
     Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
 }
 
-/// The reason to skip what has replaced a file.
+/// Returns the reason to skip an entry that has replaced a file.
 const NO_FILE: &str = "is no longer a regular file";
 
 /// The reason to skip a link, after the decision that the item stays.

@@ -1,4 +1,4 @@
-//! The MCP servers of a folder: in the files of agents, and in the manifest where those do not say all.
+//! The MCP servers of a folder: in agents' files, and in the manifest if those files cannot express everything.
 //!
 //! A server is an item with the path `mcp_server:NAME`, where `NAME` is its first name. Servers are written to the
 //! folder as in an export: entries of agents' files are edited, and the rest goes to the manifest.
@@ -26,7 +26,7 @@ use crate::store::{Db, servers};
 /// The keys of the project's servers ([`Stored::key`]), by name.
 pub(super) type Keys = HashMap<String, String>;
 
-/// Returns what the project's servers are known by.
+/// Returns the keys of the project's servers.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

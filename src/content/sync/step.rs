@@ -12,11 +12,11 @@ pub(super) enum Act {
     Same,
     /// Both sides deleted it.
     Forget,
-    /// The project takes what the folder has.
+    /// The folder's version is copied to the project.
     Take,
     /// The folder gets the project's version.
     Give(Entry, NewContent),
-    /// Both get what holds the changes of both.
+    /// Both sides get the merged content.
     Merge(Entry, NewContent),
     /// The file is deleted, as a person accepted.
     DeleteFile,
