@@ -11,9 +11,9 @@ pub struct Dialect {
     pub agent: &'static str,
     /// How its file is written, and the key that holds the servers.
     pub document: Document,
-    /// Its file in a project's folder, where it reads one.
+    /// Its file in a project's folder, if it reads one.
     pub project: Option<&'static str>,
-    /// The file in a project's folder that it reads instead of its own, where both stand.
+    /// The file in a project's folder that it reads instead of its own, if both exist.
     pub hidden_by: Option<&'static str>,
     /// The keys of a file that are the servers' or hooks; `None` if the file holds nothing else.
     pub keeps: Option<&'static [&'static str]>,
@@ -21,7 +21,7 @@ pub struct Dialect {
     pub expansion: Expansion,
     /// How its entries look.
     pub(super) form: Form,
-    /// The fields that hold an address, each with the transport that is meant where `type` does not say.
+    /// The fields that hold a URL, each with the transport that applies if there is no `type`.
     pub(super) urls: &'static [(&'static str, Transport)],
     /// The transports that it speaks.
     pub(super) speaks: &'static [Transport],
@@ -156,7 +156,7 @@ pub static DIALECTS: &[Dialect] = &[
 ];
 
 impl Dialect {
-    /// Returns the form of the servers that stand in the manifest of a plugin.
+    /// Returns the form of the servers in the manifest of a plugin.
     #[must_use]
     pub const fn in_manifest(self) -> Self {
         Self { document: Document::new(JSONC, "mcpServers"), keeps: None, ..self }

@@ -1,4 +1,4 @@
-//! The text of an agent's file: edits touch the entry and nothing else, to the byte.
+//! Edits the text of an agent's file: only the bytes of one entry change.
 
 mod change;
 mod fault;
@@ -17,7 +17,7 @@ const BOM: char = '\u{feff}';
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; with comments and trailing commas where the agent reads them.
+    /// JSON, with comments and trailing commas if the agent reads them.
     Json {
         /// Whether the agent's own reader takes comments and trailing commas.
         comments: bool,
@@ -34,7 +34,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns how a file of this format is edited, whose entries stand below `key`.
+    /// Returns an editor for files of this format with their entries below `key`.
     pub const fn new(format: Format, key: &'static str) -> Self {
         Self { format, key }
     }
@@ -72,7 +72,7 @@ impl Document {
         }
     }
 
-    /// Whether what holds the servers is there.
+    /// Whether the object that holds the servers exists.
     ///
     /// # Errors
     /// Where it is malformed.
@@ -108,7 +108,7 @@ impl Document {
         Err(Fault::new("the entry cannot be written without changing something else"))
     }
 
-    /// Takes an entry out; with `emptied`, what held it too where nothing else is left there.
+    /// Removes an entry; with `emptied`, also the object that held it, if it is empty then.
     ///
     /// # Errors
     /// As [`Document::set`].
@@ -123,7 +123,7 @@ impl Document {
         Err(Fault::new("the entry cannot be removed without changing something else"))
     }
 
-    /// Leaves out all that stands at the top but these keys.
+    /// Removes all top-level keys except these.
     ///
     /// # Errors
     /// Where it is malformed.
@@ -162,7 +162,7 @@ impl Document {
         })
     }
 
-    /// Takes the item with this `id` out of a list at the top, and the list where nothing else is left in it.
+    /// Removes the item with this `id` from a top-level list, and the list if it is empty then.
     ///
     /// # Errors
     /// Where it is malformed, or no JSON.
@@ -193,7 +193,7 @@ impl Document {
         Ok(value)
     }
 
-    /// Returns an entry as it is in a file of its own, to be put in by hand.
+    /// Returns a file with only this entry, for people who add it by hand.
     pub fn snippet(self, name: &str, fields: Vec<(String, Value)>) -> String {
         self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }
@@ -220,7 +220,7 @@ impl Document {
     }
 }
 
-/// Returns where a byte of the text with plain line ends stands in the text as it is.
+/// Converts a position in the text with plain line ends to one in the original text.
 fn marked(body: &str, plain: usize) -> usize {
     let bytes = body.as_bytes();
     let mut at = 0;

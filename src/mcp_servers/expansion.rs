@@ -124,7 +124,7 @@ impl Expansion {
     }
 }
 
-/// Returns a text whose references have no defaults.
+/// Returns a text without the defaults of its references.
 pub(super) fn without_defaults(text: &Text) -> Text {
     Text::new(text.parts().iter().map(|part| match part {
         Part::Env { env, .. } => Part::env(env),

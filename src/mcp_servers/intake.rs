@@ -8,7 +8,7 @@ use super::read::Read;
 use super::secrets::Secrets;
 use crate::redact::holds_token;
 
-/// A file of MCP servers as it is taken in.
+/// An imported file of MCP servers.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The servers by the names of their entries.
@@ -99,7 +99,7 @@ impl Dialect {
         (self.read(&again, &read.definition.inputs).as_ref() == Ok(read)).then_some(fields)
     }
 
-    /// Returns a text of these servers and nothing else.
+    /// Returns a text with only these servers.
     fn again(&self, servers: &[(String, Read)]) -> Result<String, Fault> {
         let mut text = String::new();
         for (name, read) in servers {
@@ -113,7 +113,7 @@ impl Dialect {
         Ok(text)
     }
 
-    /// Returns the entry of a server of this agent's own, with its switch where it is off.
+    /// Returns the entry of a server of this agent, with its switch if it is disabled.
     pub fn entry(&self, definition: &crate::store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
         let mut fields = self.write(definition, true).ok()?.fields;
         if let Some((key, on)) = self.switch.filter(|_| !enabled) {
@@ -123,7 +123,7 @@ impl Dialect {
     }
 }
 
-/// Whether comments hold what looks like a token.
+/// Whether comments contain text that looks like a token.
 fn holds_token_outside(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();

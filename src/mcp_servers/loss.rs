@@ -1,9 +1,9 @@
 //! The parts of a server that an agent's file cannot express.
 
-/// What is left out of an entry, since its agent does not know it.
+/// A part that is left out of an entry because its agent does not support it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lost {
-    /// What stands for a variable that is not set.
+    /// The values that replace variables that are not set.
     Defaults,
     /// The folder that the program is started in.
     Folder,
@@ -22,15 +22,15 @@ impl Lost {
 /// Why an agent cannot be given a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unsayable {
-    /// It fills in no variable there.
+    /// It does not replace variables there.
     Variables,
-    /// It would fill in what is meant as it is.
+    /// It would replace text that must stay literal.
     Literal,
-    /// It asks its user nothing.
+    /// It does not ask its user for values.
     Inputs,
-    /// It fills in no files.
+    /// It does not insert the contents of files.
     Files,
-    /// It does not speak that transport.
+    /// It does not support that transport.
     Transport,
 }
 

@@ -16,19 +16,19 @@ use crate::store::servers::{Definition, Part, Text};
 const SECRET_WORDS: &[&str] =
     &["apikey", "auth", "bearer", "credential", "key", "passwd", "password", "secret", "signature", "token"];
 
-/// The schemes of a header before what is secret in it.
+/// The schemes that come before the secret in a header.
 const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "Token ", "token ", "ApiKey "];
 
-/// Takes secrets out of servers, and remembers which variable stands for which.
+/// Replaces secrets of servers with variables, and remembers which variable replaces which secret.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
-    /// The variables and headers whose text is kept.
+    /// The variables and headers whose values are stored.
     keep: Vec<String>,
     /// The variables that stand for a text, with a hash of it.
     taken: BTreeMap<String, u64>,
 }
 
-/// What was taken out of a server.
+/// The secrets that were removed from a server.
 #[derive(Debug, Default)]
 pub struct TakenOut {
     /// What the user has to know, a line each.
@@ -43,7 +43,7 @@ impl Secrets {
         Self { keep: keep.to_vec(), taken: BTreeMap::new() }
     }
 
-    /// Puts references instead of what may be secret in a server.
+    /// Replaces everything in a server that may be secret with references.
     pub fn take_out(&mut self, server: &str, definition: &mut Definition) -> TakenOut {
         let mut taking = Taking { secrets: self, server, out: TakenOut::default() };
         taking.named("env", &mut definition.env);
@@ -284,7 +284,7 @@ fn variable_name(text: &str) -> String {
     if is_variable(&name) { name } else { format!("_{name}") }
 }
 
-/// Whether something of a server may be secret; the default of a variable is none.
+/// Whether a server contains text that may be secret. Defaults of variables do not count.
 pub fn holds_secret(server: &str, definition: &Definition) -> bool {
     let mut safe = definition.clone();
     for (_, text) in safe.env.iter_mut().chain(&mut safe.headers) {

@@ -3,19 +3,19 @@
 /// Why a file cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The line and the column, from 1, where they are known.
+    /// The line and the column, from 1, if they are known.
     pub at: Option<(usize, usize)>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
 impl Fault {
-    /// Returns what is wrong with the whole.
+    /// Returns a fault of the whole file.
     pub fn new(what: impl Into<String>) -> Self {
         Self { at: None, what: what.into() }
     }
 
-    /// Returns what is wrong at a byte of a text.
+    /// Returns a fault at a byte of a text.
     pub fn at(text: &str, byte: usize, what: impl Into<String>) -> Self {
         let before = text.get(..byte.min(text.len())).unwrap_or(text);
         let line = before.matches('\n').count() + 1;

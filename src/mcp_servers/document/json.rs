@@ -78,7 +78,7 @@ fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the entry `name` out; with `emptied`, `key` too where nothing else is left in it, no comment either.
+/// Removes the entry `name`; with `emptied`, also `key`, if nothing else is left in it, not even a comment.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
@@ -94,7 +94,7 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
     Ok(root.to_string())
 }
 
-/// Leaves out all that stands at the top but these keys.
+/// Removes all top-level keys except these.
 pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
@@ -122,7 +122,7 @@ pub(super) fn put_listed(text: &str, list: &str, item: &Value) -> Result<String,
     Ok(root.to_string())
 }
 
-/// Takes the item with this `id` out of a list at the top, and the list where nothing else is left in it.
+/// Removes the item with this `id` from a top-level list, and the list if it is empty then.
 pub(super) fn take_listed(text: &str, list: &str, id: &str) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };

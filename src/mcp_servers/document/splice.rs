@@ -1,8 +1,8 @@
-//! One edit of a text, which can be taken back.
+//! One edit of a text, which can be undone.
 
 use serde::{Deserialize, Serialize};
 
-/// One edit: what stood at a byte, and what stands there now.
+/// One edit: the text at a byte before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splice {
     /// Where it begins.
@@ -14,7 +14,7 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// Finds what makes `after` of `before`.
+    /// Finds the edit that turns `before` into `after`.
     pub fn between(before: &str, after: &str) -> Self {
         let same = |(a, b): &(char, char)| a == b;
         let start: usize = before.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();

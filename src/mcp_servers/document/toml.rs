@@ -96,7 +96,7 @@ fn fill(entry: &mut dyn TableLike, fields: &[(String, Value)]) {
     }
 }
 
-/// Takes the table `[key.name]` out; with `emptied`, `key` too where nothing else is left in it.
+/// Removes the table `[key.name]`; with `emptied`, also `key`, if nothing else is left in it.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
     let mut document = parse(text)?;
     let root = document.as_table_mut();
@@ -108,7 +108,7 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
     Ok(document.to_string())
 }
 
-/// Leaves out all that stands at the top but these keys.
+/// Removes all top-level keys except these.
 pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
     let mut document = parse(text)?;
     let root = document.as_table_mut();
