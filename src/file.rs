@@ -213,7 +213,7 @@ fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
 /// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.
 ///
 /// # Errors
-/// As [`read`]; `InvalidData` where it is not a UTF-8.
+/// As [`read`]; `InvalidData` where it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }

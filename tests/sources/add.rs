@@ -51,7 +51,7 @@ fn a_name_that_is_taken_is_said_and_a_prefix_helps() {
     let (one, other) = (kit(), kit());
     let scratch = with_kit(&one);
     let again = scratch.run(&["source", "add", &one.url(), "--yes"]);
-    assert!(again.status == 1 && again.stderr.contains("has a source 'kit' already"), "{again}");
+    assert!(again.status == 1 && again.stderr.contains("already has a source 'kit'"), "{again}");
     other.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "other\n"))]);
     let clash = scratch.run(&["source", "add", &other.url(), "--name", "other", "--yes"]);
     assert!(clash.status == 1 && clash.stderr.contains("`--prefix other`"), "{clash}");

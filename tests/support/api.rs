@@ -33,7 +33,7 @@ pub enum Trouble {
     Drop,
     /// A status with these headers, and a body.
     Status(u16, Vec<(&'static str, String)>, &'static str),
-    /// What is not an HTTP.
+    /// What is not HTTP.
     Garbage,
     /// The half of a body, and then the end of the connection.
     Half,

@@ -139,7 +139,7 @@ fn a_manifest_that_is_lost_is_written_anew() {
     assert_eq!(scratch.json(&["mcp", "list"]), servers);
 }
 
-/// Returns the manifest without its files, or `other` where it is not a JSON.
+/// Returns the manifest without its files, or `other` where it is not JSON.
 fn serde_less(manifest: &str, other: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(manifest) else { return other.to_owned() };
     value["files"] = serde_json::json!({});

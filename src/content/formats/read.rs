@@ -232,7 +232,7 @@ fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     match keys.map.get(key) {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).flat_map(split).collect(),
         Some(Value::String(text)) => split(text),
-        // As [`front`] has it: a list that is not a YAML.
+        // As [`front`] has it: a list that is not YAML.
         None if keys.map.is_empty() => {
             let file = format!("---\n{yaml}---\n");
             Front::read(&file).and_then(|front| front.get(key).map(|(text, _)| split(text))).unwrap_or_default()

@@ -468,7 +468,7 @@ fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns a path below `top` with `/` between; `None` if it is not a UTF-8.
+/// Returns a path below `top` with `/` between; `None` if it is not UTF-8.
 fn relative(top: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.strip_prefix(top).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.join("/"))

@@ -21,7 +21,7 @@ pub enum Rule {
     Control,
     /// An invisible character in a path, or one that changes the direction of text.
     Hidden,
-    /// A path that is not a UTF-8.
+    /// A path that is not UTF-8.
     Utf8,
     /// A symbolic or a hard link.
     Link,

@@ -23,7 +23,8 @@ pub(in crate::store::engine) fn in_transaction<T>(
 #[cold]
 fn or_damage(connection: &Connection, error: Error) -> Error {
     match faults(connection) {
-        Ok(faults) => faults.first().map_or(error, damaged),
+        // SQLite's own words begin with a row that names the file.
+        Ok(faults) => faults.first().and_then(|fault| fault.lines().last()).map_or(error, damaged),
         Err(damage) => damage,
     }
 }

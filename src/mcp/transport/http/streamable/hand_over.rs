@@ -72,7 +72,7 @@ pub(super) async fn hand_over(
     };
     let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
-    // A client that begins again sends the id of a session that is not a more.
+    // A client that begins again sends the id of a session that is gone.
     let session = session.filter(|id| begins.is_none() || app.sessions.enter(id, &owner(&config)));
     if session.is_none() {
         parts.headers.remove(&SESSION);
