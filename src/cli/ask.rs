@@ -38,10 +38,12 @@ impl Output {
         let (lines, (asked, is_question_cut)) = (Lines::of(preview, columns), Lines::question(question));
         let (shown, height, is_cut) = lines.rows(columns, true);
         self.note(&shown);
-        let (shown_question, asked_height, _) = asked.rows(columns, false);
+        let ending = |choices: &str| asked.ending_with(&format!(" {choices} ")).rows(columns, false);
+        let (_, asked_height, _) = ending("[y/N/v]");
         // The last row is where the cursor ends up.
         let is_long = is_cut || is_question_cut || height + asked_height >= usize::from(rows);
-        let choices = if is_long { "[y/N/v]" } else { "[y/N]" };
+        // The choices are wrapped with the question: a terminal would break them wherever its row ends.
+        let shown_question = ending(if is_long { "[y/N/v]" } else { "[y/N]" }).0.without_end();
         loop {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
@@ -49,7 +51,7 @@ impl Output {
                     format!(" not all of these {whole} lines fit on the screen; `v` shows them all in a pager\n");
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }
-            self.note(&shown_question.clone().without_end().then(format!(" {choices} ")));
+            self.note(&shown_question);
             let answer = match typed(cancelled) {
                 None => return Err(self.given_up()),
                 Some(answer) => answer.map_err(|error| refused(format!("Cannot read the answer: {error}")))?,

@@ -114,6 +114,15 @@ impl Lines {
         )
     }
 
+    /// Returns these lines with more text at the end of the last one.
+    pub(super) fn ending_with(&self, more: &str) -> Self {
+        let mut lines = self.0.clone();
+        if let Some((_, last)) = lines.last_mut() {
+            last.push_str(more);
+        }
+        Self(lines)
+    }
+
     fn add(&mut self, body: Body, width: u16) {
         match body {
             Body::Sentence(text) | Body::Text(text) => self.plain(&text),

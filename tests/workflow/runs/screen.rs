@@ -127,6 +127,18 @@ fn hostile_texts_in_consents_hide_nothing_of_what_is_asked() {
 }
 
 #[test]
+fn the_choices_of_a_question_are_never_broken() {
+    let ground = Ground::new();
+    let mut run = ground.scratch.command();
+    run.args(["command", "run", "hosting:apps:create", "-a", "region=eu"]);
+    for columns in (60..104).step_by(2) {
+        let Some((rows, shown, _)) = screen_at((columns, 50), &run, "N]", "n\n") else { return skipped(NO_SCRIPT) };
+        assert!(rows.iter().any(|row| row.contains("[y/N]")), "{columns}: {rows:#?} {shown}");
+    }
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
 fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     let ground = Ground::new();
     let [name, ..] = hostile();

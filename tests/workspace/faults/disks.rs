@@ -45,7 +45,7 @@ fn a_full_disk_in_one_repository_leaves_all_as_before() {
         let (error, _) = shop.refused(&FINISH);
         assert_eq!(error["code"], "E_GIT_FAILED", "{free} KiB: {error}");
         let hints = error["hints"].to_string();
-        assert!(hints.contains("room on the disk") || hints.contains("disk is full"), "{free} KiB: {error}");
+        assert!(hints.contains("space on the disk") || hints.contains("disk is full"), "{free} KiB: {error}");
         std::fs::remove_file(&filler).expect("gone");
         assert_eq!(shop.state(), before, "{free} KiB");
         shop.assert_tidy();
