@@ -210,8 +210,8 @@ fn every_topic_is_shown_in_eighty_columns() {
 fn each_word_of_the_glossary_has_two_lines_and_an_example() {
     let scratch = Scratch::new();
     let page = printed(&scratch, &["help", "words"]);
-    let words = "project prompt resource skill instructions module target source registry toolset workspace catalog \
-                 plugin workflow draft consent";
+    let words = "project prompt resource skill instructions module target deploy snapshot proposal bind source registry \
+                 tool toolset workspace catalog plugin workflow draft consent";
     let mut entries = page.split("\n- ").skip(1);
     for word in words.split_whitespace() {
         let entry = entries.next().unwrap_or_else(|| panic!("no {word}"));

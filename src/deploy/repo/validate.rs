@@ -208,7 +208,7 @@ mod tests {
                 "`name` in its front matter must be a non-empty string",
                 "/r/SKILL.md",
             ),
-            (skill("---\nname: a\ndescription: ' '\n---\n"), "or empty", "/r/SKILL.md"),
+            (skill("---\nname: a\ndescription: ' '\n---\n"), "must be a non-empty string", "/r/SKILL.md"),
             (skill("---\n{{{\n---\n"), "malformed", "/r/SKILL.md"),
             (checked(Kind::Prompt, &[]), "has 0 files", "/r"),
             (checked(Kind::Prompt, &[("a.md", ""), ("b.md", "")]), "has 2 files", "/r"),

@@ -146,7 +146,11 @@ mod tests {
 
     #[test]
     fn what_is_no_registry_says_why_and_repeats_nothing() {
-        for (text, why) in [("hunter22", "not valid JSON"), ("{}", "no list"), ("{\"catalogs\": null}", "no list")] {
+        for (text, why) in [
+            ("hunter22", "not valid JSON"),
+            ("{}", "no `catalogs` list"),
+            ("{\"catalogs\": null}", "no `catalogs` list"),
+        ] {
             let told = entries(text).expect_err(text);
             assert!(told.contains(why) && !told.contains("hunter22"), "{told}");
         }

@@ -224,7 +224,7 @@ mod tests {
             ("CREATE INDEX more ON prompt (name)", "the index `more`"),
             ("DROP INDEX prompt_blob", "lacks the index `prompt_blob`"),
             ("DROP TABLE proposal; CREATE TABLE proposal (id INTEGER PRIMARY KEY)", "`proposal`"),
-            ("ALTER TABLE event ADD COLUMN more TEXT", "a table `event` that is not the one"),
+            ("ALTER TABLE event ADD COLUMN more TEXT", "a table `event` that differs from the one"),
             (
                 "CREATE TABLE _litestream_seq (a); CREATE TRIGGER t AFTER INSERT ON _litestream_seq BEGIN SELECT 1; END",
                 "the trigger `t`",
