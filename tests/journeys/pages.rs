@@ -71,8 +71,9 @@ fn followed(page: &str) -> Vec<String> {
 #[test]
 fn the_tutorial_can_be_followed() {
     let printed = followed("tutorial.md");
-    let last = printed.last().expect("a block");
-    assert!(last.contains("Rolled ") && !last.contains("??"), "no file of a deploy is left: {last}");
+    let [.., undone, cleaned] = printed.as_slice() else { panic!("{printed:?}") };
+    assert!(undone.contains("Rolled ") && !undone.contains("??"), "no file of a deploy is left: {undone}");
+    assert!(cleaned.contains("Deleted project 'tutorial'"), "{cleaned}");
 }
 
 #[test]
