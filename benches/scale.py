@@ -13,7 +13,7 @@ import math
 
 # Measured with servers and database on one core; seconds of CPU time.
 MEASURED = {
-    "read_server": 66e-6,  # a prompts/get over HTTP, asked again: in a server of mcpkg's
+    "read_server": 66e-6,  # a prompts/get over HTTP, a fresh one: in a server of mcpkg's
     "read_database": 62e-6,  # the same in PostgreSQL
     "write_server": 840e-6,  # a create_prompt over HTTP: in a server
     "write_database": 2.0e-3,  # the same in PostgreSQL

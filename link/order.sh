@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes link/start.ld again: the functions that a server runs from its start to the answers that clients ask for first.
+# Writes link/start.ld: the functions that a server runs from its start to the answers that clients ask for first.
 # Needs valgrind and a release build, `cargo build --release`, whose functions it is told by.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -28,9 +28,9 @@ const WORDS: [&str; 3] = ["create", "app", "postgres"];
 const PAGE: usize = 20;
 
 const LIBRARY: &str = "search of three words over 5000 commands: p50";
-const STDIO: &str = "tools/call search_commands over 5000 commands, again: p50";
+const STDIO: &str = "tools/call search_commands over 5000 commands, fresh: p50";
 const SIZE: &str = "tools/call search_commands: an answer of 20 hits";
-const SPEC: &str = "tools/call get_command_spec, again: p50";
+const SPEC: &str = "tools/call get_command_spec, fresh: p50";
 const START: &str = "start to first answer, 5000 commands in the database";
 const MEMORY: &str = "resident after 100 searches, 5000 commands in the database";
 

@@ -80,12 +80,12 @@ fn names(effort: &Effort) -> impl Iterator<Item = String> {
     reads.chain(others).chain(disk::names(ENGINE, effort))
 }
 
-/// Returns what makes requests; where they are asked again each differs from all before.
-fn requests(method: &'static str, parameters: impl Fn() -> Json, again: bool) -> impl FnMut() -> Vec<u8> {
+/// Returns what makes requests; fresh ones each differ from all before.
+fn requests(method: &'static str, parameters: impl Fn() -> Json, fresh: bool) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
         let mut parameters = parameters();
-        if again {
+        if fresh {
             number += 1;
             parameters["_meta"] = json!({ "progressToken": number });
         }
@@ -94,33 +94,33 @@ fn requests(method: &'static str, parameters: impl Fn() -> Json, again: bool) ->
 }
 
 impl Case {
-    fn row(&self, again: bool) -> String {
-        format!("{} over HTTP{ENGINE}{}: p50", self.name, if again { ", again" } else { "" })
+    fn row(&self, fresh: bool) -> String {
+        format!("{} over HTTP{ENGINE}{}: p50", self.name, if fresh { ", fresh" } else { "" })
     }
 
     fn trips(&self) -> String {
-        format!("{} over HTTP{ENGINE}, again: statements", self.name)
+        format!("{} over HTTP{ENGINE}, fresh: statements", self.name)
     }
 
     fn measure(&self, data: &Data, cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table) {
-        let rows = [false, true].map(|again| self.row(again));
+        let rows = [false, true].map(|fresh| self.row(fresh));
         if !rows.iter().any(|row| table.wants(row)) {
             return;
         }
-        let mut again = requests(self.method, self.parameters, true);
+        let mut fresh = requests(self.method, self.parameters, true);
         let plan = cluster.statements(address, |web| {
-            web.connect().ask(&again()).expect("an answer");
+            web.connect().ask(&fresh()).expect("an answer");
         });
         let ours = cluster.serve(address);
-        let answer = ours.connect().ask(&again()).expect("an answer").body.to_vec();
+        let answer = ours.connect().ask(&fresh()).expect("an answer").body.to_vec();
         let text = String::from_utf8_lossy(&answer);
         assert!(text.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"#), "{}: {text}", self.name);
         assert!(!text.contains(r#""isError":true"#), "{}: {text}", self.name);
         let plain = plain(data, address, &plan, &answer);
         let webs = [&ours, &plain];
         let samples = effort.samples(self.samples);
-        for (row, again) in rows.into_iter().zip([false, true]) {
-            let [ours, reference] = in_turn(webs, requests(self.method, self.parameters, again), samples, effort);
+        for (row, fresh) in rows.into_iter().zip([false, true]) {
+            let [ours, reference] = in_turn(webs, requests(self.method, self.parameters, fresh), samples, effort);
             let (ours, reference) = (Value::Time(ours), Some(Value::Time(reference)));
             table.push(Row { what: row, ours, off: None, reference, bar: Bar::Times(1.5) });
         }
@@ -148,7 +148,7 @@ fn in_turn(webs: [&Web; 2], mut request: impl FnMut() -> Vec<u8>, samples: usize
 }
 
 fn of_servers(servers: usize) -> String {
-    format!("prompts/get{ENGINE}, again: in a second of CPU of {servers} servers, against one")
+    format!("prompts/get{ENGINE}, fresh: in a second of CPU of {servers} servers, against one")
 }
 
 /// Says what a request costs a server and the database.
@@ -186,7 +186,7 @@ fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table)
             let taken = [cpu() - before[0], cluster.cpu() - before[1]];
             rates[which].push(taken[0]);
             if webs.len() == 1 {
-                print_cpu("prompts/get, again,", samples, taken);
+                print_cpu("prompts/get, fresh,", samples, taken);
             }
         }
     }

@@ -1,5 +1,5 @@
 //! The programs that are measured, as an installed one lies on the disk. What a linker wrote stays page by page in the system's
-//! cache until the machine starts again, so that each start from it takes a tenth longer than one from a copy of the same bytes.
+//! cache until the machine restarts, so that each start from it takes a tenth longer than one from a copy of the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub fn this() -> &'static Path {
     COPY.get_or_init(|| copy(&std::env::current_exe().expect("this program has a path")))
 }
 
-/// Returns the copy of a program, which is made again where the program is newer.
+/// Returns the copy of a program, which is made again if the program is newer.
 fn copy(program: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let copy = folder.join(program.file_name().expect("a program has a name"));

@@ -26,22 +26,22 @@ struct Case {
 
 const CASES: [Case; 4] = [
     Case {
-        row: "search_commands over stdio, 5000 commands, again: p50, against 150 ms",
+        row: "search_commands over stdio, 5000 commands, fresh: p50, against 150 ms",
         tool: "search_commands",
         arguments: || json!({ "query": "create app postgres" }),
     },
     Case {
-        row: "get_command_spec over stdio, 5000 commands, again: p50, against 150 ms",
+        row: "get_command_spec over stdio, 5000 commands, fresh: p50, against 150 ms",
         tool: "get_command_spec",
         arguments: || json!({ "id": hosting::COMMAND }),
     },
     Case {
-        row: "validate_workflow over stdio, 20 steps, again: p50, against 150 ms",
+        row: "validate_workflow over stdio, 20 steps, fresh: p50, against 150 ms",
         tool: "validate_workflow",
         arguments: || json!({ "yaml": text() }),
     },
     Case {
-        row: "dry_run over stdio, 20 steps, again: p50, against 150 ms",
+        row: "dry_run over stdio, 20 steps, fresh: p50, against 150 ms",
         tool: "dry_run",
         arguments: || json!({ "yaml": text(), "sample_inputs": { "app": "a" } }),
     },

@@ -32,7 +32,7 @@ struct Case {
     /// The bars where the same is asked again, and the front may give the answer that it gave before.
     again: Bars,
     /// The bars where each request differs from all before.
-    again: Bars,
+    fresh: Bars,
 }
 
 /// The bars of the time to the answer and of the CPU time; what has none is not shown.
@@ -62,7 +62,7 @@ const CASES: [Case; 10] = [
         against: Against::Echo,
         samples: 3000,
         again: Bars::p50(2.0),
-        again: Bars::NONE,
+        fresh: Bars::NONE,
     },
     Case {
         name: "tools/list",
@@ -71,7 +71,7 @@ const CASES: [Case; 10] = [
         against: Against::Replay,
         samples: 1000,
         again: Bars::p50(1.5),
-        again: Bars { p50: Some(Bar::None), cpu: None },
+        fresh: Bars { p50: Some(Bar::None), cpu: None },
     },
     Case {
         name: "prompts/get 1 KiB",
@@ -80,7 +80,7 @@ const CASES: [Case; 10] = [
         against: Against::Echo,
         samples: 3000,
         again: Bars { p50: Some(Bar::Times(2.3)), cpu: Some(Bar::Times(3.5)) },
-        again: Bars { p50: Some(Bar::Times(3.3)), cpu: Some(Bar::None) },
+        fresh: Bars { p50: Some(Bar::Times(3.3)), cpu: Some(Bar::None) },
     },
     Case {
         name: "resources/read 1 KiB",
@@ -89,7 +89,7 @@ const CASES: [Case; 10] = [
         against: Against::Echo,
         samples: 3000,
         again: Bars { p50: Some(Bar::Times(2.3)), cpu: Some(Bar::Times(3.5)) },
-        again: Bars { p50: Some(Bar::Times(3.3)), cpu: Some(Bar::None) },
+        fresh: Bars { p50: Some(Bar::Times(3.3)), cpu: Some(Bar::None) },
     },
     Case {
         name: "tools/call get_prompt 1 KiB",
@@ -98,7 +98,7 @@ const CASES: [Case; 10] = [
         against: Against::Echo,
         samples: 2000,
         again: Bars::p50(2.6),
-        again: Bars::p50(5.2),
+        fresh: Bars::p50(5.2),
     },
     Case {
         name: "prompts/list of 100",
@@ -107,7 +107,7 @@ const CASES: [Case; 10] = [
         against: Against::Replay,
         samples: 1000,
         again: Bars::p50(6.0),
-        again: Bars::p50(4.0),
+        fresh: Bars::p50(4.0),
     },
     Case {
         name: "resources/list page of 100",
@@ -116,7 +116,7 @@ const CASES: [Case; 10] = [
         against: Against::Replay,
         samples: 1000,
         again: Bars::p50(6.0),
-        again: Bars::p50(4.0),
+        fresh: Bars::p50(4.0),
     },
     Case {
         name: "tools/call list_prompts of 100",
@@ -125,7 +125,7 @@ const CASES: [Case; 10] = [
         against: Against::Ours("prompts/list"),
         samples: 500,
         again: Bars::NONE,
-        again: Bars::p50(1.5),
+        fresh: Bars::p50(1.5),
     },
     Case {
         name: "resources/read 1 MiB text",
@@ -134,7 +134,7 @@ const CASES: [Case; 10] = [
         against: Against::Replay,
         samples: 60,
         again: Bars::cpu(3.5),
-        again: Bars::cpu(5.0),
+        fresh: Bars::cpu(5.0),
     },
     Case {
         name: "resources/read 8 MiB blob",
@@ -143,7 +143,7 @@ const CASES: [Case; 10] = [
         against: Against::Replay,
         samples: 10,
         again: Bars::cpu(3.5),
-        again: Bars::cpu(3.5),
+        fresh: Bars::cpu(3.5),
     },
 ];
 
@@ -158,14 +158,14 @@ struct Cost {
 #[derive(Clone, Copy, PartialEq)]
 enum Asked {
     Again,
-    Anew,
+    Fresh,
 }
 
 /// Measures the rows of [`CASES`], and what is measured by itself.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
-        for (asked, bars) in [(Asked::Again, case.again), (Asked::Anew, case.again)] {
-            let name = if asked == Asked::Again { case.name.to_owned() } else { format!("{}, again", case.name) };
+        for (asked, bars) in [(Asked::Again, case.again), (Asked::Fresh, case.fresh)] {
+            let name = if asked == Asked::Again { case.name.to_owned() } else { format!("{}, fresh", case.name) };
             let (p50, cpu) = (format!("{name}: p50"), format!("{name}: CPU"));
             let rows = [(&p50, bars.p50), (&cpu, bars.cpu)];
             if !rows.iter().any(|(row, bar)| bar.is_some() && table.wants(row)) {
@@ -194,12 +194,12 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// What makes requests with `method`; each differs from all before where they are asked again.
+/// What makes requests with `method`; fresh ones each differ from all before.
 fn requests(method: &'static str, parameters: impl Fn() -> Json, asked: Asked) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
         let mut parameters = parameters();
-        if asked == Asked::Anew {
+        if asked == Asked::Fresh {
             number += 1;
             parameters["_meta"] = json!({ "progressToken": number });
         }
@@ -260,14 +260,14 @@ fn cost(peer: &mut Peer, request: &mut dyn FnMut() -> Vec<u8>, samples: usize) -
     Cost { round_trip: median(&mut times), cpu: cpu / u32::try_from(samples).expect("samples are few") }
 }
 
-const SEARCH: &str = "tools/call search_content of 100 prompts, again: p50";
+const SEARCH: &str = "tools/call search_content of 100 prompts, fresh: p50";
 
 /// Measures a search against its query alone, in SQLite's library, and a get_prompt, which stands for the rest.
 fn search(data: &Data, effort: &Effort, table: &mut Table) {
     let database = data.prompts("prompts.db");
     let call = |name: &'static str, arguments: Json| {
         let parameters = move || json!({ "name": name, "arguments": arguments });
-        requests("tools/call", parameters, Asked::Anew)
+        requests("tools/call", parameters, Asked::Fresh)
     };
     let mut search = call("search_content", json!({ "query": data::WORD }));
     let mut get = call("get_prompt", json!({ "name": data::prompt(50) }));
@@ -302,14 +302,14 @@ fn search(data: &Data, effort: &Effort, table: &mut Table) {
     });
 }
 
-const PEAK: &str = "peak after reads again";
+const PEAK: &str = "peak after reads fresh";
 
-/// Measures the most memory that a server had which answered each of [`CASES`] again, the large ones ten times.
+/// Measures the most memory that a server had which answered each of [`CASES`] with fresh requests, the large ones ten times.
 fn peak(data: &Data, table: &mut Table) {
     let [ours, off] = [true, false].map(|front| {
         let mut peer = Peer::serve(&data.usual(), front);
         for case in &CASES {
-            let mut request = requests(case.method, case.parameters, Asked::Anew);
+            let mut request = requests(case.method, case.parameters, Asked::Fresh);
             for _ in 0..10 {
                 peer.ask(&request());
             }

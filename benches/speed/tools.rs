@@ -33,14 +33,14 @@ const MANY: usize = 1_000;
 /// Measures the rows of this file.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let pages = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools: p50"));
-    let again = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, again: p50"));
+    let fresh = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, fresh: p50"));
     let rows = [CALL, INSTALL, VERIFY, SEARCH, WAIT_SAME, WAIT_OTHER, BIG, RUNS, TOLD];
-    if !rows.iter().copied().chain(pages.iter().chain(&again).map(String::as_str)).any(|row| table.wants(row)) {
+    if !rows.iter().copied().chain(pages.iter().chain(&fresh).map(String::as_str)).any(|row| table.wants(row)) {
         return;
     }
     let ground = Ground::make(data);
-    if pages.iter().chain(&again).any(|row| table.wants(row)) {
-        lists(&ground, effort, table, [&pages, &again]);
+    if pages.iter().chain(&fresh).any(|row| table.wants(row)) {
+        lists(&ground, effort, table, [&pages, &fresh]);
     }
     if table.wants(INSTALL) {
         install(&ground, effort, table);
@@ -165,21 +165,21 @@ fn lists(ground: &Ground, effort: &Effort, table: &mut Table, names: [&[String; 
         let mut reference = replay(ground, "page", &answer);
         let samples = effort.samples(300);
         let mut number = 1_000_000;
-        let mut again = || {
+        let mut fresh = || {
             number += 1;
             let mut parameters = page.clone();
             parameters["_meta"] = json!({ "progressToken": number });
             request(1, "tools/list", &parameters)
         };
-        let mut both = |anew_too: bool| {
-            in_rounds(effort, || match anew_too {
+        let mut both = |fresh_too: bool| {
+            in_rounds(effort, || match fresh_too {
                 false => [p50(&mut ours, samples, || again.clone()), p50(&mut reference, samples, || again.clone())],
-                true => [p50(&mut ours, samples, &mut again), p50(&mut reference, samples, || again.clone())],
+                true => [p50(&mut ours, samples, &mut fresh), p50(&mut reference, samples, || again.clone())],
             })
         };
-        for (anew_too, names, bar) in [(false, names[0], Bar::Times(6.0)), (true, names[1], Bar::None)] {
+        for (fresh_too, names, bar) in [(false, names[0], Bar::Times(6.0)), (true, names[1], Bar::None)] {
             if table.wants(&names[which]) {
-                let [ours, reference] = both(anew_too);
+                let [ours, reference] = both(fresh_too);
                 row(table, &names[which], Value::Time(ours), Some(Value::Time(reference)), bar);
             }
         }
