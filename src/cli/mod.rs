@@ -59,12 +59,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
     // Errors and help come from the whole tree, because it knows the flags of other commands too.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
-    let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
+    let whole = |_| {
+        let width = Output::of_unparsed(&arguments).width().min(help::WIDEST);
+        command().term_width(width.into()).try_get_matches_from(&arguments)
+    };
+    let matches = match matches.or_else(whole) {
         Ok(matches) => matches,
         Err(mut error) => {
             point_to_option(&mut error, &arguments);
             point_to_command(&mut error, &arguments);
             name_a_number(&mut error);
+            if error.kind() == clap::error::ErrorKind::MissingSubcommand && globals::first_word(&arguments).is_none() {
+                return unparsed(Output::of_unparsed(&arguments).styled(&explain::screen()));
+            }
             return usage(&error, &arguments);
         }
     };
@@ -269,17 +276,23 @@ fn name_a_number(error: &mut clap::Error) {
 /// Commands that are named for a word that is the last one of them all.
 const NAMED: usize = 4;
 
-/// Adds to an error about a word such as `install`, which commands end with, which those are: what it is about comes first. Where
-/// that was said, as in `gate list`, they are those of it; others are named only where one alone can be meant.
+/// Adds to an error about a word such as `install` the commands that end with it: the noun comes first. After a noun, as in
+/// `gate list`, these are its own commands alone.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let group = tree::group_before(arguments, word);
     let mut named: Vec<_> = tree::ending_with(word).collect();
-    if named.len() > 1 {
-        named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
+    named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return;
     }
-    if error.kind() != ErrorKind::InvalidSubcommand || named.is_empty() {
+    if named.is_empty() {
+        // The most similar one is clap's last.
+        if let Some(ContextValue::Strings(mut similar)) = error.remove(ContextKind::SuggestedSubcommand) {
+            similar.reverse();
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(similar));
+        }
         return;
     }
     let named: Vec<String> = named.iter().map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();

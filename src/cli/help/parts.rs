@@ -71,8 +71,9 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
 /// Returns a command that has others below it, with where more is said.
 pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
     let path = path.join(" ");
-    let more = format!("Help of a command: `mcpkg help {path} COMMAND`\nGlobal options: `mcpkg help options`");
-    with_about(command, about).after_help(more.clone()).after_long_help(paragraphs([more, in_short()]))
+    let more = format!("Help of a command: `mcpkg help {path} COMMAND`");
+    let short = format!("{more}\nGlobal options: `mcpkg help options`");
+    with_about(command, about).after_help(short).after_long_help(paragraphs([more, in_short()]))
 }
 
 fn with_about(command: Command, about: &str) -> Command {

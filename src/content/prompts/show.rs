@@ -142,7 +142,10 @@ fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, Strin
         return Ok(());
     };
     let error = Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' takes no argument '{unknown}'"));
-    let otherwise =
-        if known.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", known.join(", ")) };
+    let otherwise = if known.is_empty() {
+        "it has no arguments; to give it some, write it with `--template`".to_owned()
+    } else {
+        format!("it takes {}", known.join(", "))
+    };
     Err(error.suggest(unknown, known.iter().map(String::as_str), otherwise))
 }

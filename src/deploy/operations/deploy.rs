@@ -85,7 +85,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
     let mut reply = Reply::new(show::listed(&prepared, listed), data);
     answer::add_rest(&mut reply, rest, "plan");
     if context.is_shell() && !prepared.plan.changes.is_empty() {
-        reply = reply.hint(format!("write it with `mcpkg deploy --apply{}`", prepared.site.arguments()));
+        reply = reply.hint(super::plan::how_to_write(&prepared.plan.changes, &prepared.site.arguments()));
     }
     let said = prepared.said_with_plan();
     let reply = reply.warn(warnings).warn(said);

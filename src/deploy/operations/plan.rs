@@ -33,6 +33,15 @@ pub struct Show {
     pub(super) check: bool,
 }
 
+/// Returns the hint that names the command to write these changes.
+pub(super) fn how_to_write(changes: &[Change], arguments: &str) -> String {
+    if !changes.iter().any(|change| change.adopt) {
+        return format!("write it with `mcpkg deploy --apply{arguments}`");
+    }
+    let what = "it also overwrites files that mcpkg did not write, and keeps their old content";
+    format!("write it with `mcpkg deploy --apply --adopt{arguments}`; {what}")
+}
+
 /// Show what a deploy would change
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -87,11 +96,8 @@ impl Show {
         let (changes, arguments) = (&prepared.plan.changes, prepared.site.arguments());
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);
         reply.differs = self.check && !changes.is_empty();
-        if changes.iter().any(|change| change.adopt) {
-            let what = "it also overwrites files that mcpkg did not write, and keeps their old content";
-            reply = reply.hint(format!("write it with `mcpkg deploy --apply --adopt{arguments}`; {what}"));
-        } else if !changes.is_empty() {
-            reply = reply.hint(format!("write it with `mcpkg deploy --apply{arguments}`"));
+        if !changes.is_empty() {
+            reply = reply.hint(how_to_write(changes, &arguments));
         }
         answer::reply(context, &prepared.site, &self.page, reply)
     }

@@ -22,6 +22,8 @@ pub struct Code {
     pub path: String,
     /// What they do by it.
     pub runs: String,
+    /// Whether that is to connect to a server, and not to run a program.
+    is_remote: bool,
 }
 
 impl Code {
@@ -37,7 +39,10 @@ pub fn of(changes: &[Change]) -> Vec<Code> {
 }
 
 fn of_change(change: &Change) -> Vec<Code> {
-    let code = |runs: String| Code { targets: change.targets.clone(), path: change.path.display().to_string(), runs };
+    let code = |(runs, is_remote): (String, bool)| {
+        let path = change.path.display().to_string();
+        Code { targets: change.targets.clone(), path, runs, is_remote }
+    };
     if let Some(dialect) = entries::dialect(&change.targets, &change.module_ids) {
         let bytes = |bytes: Option<&[u8]>| Slots::of(dialect, bytes.unwrap_or_default());
         let (before, after) = (bytes(change.before.bytes()), bytes(change.after.bytes()));
@@ -48,16 +53,16 @@ fn of_change(change: &Change) -> Vec<Code> {
         let runs = changed.map(|(name, definition)| match (&definition.command, &definition.url) {
             (Some(command), _) => {
                 let words = std::iter::once(command).chain(&definition.args).map(|word| shell::quote(&shown(word)));
-                format!("'{name}' starts {}", words.collect::<Vec<_>>().join(" "))
+                (format!("'{name}' starts {}", words.collect::<Vec<_>>().join(" ")), false)
             }
-            (None, url) => format!("'{name}' speaks to {}", url.as_ref().map(shown).unwrap_or_default()),
+            (None, url) => (format!("'{name}' connects to {}", url.as_ref().map(shown).unwrap_or_default()), true),
         });
         return runs.map(code).collect();
     }
     let is_kept = |id: &String| id.strip_prefix("agent_file:").is_some_and(|path| !path.ends_with("ignore"));
     let is_file = matches!(change.after, After::File { .. });
     if is_file && change.module_ids.iter().any(is_kept) {
-        return vec![code("hooks, permissions or settings that run programs".to_owned())];
+        return vec![code(("hooks, permissions or settings that run programs".to_owned(), false))];
     }
     Vec::new()
 }
@@ -80,7 +85,10 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     };
     let mut lines: Vec<String> = code
         .iter()
-        .map(|code| format!("{} will run this code: {} (`{}`)", titles(code), code.runs, code.path))
+        .map(|code| {
+            let what = if code.is_remote { "use this server" } else { "run this code" };
+            format!("{} will {what}: {} (`{}`)", titles(code), code.runs, code.path)
+        })
         .collect();
     let is_claudes =
         |code: &Code, end: &str| code.path.ends_with(end) && code.targets.iter().any(|t| t == "claude_code");

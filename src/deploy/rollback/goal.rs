@@ -84,7 +84,11 @@ pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
         Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))
             .with_details(json!({ "to": id }))
-            .hint("`mcpkg snapshot list` shows the snapshots")
+            .suggest(
+                id,
+                [PRISTINE],
+                "`mcpkg snapshot list` lists the snapshots; `pristine` is the state before the first deploy",
+            )
     };
     context.store.read(|db| {
         if let Ok(uuid) = Uuid::parse_str(id) {

@@ -26,8 +26,9 @@ macro_rules! targets {
 targets!(claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf);
 
 impl Target {
-    /// Returns the target called `name`.
+    /// Returns the target called `name`; the name that clients have, such as `claude-code`, is one too.
     pub fn named(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
         Self::ALL.iter().copied().find(|target| target.name() == name)
     }
 
