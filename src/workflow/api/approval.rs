@@ -35,20 +35,20 @@ pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
     if is_approved(context, catalog)? {
         return Ok(());
     }
-    let base_url = catalog.base_url.as_deref().unwrap_or("no server");
+    let base_url = catalog.base_url.as_deref().unwrap_or("none");
     if context.confirmation == Confirmation::Ask {
         let secrets: Vec<&str> = catalog.headers.values().chain(catalog.auth.values()).map(String::as_str).collect();
         let with =
             if secrets.is_empty() { String::new() } else { format!(", with secrets from {}", secrets.join(", ")) };
         let question = format!(
-            "The database names the catalog '{}' from `{}`, served by {base_url}{with}. Use it?",
+            "The database contains the catalog '{}' from `{}` (base URL: {base_url}{with}). Use it on this machine?",
             catalog.name, catalog.source
         );
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, catalog);
     }
     let why = format!(
-        "The catalog '{}' with this address and these secrets is not approved on this machine: {base_url}",
+        "The catalog '{}' is not approved on this machine with its current base URL and secrets: {base_url}",
         catalog.name
     );
     Err(Error::new(Code::Unapproved, why).hint(format!(

@@ -61,7 +61,7 @@ pub fn of<'d>(
     for (name, argument) in naming::placeholders(path) {
         let declared = parameters.iter().find(|parameter| parameter.place == "path" && parameter.name == name);
         let Some(declared) = declared else {
-            let message = format!("the placeholder `{{{name}}}` is not a parameter of the path");
+            let message = format!("the path placeholder `{{{name}}}` has no matching path parameter");
             return Err(Fault { rule: Rule::PathParameterUndeclared, message, at: operation });
         };
         made.place_in_path(references, *declared, argument)?;
@@ -356,7 +356,7 @@ mod tests {
             (
                 "/",
                 json!({ "requestBody": { "content": { "multipart/form-data": {} } } }),
-                "its body is a multipart form whose parts have no names",
+                "its body is a multipart form with unnamed parts",
             ),
         ] {
             assert_eq!(made(path, &operation).why_not.as_deref(), Some(why));

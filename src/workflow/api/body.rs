@@ -40,7 +40,7 @@ impl Arguments {
         match kind {
             Media::Multipart if is_not_form(name) => self.cannot(format!("its body has the unsupported type {name}")),
             Media::Multipart if shape.properties.is_empty() => {
-                self.cannot("its body is a multipart form whose parts have no names".to_owned());
+                self.cannot("its body is a multipart form with unnamed parts".to_owned());
             }
             Media::Json | Media::Form | Media::Multipart if !shape.properties.is_empty() => {
                 body.whole = false;
@@ -125,7 +125,7 @@ fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding:
     let form = |kind: &str| Form { r#type: kind.to_owned(), r#enum: Vec::new() };
     let any_of = if element.is_none() { vec![form("string"), form("object")] } else { Vec::new() };
     let r#type = if element.is_none() { "any".to_owned() } else { flag.r#type.clone() };
-    let how = "Bytes as base64, or an object with `data`, `name` and `type`";
+    let how = "File content as base64, or an object with `data`, `name` and `type`";
     let description = flag.description.as_deref().map_or_else(|| how.to_owned(), |said| format!("{said}. {how}"));
     let (format, items) = (Some(BINARY.to_owned()), element.map(|_| "any".to_owned()));
     Ok(Flag { r#type, any_of, format, items, media: said.map(str::to_owned), description: Some(description), ..flag })

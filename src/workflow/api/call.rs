@@ -74,8 +74,9 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let mut outgoing = request(&base, spec, arguments)?;
     outgoing.headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, */*;q=0.5"));
     if let (Some(key), Idempotency::Key) = (key, spec.idempotency) {
-        let value = HeaderValue::from_str(key)
-            .map_err(|_| Error::new(Code::InvalidArgument, "The idempotency key is not valid in a header"))?;
+        let value = HeaderValue::from_str(key).map_err(|_| {
+            Error::new(Code::InvalidArgument, "The idempotency key contains characters that are invalid in a header")
+        })?;
         outgoing.headers.entry(HeaderName::from_static("idempotency-key")).or_insert(value);
     }
     let has_key = outgoing.headers.contains_key(IDEMPOTENCY_KEY);
@@ -96,7 +97,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         return Err(refused(catalog, spec, &answer));
     }
     let output = answer::value(&answer).map_err(|why| {
-        let message = format!("'{}' answered with invalid JSON: {why}", spec.id);
+        let message = format!("'{}' returned invalid JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
     let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
@@ -149,14 +150,19 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     approval::check(context, catalog)?;
     let base = spec.base_url.as_deref().and_then(Url::parse);
     let Some(base) = base.filter(|base| catalog.is_own(base) || catalog.allows(base)) else {
-        let why = format!("The secret '{name}' of '{}' is for another host than '{}'", catalog.name, spec.id);
+        let why = format!(
+            "The secret '{name}' of the catalog '{}' is not for the host that the command '{}' uses",
+            catalog.name, spec.id
+        );
         return Err(Error::new(Code::HttpRefused, why));
     };
     let kept = catalog.kept_for(&base, name).filter(|_| spec.auth.iter().any(|known| known == name));
     let reference = kept.ok_or_else(|| {
         let why = format!("The catalog '{}' has no reference for the secret '{name}'", catalog.name);
-        Error::new(Code::SecretMissing, why)
-            .hint(format!("set where it is kept: `mcpkg catalog set {} --auth {name}=env:NAME`", catalog.name))
+        Error::new(Code::SecretMissing, why).hint(format!(
+            "say where the secret is stored: `mcpkg catalog set {} --auth {name}=env:NAME`",
+            catalog.name
+        ))
     })?;
     reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
@@ -195,10 +201,13 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let lacking = spec.auth.iter().find(|scheme| !is_kept(scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
-            "it uses the security scheme '{scheme}', which has no secret yet: `mcpkg catalog set {} --auth {scheme}=env:NAME`",
+            "the command uses the security scheme '{scheme}', which has no secret yet; set it with \
+                `mcpkg catalog set {} --auth {scheme}=env:NAME`",
             catalog.name
         )),
-        (429 | 503, _) if answer.attempts == 1 => error.hint("it is busy; a request that is not safe to repeat is not retried"),
+        (429 | 503, _) if answer.attempts == 1 => {
+            error.hint("the server is busy; mcpkg does not retry requests that are not safe to repeat")
+        }
         _ => error,
     }
 }
@@ -247,17 +256,17 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
     match failure {
         Failure::Refused(why) => Error::new(Code::HttpRefused, format!("'{what}' was not sent: {why}"))
             .with_details(json!({ "host": host }))
-            .hint("--private allows addresses that are not public; redirects to other hosts or to plain http are never followed"),
+            .hint("--private allows addresses that are not public; mcpkg never follows redirects to other hosts or to plain http"),
         Failure::Redirected(why) => {
             Error::new(Code::HttpRefused, format!("'{what}' was sent, but its redirect was not followed: {why}"))
                 .with_details(json!({ "host": host, "sent": true }))
-                .hint("mcpkg follows redirects of reads only, and only within one host")
+                .hint("mcpkg follows redirects only for read requests, and only within the same host")
         }
         Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
         Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was canceled before {host} answered")),
-        Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
+        Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} responded to '{what}', but {failure}"))
             .with_details(json!({ "host": host, "sent": true }))
-            .hint("`mcpkg catalog set NAME --max-answer 64` allows answers of up to 64 MiB"),
+            .hint("`mcpkg catalog set NAME --max-answer 64` allows responses of up to 64 MiB"),
         _ => Error::new(Code::HttpFailed, format!("Cannot send a request to {host} for '{what}': {failure}"))
             .with_details(json!({ "host": host, "sent": !failure.is_unsent() })),
     }

@@ -206,14 +206,15 @@ impl Catalog {
             };
             match self.schemes.get(&scheme) {
                 Some(Scheme::Unsupported { why }) => {
-                    let message = format!("mcpkg cannot send the secret of the scheme '{scheme}': {why}");
+                    let message = format!("mcpkg cannot send a secret for the security scheme '{scheme}': {why}");
                     return Err(Error::new(Code::InvalidArgument, message));
                 }
                 None => {
                     let known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
                     let otherwise = match known[..] {
-                        [] => "the document defines no security scheme; --header sends a secret in a header".to_owned(),
-                        _ => format!("it names {}", known.join(", ")),
+                        [] => "the document defines no security scheme; use --header to send a secret in a header"
+                            .to_owned(),
+                        _ => format!("it defines {}", known.join(", ")),
                     };
                     let error =
                         Error::new(Code::InvalidArgument, format!("The document has no security scheme '{scheme}'"));
@@ -232,8 +233,13 @@ impl Catalog {
     pub fn set_headers(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
             if HeaderName::from_bytes(name.as_bytes()).ok().is_none_or(|header| OWN.contains(&header.as_str())) {
-                let message = format!("The header '{}' cannot be set", name.escape_debug());
-                return Err(Error::new(Code::InvalidArgument, message).hint("such as X-Api-Key=env:API_KEY"));
+                let message = format!(
+                    "The header '{}' cannot be set: it is invalid, or mcpkg sets it itself",
+                    name.escape_debug()
+                );
+                return Err(
+                    Error::new(Code::InvalidArgument, message).hint("give a header such as X-Api-Key=env:API_KEY")
+                );
             }
             change(&mut self.headers, name, reference);
         }
@@ -272,7 +278,7 @@ impl Catalog {
                 if let Some(scheme) = spec.auth.first() {
                     let at = origin(&own);
                     why += &format!(
-                        ": the user can allow it with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
+                        "; the user can allow this host with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
                         self.name
                     );
                 }
@@ -356,9 +362,9 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
         let Some((name, reference)) = split.filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("{flag} takes a name, and where its secret is kept"),
+                format!("{flag} needs a name and a reference to its secret"),
             )
-            .hint(format!("such as {flag} NAME=env:API_TOKEN")));
+            .hint(format!("for example {flag} NAME=env:API_TOKEN")));
         };
         if reference.is_empty() && may_go {
             return Ok((name.to_owned(), String::new()));
@@ -373,11 +379,8 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
 fn other_origin(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private);
     url.map(|url| origin(&url)).ok_or_else(|| {
-        Error::new(
-            Code::InvalidArgument,
-            format!("`{}` is not an origin, such as https://api.example.com", text.escape_debug()),
-        )
-        .hint("such as --auth SCHEME@https://upload.example.com=env:UPLOAD_TOKEN")
+        Error::new(Code::InvalidArgument, format!("`{}` is not a valid origin", text.escape_debug()))
+            .hint("for example --auth SCHEME@https://upload.example.com=env:UPLOAD_TOKEN")
     })
 }
 
@@ -398,7 +401,7 @@ fn change(references: &mut BTreeMap<String, String>, name: String, reference: St
 
 fn read<T: DeserializeOwned>(text: &str, of: &str) -> Result<T> {
     serde_json::from_str(text)
-        .map_err(|error| Error::new(Code::Damaged, format!("Cannot read what is stored of '{of}'")).with_source(error))
+        .map_err(|error| Error::new(Code::Damaged, format!("Cannot read the stored data of '{of}'")).with_source(error))
 }
 
 fn written(value: &impl Serialize) -> String {

@@ -34,7 +34,7 @@ impl CommandSource for Catalogs {
             catalogs::briefs(db, |row| {
                 // Without its aliases a command is found by all else: it must not hide the others.
                 let aliases = stored_json(row.aliases, "the aliases of a command").unwrap_or_else(|error| {
-                    tracing::warn!(command = row.id, %error, "the command is not found by its aliases");
+                    tracing::warn!(command = row.id, %error, "the command cannot be found by its aliases");
                     Vec::new()
                 });
                 briefs.push(Brief {
@@ -83,12 +83,12 @@ impl CommandSource for Catalogs {
 
 /// Adds a whole body to the arguments that go there: as the only one, or each of its keys.
 fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
-    let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("The body of '{}': {why}", spec.id));
+    let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("Invalid body for '{}': {why}", spec.id));
     let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
     match (spec.body.as_ref().map(|taken| taken.whole), body) {
-        (None, _) => return Err(no_body("it takes none")),
+        (None, _) => return Err(no_body("the command takes no body")),
         (Some(true), body) => {
-            let flag = flags.next().ok_or_else(|| no_body("it takes none"))?;
+            let flag = flags.next().ok_or_else(|| no_body("the command takes no body"))?;
             arguments.insert(flag.name.clone(), body.clone());
         }
         (Some(false), Value::Object(fields)) => {
@@ -96,11 +96,11 @@ fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>
             for (key, value) in fields {
                 let of_key = |flag: &&&Flag| flag.key.as_deref().unwrap_or(&flag.name) == key;
                 let flag = flags.iter().find(of_key);
-                let flag = flag.ok_or_else(|| no_body(&format!("it has no '{}'", key.escape_debug())))?;
+                let flag = flag.ok_or_else(|| no_body(&format!("the body has no field '{}'", key.escape_debug())))?;
                 arguments.insert(flag.name.clone(), value.clone());
             }
         }
-        (Some(false), _) => return Err(no_body("it must be an object")),
+        (Some(false), _) => return Err(no_body("the body must be an object")),
     }
     Ok(())
 }

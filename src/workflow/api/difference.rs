@@ -116,11 +116,11 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
             |spec: &CommandSpec| spec.body.as_ref().map_or("nothing".to_owned(), |body| body.content_type.clone());
         let required = |spec: &CommandSpec| spec.body.as_ref().is_some_and(|body| body.required);
         if media(old) != media(new) {
-            add(true, format!("its body is now {}, it was {}", media(new), media(old)));
+            add(true, format!("its body is now {} (previously {})", media(new), media(old)));
         } else if required(old) != required(new) {
             add(required(new), format!("its body is {}", if required(new) { "required now" } else { "optional now" }));
         } else {
-            add(true, "its body takes other arguments".to_owned());
+            add(true, "the arguments of its body changed".to_owned());
         }
     }
     if old.runnable != new.runnable {
@@ -137,7 +137,7 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
         add(false, "its idempotency changed".to_owned());
     }
     if old.auth != new.auth {
-        add(false, format!("it now takes the security schemes [{}]", new.auth.join(", ")));
+        add(false, format!("it now uses the security schemes [{}]", new.auth.join(", ")));
     }
     if old.base_url != new.base_url {
         add(true, "its base URL changed".to_owned());
@@ -171,11 +171,11 @@ fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, St
     let find = |spec: &'_ CommandSpec, name: &str| spec.flags.iter().find(|flag| flag.name == name).cloned();
     let names = |spec: &CommandSpec| spec.positionals.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
     if names(old) != names(new) {
-        add(true, format!("its path takes [{}]", names(new).join(", ")));
+        add(true, format!("its path now takes [{}]", names(new).join(", ")));
     }
     for was in &old.flags {
         match find(new, &was.name) {
-            None => add(true, format!("`{}` is gone", was.name)),
+            None => add(true, format!("`{}` was removed", was.name)),
             Some(is) => flag(was, &is, add),
         }
     }
@@ -188,17 +188,17 @@ fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, St
 fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
     let name = &is.name;
     if was.r#type != is.r#type {
-        add(true, format!("`{name}` is now {}, it was {}", is.r#type, was.r#type));
+        add(true, format!("the type of `{name}` is now {} (previously {})", is.r#type, was.r#type));
     }
     if was.required != is.required {
         add(is.required, format!("`{name}` is {} now", if is.required { "required" } else { "optional" }));
     }
     if was.r#enum != is.r#enum {
         let gone = was.r#enum.is_empty() || was.r#enum.iter().any(|value| !is.r#enum.contains(value));
-        add(gone && !is.r#enum.is_empty(), format!("`{name}` accepts other values"));
+        add(gone && !is.r#enum.is_empty(), format!("the values that `{name}` accepts changed"));
     }
     if (was.r#in, was.style, &was.key) != (is.r#in, is.style, &is.key) {
-        add(false, format!("`{name}` is sent in another way"));
+        add(false, format!("`{name}` is sent in a different way"));
     }
     if was.default != is.default {
         add(false, format!("the default of `{name}` changed"));
@@ -208,7 +208,7 @@ fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
 fn output(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
     let (was, is) = (&old.output_contract, &new.output_contract);
     if was.list != is.list {
-        add(true, "its list is in another place of the answer".to_owned());
+        add(true, "its list is at a different place in the response".to_owned());
         return;
     }
     let of = |fields: &[OutputField]| -> BTreeMap<String, Option<String>> {
@@ -218,9 +218,9 @@ fn output(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, Strin
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     for name in names {
         match (was.get(name), is.get(name)) {
-            (Some(_), None) => add(true, format!("the answer's `{name}` is gone")),
-            (None, Some(_)) => add(false, format!("the answer's `{name}` is new")),
-            (Some(was), Some(is)) if was != is => add(true, format!("the answer's `{name}` has another type")),
+            (Some(_), None) => add(true, format!("the response no longer has `{name}`")),
+            (None, Some(_)) => add(false, format!("the response now has `{name}`")),
+            (Some(was), Some(is)) if was != is => add(true, format!("the response has a different type for `{name}`")),
             _ => {}
         }
     }

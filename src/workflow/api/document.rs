@@ -78,7 +78,7 @@ impl Document {
             };
         }
         match root.get("openapi") {
-            None => fault("it does not say `openapi: 3.x`".to_owned(), root),
+            None => fault("it does not declare `openapi: 3.x`".to_owned(), root),
             Some(openapi) => match version(openapi) {
                 Some(text) if ["3.0", "3.1", "3.2"].iter().any(|known| is_of(&text, known)) => None,
                 other => fault(format!("it is OpenAPI {}", other.unwrap_or_default()), openapi),

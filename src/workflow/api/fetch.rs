@@ -38,7 +38,7 @@ impl Place {
         if text.contains("://") {
             return Url::parse(text).filter(Url::is_private).map(Self::Url).ok_or_else(|| {
                 Error::new(Code::InvalidArgument, format!("Cannot fetch `{text}`: unsupported address"))
-                    .hint("use https, or http on this machine, without a user name or password in the address")
+                    .hint("use an https URL, or http on this machine, without a user name or password in the address")
             });
         }
         let path = Path::new(text);

@@ -23,7 +23,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
 fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
     let name = &catalog.name;
     if !approval::is_approved(context, catalog)? {
-        let what = format!("'{name}' with its current address and secrets is not approved on this machine");
+        let what = format!("'{name}' is not approved on this machine with its current base URL and secrets");
         return Ok(vec![
             Finding::new(AREA, Health::Note, what)
                 .action(format!("approve it with `mcpkg catalog refresh {name}` at a terminal")),
@@ -43,7 +43,7 @@ fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
             let what = format!("a secret of '{name}' is missing: {}", error.message());
             findings.push(
                 Finding::new(AREA, Health::Problem, what)
-                    .action(format!("`mcpkg catalog show {name}` shows where each is kept")),
+                    .action(format!("`mcpkg catalog show {name}` shows where each secret is stored")),
             );
         }
     }

@@ -167,9 +167,9 @@ fn operations<'d>(
     }
     let fault = |rule, message: String| Err(Fault { rule, message, at: &root["paths"] });
     match found.len() {
-        0 if faults.is_empty() => fault(Rule::NoOperations, "its paths define no operation".to_owned()),
+        0 if faults.is_empty() => fault(Rule::NoOperations, "its paths define no operations".to_owned()),
         many if many > MOST_OPERATIONS => {
-            let message = format!("it has {many} operations, and the limit is {MOST_OPERATIONS}");
+            let message = format!("it has {many} operations; the limit is {MOST_OPERATIONS}");
             fault(Rule::LimitExceeded, message)
         }
         _ => Ok(found),
@@ -190,7 +190,7 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
         return Ok(operation);
     }
     let message =
-        format!("the reference `{}` does not lead to an operation", value["$ref"].as_str().unwrap_or_default());
+        format!("the reference `{}` does not point to an operation", value["$ref"].as_str().unwrap_or_default());
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
@@ -253,7 +253,7 @@ fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<S
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),
-        None => (None, Some("it has its own server, whose address is unknown".to_owned())),
+        None => (None, Some("it defines its own server, but the address of that server is unknown".to_owned())),
     }
 }
 

@@ -65,7 +65,7 @@ fn part(flag: &Flag, name: &str, value: &Value) -> Result<Part> {
     let mut head = format!("Content-Disposition: {disposition}\r\n");
     if let Some(media) = media {
         if media.contains(|c: char| c.is_control()) {
-            return Err(refused(flag, "the media type of its part contains control characters"));
+            return Err(refused(flag, "its media type contains control characters"));
         }
         head += &format!("Content-Type: {media}\r\n");
     }
@@ -82,7 +82,7 @@ struct File<'v> {
 
 impl<'v> File<'v> {
     fn of(flag: &Flag, value: &'v Value) -> Result<Self> {
-        let refused = || refused(flag, "a file is its bytes as base64, or an object with `data`, `name` and `type`");
+        let refused = || refused(flag, "give the file as base64, or as an object with `data`, `name` and `type`");
         let Value::Object(fields) = value else {
             return Ok(Self { data: value.as_str().ok_or_else(refused)?, ..Self::default() });
         };

@@ -36,7 +36,7 @@ impl<'d> References<'d> {
                 break;
             }
         }
-        let message = format!("the reference `{}` leads back to itself", shown(text(value)));
+        let message = format!("the reference `{}` refers to itself", shown(text(value)));
         Err(Fault { rule: Rule::RefCycle, message, at: value.get("$ref").unwrap_or(value) })
     }
 
@@ -49,7 +49,7 @@ impl<'d> References<'d> {
         let at = holder.get("$ref").unwrap_or(holder);
         let Some(fragment) = reference.strip_prefix('#') else {
             let message = format!(
-                "the reference `{reference}` leads out of the document, to something other than a file below its folder"
+                "the reference `{reference}` points outside the document, but not to a file below the document's folder"
             );
             return Err(Fault { rule: Rule::RefExternal, message, at });
         };

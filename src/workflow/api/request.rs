@@ -59,9 +59,8 @@ pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -
         None => Vec::new(),
     };
     let url = address(base, &filled(spec, template, arguments)?, &query)?;
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| {
-        Error::new(Code::HttpRefused, format!("The command '{}' has no method that can be sent", spec.id))
-    })?;
+    let method = Method::from_bytes(method.as_bytes())
+        .map_err(|_| Error::new(Code::HttpRefused, format!("The command '{}' has an invalid HTTP method", spec.id)))?;
     Ok(Outgoing { method, url, headers, body })
 }
 
@@ -86,7 +85,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
         }
         let style = |value| flag.and_then(|flag| style_of(flag, value, flag.r#in?));
         if let (Some(place), true) = (argument.no_null, value.is_some_and(|value| loses_null(value, style(value)))) {
-            let what = if is_null { "is" } else { "holds" };
+            let what = if is_null { "is" } else { "contains" };
             let why =
                 format!("The argument '{}' {what} null, but is sent {place}, which cannot express null", argument.name);
             return Err(invalid(why).hint("leave it out"));
@@ -201,15 +200,15 @@ fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
     // A URL's parser takes out dots, turns slashes round and drops line ends: then it would be another path.
     Url::parse(&text)
         .filter(|url| url.as_str() == text && url.has_origin_of(base))
-        .ok_or_else(|| Error::new(Code::HttpRefused, format!("The path `{path}` leads out of {}", base.as_str())))
+        .ok_or_else(|| Error::new(Code::HttpRefused, format!("The path `{path}` points outside {}", base.as_str())))
 }
 
 fn header(flag: &Flag, value: &Value) -> Result<(HeaderName, HeaderValue)> {
     let refused = |why: &str| invalid(format!("The argument '{}' cannot be sent as a header: {why}", flag.name));
     let name =
-        HeaderName::from_bytes(key(flag).as_bytes()).map_err(|_| refused("its name is not valid in a header"))?;
+        HeaderName::from_bytes(key(flag).as_bytes()).map_err(|_| refused("its name is not a valid header name"))?;
     if OWN.contains(&name.as_str()) {
-        return Err(refused("the request sets its own"));
+        return Err(refused("mcpkg sets this header itself"));
     }
     let text = match flag.style {
         Some(Style::Json) => value.to_string(),

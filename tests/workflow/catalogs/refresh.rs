@@ -50,12 +50,12 @@ fn a_refresh_shows_what_changed_and_asks() {
     + hosting:stacks:list
     - hosting:pipelines:promotions:info
     ~ hosting:apps:create: `size` is new
-    ! hosting:apps:list: `region` is required now; `region` accepts other values; `limit` is gone
+    ! hosting:apps:list: `region` is required now; the values that `region` accepts changed; `limit` was removed
     ~ hosting:apps:logs:list: its description or details changed
-    ! hosting:databases:create: `plan` is gone; the answer's `plan` is gone
-    ! hosting:databases:info: the answer's `plan` is gone
-    ! hosting:databases:list: the answer's `plan` is gone
-    ! hosting:databases:search:create: the answer's `plan` is gone
+    ! hosting:databases:create: `plan` was removed; the response no longer has `plan`
+    ! hosting:databases:info: the response no longer has `plan`
+    ! hosting:databases:list: the response no longer has `plan`
+    ! hosting:databases:search:create: the response no longer has `plan`
     ");
     let unasked = scratch.run(&["catalog", "refresh", "hosting"]);
     assert!(unasked.status == 1 && unasked.stderr.contains("needs to be confirmed"), "{unasked}");
@@ -219,12 +219,12 @@ fn a_refresh_says_which_workflows_and_drafts_it_hits() {
     let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert!(
         shown.stdout.contains(
-            "  workflow 'all' of project 'p' uses hosting:apps:list: has a breaking change; hosting:apps:logs:list: changed\n"
+            "  workflow 'all' of project 'p' uses hosting:apps:list (breaking change); hosting:apps:logs:list (changed)\n"
         ),
         "{shown}"
     );
     assert!(
-        shown.stdout.contains("of workflow 'gone' of project 'p' uses hosting:pipelines:promotions:info: is gone"),
+        shown.stdout.contains("of workflow 'gone' of project 'p' uses hosting:pipelines:promotions:info (removed)"),
         "{shown}"
     );
     assert!(!shown.stdout.contains("'other'"), "{shown}");

@@ -38,8 +38,8 @@ components:
     --- stdout
     Imported 2 commands from Notes REST API v2 2 as 'notes'
     --- stderr
-    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is not a parameter of the path; skipped GET /notes/{id}
-    hint: commands use the security scheme 'token'; set where its secret is kept: `mcpkg catalog set notes --auth token=env:NAME`
+    warning: 10:10: path_parameter_undeclared: the path placeholder `{id}` has no matching path parameter; skipped GET /notes/{id}
+    hint: commands use the security scheme 'token'; say where its secret is stored: `mcpkg catalog set notes --auth token=env:NAME`
     hint: 1 command cannot be run: see `mcpkg catalog show notes`
     ");
     assert_eq!(scratch.ok(&["catalog", "list"]), "notes\tNotes REST API v2\t2\t2\tyes\thttps://notes.example.com/v2\n");
@@ -132,9 +132,9 @@ fn a_secret_itself_is_refused_and_not_repeated() {
     assert!(!stored.windows(VALUE.len()).any(|window| window == VALUE.as_bytes()));
     for (arguments, says) in [
         (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),
-        (&["--auth", "session=env:A"], "mcpkg cannot send the secret of the scheme 'session'"),
-        (&["--auth", "token"], "takes a name, and where its secret is kept"),
-        (&["--header", "Host=env:A"], "The header 'Host' cannot be set"),
+        (&["--auth", "session=env:A"], "mcpkg cannot send a secret for the security scheme 'session'"),
+        (&["--auth", "token"], "needs a name and a reference to its secret"),
+        (&["--header", "Host=env:A"], "The header 'Host' cannot be set: it is invalid, or mcpkg sets it itself"),
         (&["--header", "a b=env:A"], "cannot be set"),
         (&["--base-url", "http://example.com"], "is not a valid base URL"),
         (&["--base-url", "https://u:p@example.com"], "is not a valid base URL"),

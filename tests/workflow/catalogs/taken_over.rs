@@ -81,9 +81,9 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     };
     assert_eq!(left.len(), 7, "{left:?}");
     told("Gone", "/nowhere/gone.json");
-    told("Unknown", "its source is not recorded");
-    told("Relative", "without its folder");
-    told("Off", "it is disabled there");
+    told("Unknown", "oatty did not record its source");
+    told("Relative", "without the folder");
+    told("Off", "it is disabled in oatty");
     told("Plain", "api.example.com");
     told("Hosting", "hosting");
     told("Twin", "hosting");
@@ -124,7 +124,7 @@ fn what_is_no_registry_is_refused_and_told_to_a_person() {
     scratch.file("bad.json", "hunter22");
     let refused = scratch.run(&["catalog", "import", "--from-oatty", "bad.json"]);
     assert_eq!(refused.status, 2, "{refused}");
-    assert!(refused.stderr.contains("`bad.json` holds no catalogs: it is not valid JSON at line 1"), "{refused}");
+    assert!(refused.stderr.contains("`bad.json` contains no catalogs: it is not valid JSON at line 1"), "{refused}");
     assert!(refused.stderr.contains("registry.json") && !refused.stderr.contains("hunter22"), "{refused}");
     let missing = scratch.run(&["catalog", "import", "--from-oatty", "none.json"]);
     assert!(missing.status == 1 && missing.stderr.contains("none.json"), "{missing}");

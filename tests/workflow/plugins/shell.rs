@@ -46,7 +46,7 @@ fn names_are_one_name_space_with_catalogs() {
         json!({ "openapi": "3.1.0", "info": { "title": "Toy", "version": "1" }, "paths": { "/a": { "get": {} } } });
     ground.scratch.file("api.json", api.to_string());
     let ran = ground.scratch.run(&["catalog", "import", "api.json", "--prefix", "toy"]);
-    assert!(ran.status == 1 && ran.stderr.contains("The group 'toy' belongs to the plugin"), "{ran}");
+    assert!(ran.status == 1 && ran.stderr.contains("The group 'toy' is already used by the plugin"), "{ran}");
     ground.scratch.ok(&["catalog", "import", "api.json", "--prefix", "other"]);
     for (name, why) in
         [("other", "A catalog already has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "not a name of a plugin")]

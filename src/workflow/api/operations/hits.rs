@@ -20,7 +20,7 @@ pub struct Hit {
     pub project: String,
     /// The workflow's name.
     pub workflow: String,
-    /// The id of the draft, where it is one.
+    /// The id of the draft, if it is a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
     /// The commands that it uses and that are gone.
@@ -77,11 +77,11 @@ impl Hit {
     /// Returns what a person reads of it.
     pub fn line(&self) -> String {
         let draft = self.draft.as_ref().map(|id| format!("draft {id} of ")).unwrap_or_default();
-        let uses = [("is gone", &self.removed), ("has a breaking change", &self.breaking), ("changed", &self.changed)];
+        let uses = [("removed", &self.removed), ("breaking change", &self.breaking), ("changed", &self.changed)];
         let uses: Vec<String> = uses
             .iter()
             .filter(|(_, ids)| !ids.is_empty())
-            .map(|(what, ids)| format!("{}: {what}", ids.join(", ")))
+            .map(|(what, ids)| format!("{} ({what})", ids.join(", ")))
             .collect();
         format!("{draft}workflow '{}' of project '{}' uses {}", self.workflow, self.project, uses.join("; "))
     }

@@ -20,7 +20,7 @@ use crate::workflow::api::violation::Violation;
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// File or URL (https, or http on this machine) of an OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML
+    /// OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML: a file or a URL (https, or http on this machine)
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
@@ -29,11 +29,11 @@ pub struct Import {
     #[arg(conflicts_with_all = ["document", "prefix", "name", "base_url", "header", "auth"])]
     #[serde(default)]
     from_oatty: Option<PathBuf>,
-    /// Group of the commands; '' uses the first segment of each path [default: from the title]
+    /// Group of the commands; '' groups them by the first segment of their path [default: from the title]
     #[arg(long, value_name = "GROUP")]
     #[serde(default)]
     prefix: Option<String>,
-    /// Name of the catalog [default: the group, else from the title]
+    /// Name of the catalog [default: the group, or a name made from the title]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
@@ -41,16 +41,16 @@ pub struct Import {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     base_url: Option<String>,
-    /// Header to send with each request, and where its value is kept: NAME=env:VARIABLE, NAME=file:PATH or NAME=command:ARGV
+    /// Header to send with each request, and where its value is stored: NAME=env:VARIABLE, NAME=file:PATH or NAME=command:ARGV
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, and where its secret is kept: SCHEME=env:VARIABLE, SCHEME=file:PATH or
-    /// SCHEME=command:ARGV. SCHEME@ORIGIN also allows commands on another origin, with its own secret
+    /// Security scheme of the document, and where its secret is stored: SCHEME=env:VARIABLE, SCHEME=file:PATH or
+    /// SCHEME=command:ARGV. SCHEME@ORIGIN also allows commands on that origin, with a secret of its own
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
-    /// Also allow addresses that are not public, such as those of your own network
+    /// Also allow addresses that are not public, such as addresses in your own network
     #[arg(long)]
     #[serde(default)]
     private: bool,
@@ -63,9 +63,9 @@ impl Operation for Import {
     const ABOUT: &'static str = "Import the description of an API as commands";
     const HELP: &'static str = "Each operation becomes a command. mcpkg skips invalid operations, reports the line of each, and imports \
         the rest. It never stores a secret, only the reference to it. A secret is read when a command runs, and is sent only to the \
-        origin of the API, or to another origin that you give it for. The document is fetched without secrets and not kept: `mcpkg \
-        catalog refresh` reads it again. --from-oatty reads each catalog that is enabled in oatty again from its original location, and \
-        reports what it fixed or skipped. It does not copy secret values from the file or the system's keychain.";
+        API's origin, or to another origin that you specify for it. mcpkg fetches the document without secrets and does not store it: \
+        `mcpkg catalog refresh` reads it again. With --from-oatty, mcpkg reads each enabled catalog of oatty again from its original \
+        location. It reports what it fixed or skipped, and copies no secret values from the file or the system keychain.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog import hosting.yaml",
         "mcpkg catalog import https://api.example.com/openapi.json --prefix hosting --auth token=env:HOSTING_TOKEN",

@@ -125,7 +125,7 @@ fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
     for group in &groups {
         groups::check(group, "group of commands")?;
         if plugins::has_name(db, group)? {
-            let why = format!("The group '{group}' belongs to the plugin of that name");
+            let why = format!("The group '{group}' is already used by the plugin of the same name");
             return Err(Error::new(Code::AlreadyExists, why).hint("choose another group with --prefix GROUP"));
         }
     }
@@ -153,7 +153,7 @@ fn base_url(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
     url.map(|url| super::servers::base(&url)).ok_or_else(|| {
         Error::new(Code::InvalidArgument, format!("`{text}` is not a valid base URL"))
-            .hint("use https, or http on this machine, without a user name, password or query")
+            .hint("use an https URL, or http on this machine, without a user name, password or query")
     })
 }
 
@@ -168,7 +168,8 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let lacking = catalog.schemes.keys().filter(|scheme| !catalog.auth.contains_key(*scheme));
     if let Some((_, scheme)) = lacking.map(|scheme| (used(scheme), scheme)).max().filter(|(used, _)| *used > 0) {
         hints.push(format!(
-            "commands use the security scheme '{scheme}'; set where its secret is kept: `mcpkg catalog set {name} --auth {scheme}=env:NAME`"
+            "commands use the security scheme '{scheme}'; say where its secret is stored: \
+                `mcpkg catalog set {name} --auth {scheme}=env:NAME`"
         ));
     }
     hints

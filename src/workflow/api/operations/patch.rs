@@ -42,15 +42,15 @@ pub struct PatchCommand {
     #[arg(long, value_enum)]
     #[serde(skip)]
     idempotency: Option<Idempotency>,
-    /// Path of the list in its answer, such as data.items; `.` is the answer itself, `none` means that it is not a list
+    /// Path of the list in the response, such as data.items; `.` is the whole response, `none` means that the response is not a list
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     list: Option<String>,
-    /// How it paginates: style=cursor|page|offset|link, param=NAME, items=PATH, next=PATH; or `none`
+    /// How the command paginates: style=cursor|page|offset|link, param=NAME, items=PATH, next=PATH; or `none`
     #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',')]
     #[serde(default)]
     pagination: Vec<String>,
-    /// Tags for the values of an answer's field: FIELD=TAG, several separated by commas; FIELD= removes them
+    /// Tag a response field's values: FIELD=TAG[,TAG...]; FIELD= removes its tags
     #[arg(long, value_name = "FIELD=TAGS")]
     #[serde(default)]
     tag: Vec<String>,
@@ -65,8 +65,8 @@ impl Operation for PatchCommand {
     const CLI: &'static [&'static str] = &["catalog", "patch"];
     const TITLE: &'static str = "Correct a command";
     const ABOUT: &'static str = "Correct what an API's description says about a command";
-    const HELP: &'static str = "Corrections survive `mcpkg catalog refresh`. After you give a command another name, its old id still \
-        finds it.";
+    const HELP: &'static str =
+        "Corrections survive `mcpkg catalog refresh`. After you rename a command, you can still use its old id.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog patch hosting:apps:restart:create --name apps:restart --idempotency idempotent",
         "mcpkg catalog patch hosting:apps:list --list data.items --tag id=app_id --tag name=app_name,display",
@@ -107,8 +107,10 @@ impl Operation for PatchCommand {
                 patch.tags.keys().find(|tag| !spec.output_contract.fields.iter().any(|field| field.name == **tag))
             {
                 let fields: Vec<&str> = spec.output_contract.fields.iter().map(|field| field.name.as_str()).collect();
-                let error =
-                    Error::new(Code::InvalidArgument, format!("The answer of '{}' has no field '{unknown}'", spec.id));
+                let error = Error::new(
+                    Code::InvalidArgument,
+                    format!("The response of '{}' has no field '{unknown}'", spec.id),
+                );
                 return Err(error.suggest(unknown, fields.iter().copied(), format!("it has {}", fields.join(", "))));
             }
             if changed != command {
@@ -155,7 +157,7 @@ impl PatchCommand {
         for tag in &self.tag {
             let Some((field, tags)) = tag.split_once('=').filter(|(field, _)| !field.is_empty()) else {
                 return Err(Error::new(Code::InvalidArgument, format!("`{tag}` is not of the form FIELD=TAG"))
-                    .hint("such as --tag id=app_id"));
+                    .hint("for example --tag id=app_id"));
             };
             let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);
             patch.tags.insert(field.to_owned(), tags.collect());
@@ -172,14 +174,15 @@ fn pagination(pairs: &[String]) -> Result<Map<String, Value>> {
             (name != "style" || STYLES.contains(&value)).then_some((name, value))
         });
         let Some((name, value)) = known else {
-            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` is not a pagination setting"))
-                .hint("such as style=cursor,param=after,next=next_cursor; styles are cursor, page, offset and link"));
+            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` is not a pagination setting")).hint(
+                "for example style=cursor,param=after,next=next_cursor; the styles are cursor, page, offset and link",
+            ));
         };
         made.insert(name.to_owned(), json!(value));
     }
     match made.contains_key("style") {
         true => Ok(made),
         false => Err(Error::new(Code::InvalidArgument, "--pagination needs style=...")
-            .hint("styles are cursor, page, offset and link")),
+            .hint("the styles are cursor, page, offset and link")),
     }
 }

@@ -26,11 +26,11 @@ pub struct Refresh {
     /// Name of the catalog
     #[arg(add = CATALOGS)]
     name: String,
-    /// Read it from this file or URL from now on [default: its current source]
+    /// File or URL to read the description from, now and later [default: its current source]
     #[arg(long, value_name = "FILE|URL")]
     #[serde(default)]
     from: Option<String>,
-    /// Show what would change without writing; exit with 3 if anything would
+    /// Show changes without applying them; exit with 3 if there are any
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -41,9 +41,9 @@ impl Operation for Refresh {
     const CLI: &'static [&'static str] = &["catalog", "refresh"];
     const TITLE: &'static str = "Read an API's description again";
     const ABOUT: &'static str = "Show what changed in an API's description, and apply it";
-    const HELP: &'static str = "Each line begins with a mark: + a new command, - a removed one, ! a breaking change, ~ any other \
-        change. The saved workflows and drafts that use changed commands follow. Commands keep their ids and your corrections, and the \
-        API keeps its base URL: `mcpkg catalog set` changes that.";
+    const HELP: &'static str = "Each line begins with a mark: + for a new command, - for a removed one, ! for a breaking change, ~ for \
+        any other change. After them come the saved workflows and drafts that use changed commands. Commands keep their ids and your \
+        corrections, and the API keeps its base URL, which only `mcpkg catalog set` changes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog refresh hosting",
         "mcpkg catalog refresh hosting --check",
@@ -163,7 +163,7 @@ impl News {
         let Difference { added, removed, changed } = &self.difference;
         let breaking = changed.iter().filter(|changed| changed.breaks()).count();
         let commands = plural::count(added.len(), "command");
-        format!("{commands} new, {} removed, {} changed, {breaking} of them breaking", removed.len(), changed.len())
+        format!("{commands} new, {} removed, {} changed ({breaking} breaking)", removed.len(), changed.len())
     }
 
     fn reply(&self, body: Body, refreshed: bool) -> Reply {

@@ -23,12 +23,12 @@ pub struct Set {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     base_url: Option<String>,
-    /// Header to send with each request, and where its value is kept; NAME= removes it
+    /// Header to send with each request, and where its value is stored; NAME= removes the header
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, and where its secret is kept. SCHEME@ORIGIN also allows commands on another origin, with
-    /// its own secret; SCHEME= removes it
+    /// Security scheme of the document, and where its secret is stored. SCHEME@ORIGIN also allows commands on that origin, with a
+    /// secret of its own; SCHEME= removes the secret
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
@@ -40,11 +40,11 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Most seconds that a call may take, up to 600
+    /// Maximum time for a call, in seconds, up to 600
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Most MiB that an answer may have, up to 64
+    /// Maximum size of a response, in MiB, up to 64
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=64))]
     #[serde(default)]
     max_answer: Option<u32>,
@@ -56,8 +56,8 @@ impl Operation for Set {
     const TITLE: &'static str = "Change a catalog";
     const ABOUT: &'static str = "Set an API's base URL, secrets, headers and limits";
     const HELP: &'static str = "mcpkg never stores a secret, only the reference to it, such as env:API_TOKEN, file:~/.config/token or \
-        command:pass show token. Secrets are sent only to the origin of the API. --auth SCHEME@https://upload.example.com=REF also \
-        allows the commands that the document serves from that origin; the secret of that origin is sent nowhere else.";
+        command:pass show token. Secrets are sent only to the origin of the API. With --auth SCHEME@https://upload.example.com=REF, you \
+        also allow the commands that the document serves from that origin, and their secret is sent only there.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog set hosting --auth token=env:HOSTING_TOKEN",
         "mcpkg catalog set hosting --base-url https://eu.hosting.example.com/v1 --timeout 120",

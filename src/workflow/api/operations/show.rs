@@ -24,7 +24,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_catalog";
     const CLI: &'static [&'static str] = &["catalog", "show"];
     const TITLE: &'static str = "Show a catalog";
-    const ABOUT: &'static str = "Show an API's base URL, where its secrets are kept, and its commands";
+    const ABOUT: &'static str = "Show an API's base URL and commands, and where its secrets are stored";
     const EXAMPLES: &'static [&'static str] = &["mcpkg catalog show hosting"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -74,7 +74,7 @@ impl Operation for Show {
         let facts: String = data.as_object().into_iter().flatten().map(|(key, value)| lines(key, value)).collect();
         data["commands"] = Value::Array(commands);
         let columns = &["ID", "EFFECT", "NOTE", "REQUEST"];
-        let table = Table { columns, rows: cells, empty: "It has no commands".to_owned() };
+        let table = Table { columns, rows: cells, empty: "This catalog has no commands".to_owned() };
         let mut parts = vec![Body::Text(facts), Body::Table(table)];
         if !reasons.is_empty() {
             parts.push(Body::Text(reasons));

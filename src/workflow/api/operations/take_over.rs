@@ -39,7 +39,7 @@ struct Left {
 
 impl Left {
     fn of(entry: &Entry, why: &str) -> Self {
-        Self::with(entry, why, &format!("`{}` brings it in", command(entry)))
+        Self::with(entry, why, &format!("import it with `{}`", command(entry)))
     }
 
     /// One whose name or group another has.
@@ -73,8 +73,8 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     let text = file::read_text(path, file::TEXT)
         .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read `{from}`: {error}")))?;
     let (entries, mut notes) = oatty::entries(&text).map_err(|why| {
-        Error::new(Code::InvalidArgument, format!("`{from}` holds no catalogs: {why}"))
-            .hint("oatty keeps them in registry.json in its configuration folder, such as ~/.config/oatty")
+        Error::new(Code::InvalidArgument, format!("`{from}` contains no catalogs: {why}"))
+            .hint("oatty stores its catalogs in registry.json in its configuration folder, such as ~/.config/oatty")
     })?;
     let (mut ready, mut left) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -140,7 +140,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
 /// Reads the document of a catalog again.
 fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken, Left>> {
     if !entry.enabled {
-        return Ok(Err(Left::of(&entry, "it is disabled there")));
+        return Ok(Err(Left::of(&entry, "it is disabled in oatty")));
     }
     let made = match read(context, &entry, private) {
         Ok(made) => made,
@@ -151,7 +151,7 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
     let Taken { entry, made: NewCatalog { catalog, .. }, notes } = &mut taken;
     if !entry.other_urls.is_empty() {
         let others = redact(&entry.other_urls.join(", "));
-        notes.push(format!("'{}': skipped its other addresses: {others}", catalog.name));
+        notes.push(format!("'{}': skipped its other base URLs: {others}", catalog.name));
     }
     for (header, kept) in &entry.headers {
         if let Some(note) = set_header(catalog, header, kept) {
@@ -164,13 +164,13 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
 fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why));
     let Some(source) = &entry.source else {
-        return wrong("its source is not recorded, and mcpkg does not read the commands that oatty made from it");
+        return wrong("oatty did not record its source, and mcpkg does not read the commands that oatty generated");
     };
     let path = match source.strip_prefix("~/") {
         _ if source.contains("://") => source.clone(),
         Some(rest) => disk::home()?.join(rest).display().to_string(),
         None if Path::new(source).is_absolute() => source.clone(),
-        None => return wrong(&format!("`{source}` is recorded without its folder")),
+        None => return wrong(&format!("oatty recorded its source `{source}` without the folder")),
     };
     let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
     let name = Some(super::name_of(&entry.title));
@@ -184,7 +184,7 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
     match kept {
         Kept::Variable(variable) => {
             let reference = vec![(header.to_owned(), format!("env:{variable}"))];
-            catalog.set_headers(reference).err().map(|_| "was skipped: requests set their own".to_owned())
+            catalog.set_headers(reference).err().map(|_| "was skipped: mcpkg sets this header itself".to_owned())
         }
         Kept::Bearer(variable) => {
             let mut bearer = catalog.schemes.iter().filter(|(_, scheme)| **scheme == Scheme::Bearer);
@@ -196,20 +196,20 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
                     Some(note)
                 }
                 _ => Some(format!(
-                    "was skipped: it is `Bearer` and the variable {variable}, but the document has no bearer scheme; put both into one \
-                        variable: {by_hand}"
+                    "was skipped: it combines `Bearer` and the variable {variable}, but the document has no bearer scheme; put both into \
+                        one variable, then run {by_hand}"
                 )),
             }
         }
         Kept::Mixed => Some(format!(
-            "was skipped: its value combines text and variables; put all of it into one variable: {by_hand}"
+            "was skipped: its value combines text and variables; put all of it into one variable, then run {by_hand}"
         )),
         Kept::Keychain(secret) => Some(format!(
-            "was skipped: its value stays in the system's keychain as '{}'; set a variable to it: {by_hand}",
+            "was skipped: its value is in the system keychain as '{}'; put it into an environment variable, then run {by_hand}",
             secret.escape_debug()
         )),
         Kept::Raw => Some(format!(
-            "was skipped: its value is in the file, and mcpkg stores no secrets; set a variable to it: {by_hand}"
+            "was skipped: its value is in the file, and mcpkg stores no secrets; put it into an environment variable, then run {by_hand}"
         )),
     }
 }

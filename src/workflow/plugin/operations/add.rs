@@ -25,7 +25,7 @@ pub struct Add {
     #[command(flatten)]
     #[serde(flatten)]
     given: Given,
-    /// Also allow addresses that are not public, such as those of your own network
+    /// Also allow addresses that are not public, such as addresses in your own network
     #[arg(long)]
     #[serde(default)]
     private: bool,

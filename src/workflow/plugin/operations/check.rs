@@ -21,7 +21,7 @@ pub struct Check {
     /// Name of the plugin [default: all that are enabled]
     #[arg(add = PLUGINS)]
     name: Option<String>,
-    /// Show what would change without writing; exit with 3 if anything would
+    /// Show changes without applying them; exit with 3 if there are any
     #[arg(long)]
     #[serde(default)]
     check: bool,
