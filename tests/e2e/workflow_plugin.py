@@ -86,7 +86,7 @@ async def edited(ada, hosting, era):
     check("nothing was made", len(hosting.databases) == made)
     ada.types("mcpkg plugin list", table=True)
     told = ada.run("mcpkg doctor --scope user", quiet=True)
-    check("doctor tells it", "1 tool of 'plans' changed since a person last checked" in told, told)
+    check("doctor tells it", "1 tool of 'plans' changed since a person last approved them" in told, told)
     ada.types("mcpkg plugin check plans --check", status=3)
     ada.types("mcpkg plugin check plans", answers=["y"])
     async with Agent(ada, era) as agent:

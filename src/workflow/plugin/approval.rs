@@ -67,7 +67,7 @@ pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
 pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
     check_launch(plugin.name(), &plugin.server.definition)?;
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal decides what mcpkg runs; there is no --yes for it";
+        let why = "Only a person at a terminal can decide what mcpkg runs; --yes cannot skip this question";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     (context.ask)(
@@ -82,9 +82,9 @@ fn lines(plugin: &Plugin) -> Vec<String> {
     let mut lines = match command {
         Some(_) => {
             let folder = cwd.as_ref().map_or_else(|| "the home folder".to_owned(), shown);
-            vec![format!("Starts `{}` in {folder}", runs(&plugin.server)), "outside of any sandbox".to_owned()]
+            vec![format!("Starts `{}` in {folder}", runs(&plugin.server)), "without a sandbox".to_owned()]
         }
-        None => vec![format!("Asks {}", runs(&plugin.server))],
+        None => vec![format!("Connects to {}", runs(&plugin.server))],
     };
     let named = |what: &str, named: &[(String, Text)]| -> Vec<String> {
         named.iter().map(|(name, text)| format!("with the {what} {name}: {}", shown(text))).collect()
@@ -92,13 +92,13 @@ fn lines(plugin: &Plugin) -> Vec<String> {
     lines.extend(named("variable", env));
     lines.extend(named("header", headers));
     if plugin.private {
-        lines.push("also at addresses that are not public".to_owned());
+        lines.push("also allows addresses that are not public".to_owned());
     }
     if plugin.trusted {
-        lines.push("and trusts what it says about its tools, such as that one only reads".to_owned());
+        lines.push("trusts its own descriptions of its tools, such as which of them are read-only".to_owned());
     }
     for name in plugin.providers.keys() {
-        lines.push(format!("and treats its tool {name} as one that only reads"));
+        lines.push(format!("treats its tool {name} as read-only"));
     }
     lines
 }

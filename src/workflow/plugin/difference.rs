@@ -96,7 +96,7 @@ fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
 
 /// Returns a diff of all that is said.
 fn shown(before: &Said, now: &Said) -> Result<String> {
-    Ok(diff::unified(&written(before), &written(now), "looked at", "now"))
+    Ok(diff::unified(&written(before), &written(now), "approved", "now"))
 }
 
 /// Returns what is said of a tool as lines: its description as it reads, the rest as JSON.

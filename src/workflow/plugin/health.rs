@@ -26,11 +26,11 @@ pub fn health(context: &Context) -> Vec<Finding> {
 
 fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
     let name = plugin.name();
-    let check = |finding: Finding, why: &str| finding.action(format!("`mcpkg plugin check {name}` {why}"));
+    let check = |finding: Finding, why: &str| finding.action(format!("run `mcpkg plugin check {name}` {why}"));
     let (tools, is_taken) =
         context.store.read(|db| Ok((plugins::tools(db, plugin.server.id)?, groups::is_taken(db, name)?)))?;
     if is_taken {
-        let what = format!("'{name}' has no commands: other commands already use this group name");
+        let what = format!("'{name}' has no commands: its name is already used by another group of commands");
         return Ok(Finding::new(AREA, Health::Problem, what)
             .action(format!("rename it with `mcpkg mcp set {name} --rename OTHER`")));
     }
@@ -40,24 +40,24 @@ fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
     }
     if !approval::is_approved(context, plugin)? {
         let what = format!("'{name}' is not approved on this machine in its current form");
-        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal asks whether to run it"));
+        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal to approve it"));
     }
-    let reason = plugin.standing.reason.as_deref().unwrap_or("for an unknown reason");
+    let reason = plugin.standing.reason.as_deref().unwrap_or("the reason is unknown");
     match plugin.standing.health(context.clock.now()) {
         Standing::Failed(_) => {
             let what = format!("'{name}' failed ten times within an hour: {reason}");
-            return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
+            return Ok(check(Finding::new(AREA, Health::Problem, what), "to try it now"));
         }
         Standing::BackingOff(_) => {
             let what = format!("'{name}' failed recently: {reason}");
-            return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
+            return Ok(check(Finding::new(AREA, Health::Problem, what), "to try it now"));
         }
         Standing::Well => {}
     }
     let changed = tools.iter().filter(|row| news(row) != News::Same).count();
     if changed > 0 {
-        let what = format!("{} of '{name}' changed since a person last checked", plural::count(changed, "tool"));
-        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal shows what changed"));
+        let what = format!("{} of '{name}' changed since a person last approved them", plural::count(changed, "tool"));
+        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal to see what changed"));
     }
     Ok(Finding::new(AREA, Health::Ok, format!("'{name}' has {}", plural::count(tools.len(), "tool"))))
 }

@@ -72,7 +72,7 @@ impl Keeping {
         });
         match kept {
             Err(error) if error.code() != Code::MayOnlyRead => {
-                tracing::warn!(plugin = self.name, %error, "a failure of a plugin is not kept");
+                tracing::warn!(plugin = self.name, %error, "the failure of a plugin was not stored");
             }
             _ => {}
         }
@@ -82,7 +82,7 @@ impl Keeping {
     pub fn era(&self, era: super::connection::Era) {
         let kept: Result<()> = self.store.write(|db| plugins::set_era(db, self.id, era.word()));
         if let Err(error) = kept {
-            tracing::debug!(plugin = self.name, %error, "how a plugin is greeted is not kept");
+            tracing::debug!(plugin = self.name, %error, "the protocol era of a plugin was not stored");
         }
     }
 }

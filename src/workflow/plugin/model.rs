@@ -71,7 +71,7 @@ impl Plugin {
     /// `E_DAMAGED`.
     pub fn of(row: PluginRow) -> Result<Self> {
         let PluginRow { server, project, facts, era, failures, reason, listed_at } = row;
-        let damaged = |_| damaged_value("what was declared of a plugin is malformed");
+        let damaged = |_| damaged_value("the stored settings of a plugin are malformed");
         let millis = |millis: i64| Duration::from_millis(millis.try_into().unwrap_or_default());
         Ok(Self {
             trusted: facts.trusted,
@@ -135,5 +135,5 @@ impl Plugin {
 /// `E_INTERNAL`.
 pub fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value)
-        .map_err(|error| Error::internal("what is stored of a plugin is not valid JSON").with_source(error))
+        .map_err(|error| Error::internal("the data of a plugin cannot be written as JSON").with_source(error))
 }

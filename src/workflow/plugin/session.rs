@@ -50,7 +50,7 @@ impl Session {
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
                 // `plugin check` and `plugin add` tell it; a call would repeat it each time.
-                tracing::info!(plugin = plugin.name(), "a tool is left out: {left_out}");
+                tracing::info!(plugin = plugin.name(), "skipped a tool: {left_out}");
             }
             Ok(connection)
         });
@@ -115,7 +115,7 @@ impl Session {
             Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
             // One that says nothing at all hangs.
             Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
-                self.broke("it sent nothing until a call timed out")
+                self.broke("it sent nothing before a call timed out")
             }
             _ => {}
         }
@@ -124,7 +124,9 @@ impl Session {
             Code::Timeout => {
                 error.hint(format!("allow more time with `mcpkg plugin set {} --timeout SECONDS`", plugin.name()))
             }
-            Code::PluginUnavailable => error.hint(format!("try it with `mcpkg plugin check {}`", plugin.name())),
+            Code::PluginUnavailable => {
+                error.hint(format!("retry the plugin with `mcpkg plugin check {}`", plugin.name()))
+            }
             _ => error,
         };
         Failed { error, status: None, answer: None, may_be_done }
@@ -169,10 +171,10 @@ impl Session {
         match listing::ask(&self.connection, &limits) {
             Ok(listing) => {
                 if let Err(error) = self.keeping.tools(&listing) {
-                    tracing::warn!(plugin = self.keeping.name, %error, "what a plugin lists now is not kept");
+                    tracing::warn!(plugin = self.keeping.name, %error, "the tools that a plugin now lists were not stored");
                 }
             }
-            Err(broken) => tracing::warn!(plugin = self.keeping.name, "a plugin does not list its tools: {broken}"),
+            Err(broken) => tracing::warn!(plugin = self.keeping.name, "a plugin did not list its tools: {broken}"),
         }
     }
 
@@ -256,8 +258,9 @@ pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     let error = Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
         .with_details(json!({ "plugin": name }));
     match plugin.is_stored() {
-        true => error
-            .hint(format!("`mcpkg mcp show {name}` shows what mcpkg runs; try it with `mcpkg plugin check {name}`")),
+        true => error.hint(format!(
+            "`mcpkg mcp show {name}` shows what mcpkg runs; retry the plugin with `mcpkg plugin check {name}`"
+        )),
         false => error.hint(
             "nothing was stored: an MCP server must answer `initialize` on its standard output or at its address",
         ),

@@ -102,7 +102,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let (left, how) = match standing.health(context.clock.now()) {
         Health::Well => return Ok(None),
         Health::BackingOff(left) if left <= LONGEST_PAUSE => return Ok(Some(left)),
-        Health::BackingOff(left) => (left, "failed and is skipped for a while"),
+        Health::BackingOff(left) => (left, "failed recently and is paused for a while"),
         Health::Failed(left) => (left, "failed ten times within an hour"),
     };
     let name = plugin.name();
@@ -110,7 +110,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     Err(Error::new(Code::PluginUnavailable, format!("The plugin '{name}' {how}{reason}"))
         .with_details(json!({ "plugin": name, "retry_after_ms": millis }))
-        .hint(format!("try it at once with `mcpkg plugin check {name}`")))
+        .hint(format!("retry it now with `mcpkg plugin check {name}`")))
 }
 
 /// Looks after a plugin as long as it runs.

@@ -84,7 +84,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
         let open = redact(&name);
         let shown: String = open.escape_debug().take(LONGEST).collect();
         if listed.len() == MOST {
-            left_out.push(format!("those from '{shown}' on: it lists more than {MOST} tools"));
+            left_out.push(format!("'{shown}' and all tools after it: the plugin lists more than {MOST} tools"));
             break;
         }
         let why = if name.is_empty() || name.chars().count() > LONGEST {
@@ -162,7 +162,7 @@ pub fn news(tool: &ToolRow) -> News {
 /// # Errors
 /// `E_DAMAGED`.
 pub fn parsed(json: &str) -> Result<Said> {
-    serde_json::from_str(json).map_err(|_| damaged_value("what is stored of a plugin's tool is malformed"))
+    serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is malformed"))
 }
 
 /// Returns the command that a tool is; `None` where the server lists it no longer.

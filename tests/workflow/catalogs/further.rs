@@ -158,8 +158,8 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
 
     for (given, says) in [
         ("none@https://x.example=env:X", "has no security scheme 'none'"),
-        ("token@ftp://x.example=env:X", "is not an origin"),
-        ("token@nonsense=env:X", "is not an origin"),
+        ("token@ftp://x.example=env:X", "is not a valid origin"),
+        ("token@nonsense=env:X", "is not a valid origin"),
     ] {
         let ran = scratch.run(&["catalog", "set", "t", "--auth", given]);
         assert!(ran.status != 0 && ran.stderr.contains(says), "{given}: {ran}");

@@ -193,7 +193,7 @@ fn a_person_at_a_real_terminal_is_shown_what_runs_and_asked() {
     let Some((shown, ok)) = crate::support::at_a_terminal(&command, "n\n") else {
         return skipped("there is no script");
     };
-    assert!(!ok && shown.contains("Starts `") && shown.contains("outside of any sandbox"), "{shown}");
+    assert!(!ok && shown.contains("Starts `") && shown.contains("without a sandbox"), "{shown}");
     assert_eq!(ground.scratch.json(&["plugin", "list"])["plugins"], json!([]));
     let Some((shown, ok)) = crate::support::at_a_terminal(&command, "y\n") else {
         return skipped("there is no script");

@@ -32,7 +32,7 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
             .scratch
             .run(&["doctor", "--scope", "user"])
             .stdout
-            .contains("3 tools of 'toy' changed since a person last checked")
+            .contains("3 tools of 'toy' changed since a person last approved them")
     );
     let ran = ground.scratch.run(&["plugin", "check", "toy", "--check"]);
     assert_eq!(ran.status, 3, "{ran}");

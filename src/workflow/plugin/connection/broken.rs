@@ -57,7 +57,7 @@ pub fn ungreeted(error: &ClientInitializeError) -> Broken {
         ClientInitializeError::JsonRpcError(error) => Broken::Ungreeted(error.message.to_string()),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => ungreeted(fallback),
         ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
-            Broken::Ungreeted("its answer to `initialize` is invalid".to_owned())
+            Broken::Ungreeted("its response to `initialize` is invalid".to_owned())
         }
         error => Broken::Ungreeted(error.to_string()),
     }

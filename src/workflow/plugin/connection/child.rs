@@ -71,12 +71,12 @@ impl Child {
                     // Its input ends with the connection.
                     let _ = running.wait(Instant::now() + POLITE, &CancellationToken::new());
                     running.end(GRACE);
-                    "it was ended".to_owned()
+                    "it was stopped".to_owned()
                 }
             };
             let said = running.stderr().text_by(|text| redact(&text), redact_at_cut);
             let said = said.trim();
-            let words = if said.is_empty() { how } else { format!("{how}, with the output: {said}") };
+            let words = if said.is_empty() { how } else { format!("{how}; its output: {said}") };
             *last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
             ended.cancel();
         };

@@ -39,8 +39,10 @@ pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> 
         Transport::Stdio => filling.program(definition).map(Launch::Program),
         Transport::Http => filling.address(definition, reach),
         Transport::Sse => {
-            let why = "it uses the deprecated transport of HTTP with server-sent events";
-            Err(filling.refuse(why).hint("if it has streamable HTTP too: `mcpkg mcp set NAME --transport http`"))
+            let why = "it uses the deprecated HTTP+SSE transport";
+            Err(filling
+                .refuse(why)
+                .hint("if the server also supports streamable HTTP, run `mcpkg mcp set NAME --transport http`"))
         }
     }
 }
@@ -53,16 +55,18 @@ pub fn check(name: &str, definition: &Definition) -> Result<()> {
     let never = CancellationToken::new();
     let filling = Filling { plugin: name, cancelled: &never };
     if definition.transport == Transport::Sse {
-        let why = "it uses the deprecated transport of HTTP with server-sent events";
-        return Err(filling.refuse(why).hint("if it has streamable HTTP too: `mcpkg mcp set NAME --transport http`"));
+        let why = "it uses the deprecated HTTP+SSE transport";
+        return Err(filling
+            .refuse(why)
+            .hint("if the server also supports streamable HTTP, run `mcpkg mcp set NAME --transport http`"));
     }
     for text in definition.command.iter().chain(&definition.args).chain(&definition.cwd) {
         text.parts().iter().try_for_each(|part| filling.check_open(part))?;
     }
     for part in definition.texts().flat_map(Text::parts) {
         if let Part::Input { input } = part {
-            let why = format!("it needs the answer to VS Code's input '{}'", input.escape_debug());
-            return Err(filling.refuse(&why).hint("replace the input with a variable: `mcpkg mcp set`"));
+            let why = format!("it needs the value of the VS Code input '{}'", input.escape_debug());
+            return Err(filling.refuse(&why).hint("replace the input with a variable, using `mcpkg mcp set`"));
         }
     }
     if let Some(folder) = definition.cwd.as_ref().and_then(Text::literal) {
@@ -100,7 +104,7 @@ impl Filling<'_> {
             .ok_or_else(|| self.refuse("its address is invalid, or contains a user name or password"))?;
         let mut headers = HeaderMap::new();
         for (name, text) in &definition.headers {
-            let bad = |_| self.refuse(&format!("'{}' is not a header's name", name.escape_debug()));
+            let bad = |_| self.refuse(&format!("'{}' is not a valid header name", name.escape_debug()));
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(bad)?;
             let filled = self.filled(text)?;
             let bad =
@@ -135,11 +139,11 @@ impl Filling<'_> {
             Part::Text(_) => return Ok(()),
             Part::Env { env, .. } if is_passed_on(env) => return Ok(()),
             Part::Env { env, .. } => format!("the variable {env}"),
-            Part::Input { input } => format!("the answer to '{}'", input.escape_debug()),
+            Part::Input { input } => format!("the value of the input '{}'", input.escape_debug()),
             Part::File { file } => format!("the file '{}'", file.escape_debug()),
         };
         let why = format!("its command line contains {what}, and every user of this machine can read command lines");
-        Err(self.refuse(&why).hint("give it to the program alone with `mcpkg mcp set NAME --env VARIABLE`"))
+        Err(self.refuse(&why).hint("pass it to the program as a variable instead: `mcpkg mcp set NAME --env VARIABLE`"))
     }
 
     /// Returns a text with the values of its references.
@@ -160,8 +164,8 @@ impl Filling<'_> {
                 },
                 Part::File { file } => format!("file:{file}").parse::<Reference>()?.resolve(self.cancelled)?,
                 Part::Input { input } => {
-                    let why = format!("it needs the answer to VS Code's input '{}'", input.escape_debug());
-                    return Err(self.refuse(&why).hint("replace the input with a variable: `mcpkg mcp set`"));
+                    let why = format!("it needs the value of the VS Code input '{}'", input.escape_debug());
+                    return Err(self.refuse(&why).hint("replace the input with a variable, using `mcpkg mcp set`"));
                 }
             };
             filled.push_str(secret.expose());
@@ -182,7 +186,7 @@ impl Filling<'_> {
             true => Ok(folder),
             false => Err(self
                 .refuse("its folder is relative")
-                .hint("set an absolute folder, or one below `~/`: `mcpkg mcp set NAME --cwd DIR`")),
+                .hint("set an absolute folder or a folder below `~/` with `mcpkg mcp set NAME --cwd DIR`")),
         }
     }
 

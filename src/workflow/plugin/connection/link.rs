@@ -119,9 +119,9 @@ impl Connection {
         match self.ask(limits, self.peer.call_tool_once(params))? {
             CallToolResponse::Complete(result) => Ok(result),
             CallToolResponse::InputRequired(_) => {
-                Err(Broken::Odd("it asks the user for input, which a plugin cannot do".to_owned()))
+                Err(Broken::Odd("it asked the user for input, which plugins cannot do".to_owned()))
             }
-            _ => Err(Broken::Odd("it answered with a task, which mcpkg did not ask for".to_owned())),
+            _ => Err(Broken::Odd("it returned a task, which mcpkg did not request".to_owned())),
         }
     }
 

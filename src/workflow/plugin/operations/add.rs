@@ -29,7 +29,7 @@ pub struct Add {
     #[arg(long)]
     #[serde(default)]
     private: bool,
-    /// Most seconds that a start or a call may take [default: 60]
+    /// Maximum time for a start or a call, in seconds [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
@@ -39,11 +39,12 @@ impl Operation for Add {
     const TOOL: &'static str = "add_plugin";
     const CLI: &'static [&'static str] = &["plugin", "add"];
     const TITLE: &'static str = "Add a plugin";
-    const ABOUT: &'static str = "Let mcpkg run an MCP server of the project, and use its tools as commands";
-    const HELP: &'static str = "Shows what would run and asks at a terminal; there is no --yes. A database from somebody else cannot \
-        start anything by itself. mcpkg then starts the server once, to list its tools. A program runs without a sandbox, in the home \
-        folder unless you give --cwd, with the variables of --env and few others. Calling a tool needs consent, since mcpkg does not \
-        know what it does: see `mcpkg plugin set --trust-annotations`.";
+    const ABOUT: &'static str = "Let mcpkg run one of the project's MCP servers and use its tools as commands";
+    const HELP: &'static str = "Shows what would run and asks you to confirm. This needs a terminal, and --yes cannot skip it, so a \
+        database that somebody else made cannot start anything by itself. mcpkg then starts the server once, to list its tools. A \
+        program runs without a sandbox. It runs in your home folder unless you give --cwd, and gets the variables of --env and a few \
+        others. Each call of a tool needs consent, because mcpkg does not know what the tool does: see `mcpkg plugin set \
+        --trust-annotations`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin add memory -- npx -y @modelcontextprotocol/server-memory",
         "mcpkg plugin add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",

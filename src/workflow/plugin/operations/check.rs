@@ -18,7 +18,7 @@ use crate::workflow::plugin::{approval, supervise};
 /// Try a plugin, and look at what it lists
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Name of the plugin [default: all that are enabled]
+    /// Name of the plugin [default: all enabled plugins]
     #[arg(add = PLUGINS)]
     name: Option<String>,
     /// Show changes without applying them; exit with 3 if there are any
@@ -32,9 +32,10 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["plugin", "check"];
     const TITLE: &'static str = "Check a plugin";
     const ABOUT: &'static str = "Start a plugin and show which tools changed since you last approved them";
-    const HELP: &'static str = "Each line begins with a mark: + a new tool, - a removed one, ~ one whose description changed. At a \
-        terminal, mcpkg asks whether to accept the changes; until you do, it trusts nothing that the plugin says about these tools. \
-        Without a terminal, or with --check, it exits with 3 if anything changed. A plugin that failed too often is retried at once.";
+    const HELP: &'static str = "Each line begins with a mark: + for a new tool, - for a removed one, ~ for a changed description. At a \
+        terminal, mcpkg asks whether to accept the changes. Until you accept them, it trusts nothing that the plugin says about these \
+        tools. Without a terminal, or with --check, it exits with 3 if anything changed. A plugin that is paused because it failed too \
+        often is retried at once.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin check memory", "mcpkg plugin check --check"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -85,7 +86,7 @@ impl Check {
         supervise::keeping(context, plugin).tools(&looked.tried.listing)?;
         context.store.write(|db| plugins::set_failures(db, plugin.server.id, "[]", None))?;
         if !looked.difference.is_empty() && context.confirmation == Confirmation::Ask {
-            let question = format!("Accept the tools that the plugin '{}' lists now?", plugin.name());
+            let question = format!("Accept the current tools of the plugin '{}'?", plugin.name());
             (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
@@ -110,7 +111,9 @@ impl Looked {
         let sentence = match (difference.is_empty(), is_taken_over) {
             (true, _) => format!("The plugin '{name}' lists {tools}, as before"),
             (false, true) => format!("The plugin '{name}' lists {tools}; accepted the changes"),
-            (false, false) => format!("The plugin '{name}' lists {tools}; some changed since a person last checked"),
+            (false, false) => {
+                format!("The plugin '{name}' lists {tools}; some changed since a person last approved them")
+            }
         };
         let body = match *is_taken_over || difference.is_empty() {
             true => Body::Sentence(sentence),
@@ -137,7 +140,7 @@ fn failed(plugin: &Plugin, error: &Error) -> Reply {
 /// Returns several replies as one.
 fn together(replies: Vec<Reply>) -> Reply {
     if replies.is_empty() {
-        return Reply::sentence("No plugin is enabled", json!({ "plugins": [] }));
+        return Reply::sentence("No plugins are enabled", json!({ "plugins": [] }));
     }
     let (mut bodies, mut data): (Vec<Body>, Vec<Value>) = Default::default();
     let mut all = Reply::new(Body::Several(Vec::new()), Value::Null);

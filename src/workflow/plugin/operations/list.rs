@@ -21,8 +21,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["plugin", "list"];
     const TITLE: &'static str = "List plugins";
     const ABOUT: &'static str = "List the MCP servers that mcpkg runs, with their state";
-    const HELP: &'static str = "The states are: well; changed (its tools differ from those that a person approved); backing_off and \
-        failed (it failed recently); unapproved (nobody approved it on this machine); disabled. Listing starts nothing.";
+    const HELP: &'static str = "The states are: well; changed (its tools differ from the tools that a person approved); backing_off and \
+        failed (it failed recently); unapproved (nobody approved it on this machine); disabled. Listing does not start any plugin.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

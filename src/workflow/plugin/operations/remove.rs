@@ -24,7 +24,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["plugin", "remove"];
     const TITLE: &'static str = "Remove a plugin";
     const ABOUT: &'static str = "Stop running an MCP server, and forget its approval and settings";
-    const HELP: &'static str = "If it is working in any process, the call is cut off and the program ends. The MCP server stays in the \
+    const HELP: &'static str = "If the plugin is running in any mcpkg process, its current call is cut off and its program ends. The MCP \
+        server stays in the \
         project and is still deployed to agents: remove it with `mcpkg mcp remove`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin remove memory"];
     const ALIASES: &'static [&'static str] = &["rm"];

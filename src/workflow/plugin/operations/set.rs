@@ -19,7 +19,7 @@ pub struct Set {
     /// Name of the plugin
     #[arg(add = PLUGINS)]
     name: String,
-    /// Whether to trust what it says about its tools, such as that one only reads
+    /// Whether to trust the plugin's own descriptions of its tools, such as whether a tool is read-only
     #[arg(long, value_name = "BOOL")]
     #[serde(default)]
     trust_annotations: Option<bool>,
@@ -31,19 +31,19 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Most seconds that a start or a call may take, up to 600
+    /// Maximum time for a start or a call, in seconds, up to 600
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Seconds that it keeps running without a call; a day at most
+    /// Time to keep the plugin running without a call, in seconds, up to one day
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
-    /// Tool that lists things and changes nothing; its answers become values for arguments
+    /// Read-only tool that lists things; its results become values for arguments
     #[arg(long, value_name = "TOOL", requires = "value")]
     #[serde(default)]
     provider: Option<String>,
-    /// Path of the list in the answer of --provider: `.`, or a path such as data.items [default: .]
+    /// Path of the list in the result of the --provider tool: `.`, or a path such as data.items [default: .]
     #[arg(long, value_name = "PATH", requires = "provider")]
     #[serde(default)]
     items: Option<String>,
@@ -55,7 +55,7 @@ pub struct Set {
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     label: Option<String>,
-    /// Tool that is no longer used as a list
+    /// Tool to stop using as a list
     #[arg(long, value_name = "TOOL")]
     #[serde(default)]
     no_provider: Option<String>,
@@ -65,9 +65,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_plugin";
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
-    const ABOUT: &'static str = "Set whether a plugin is trusted, which of its tools are lists, and its timeouts";
-    const HELP: &'static str = "Settings that let it do more are confirmed at a terminal; there is no --yes. A running program ends if \
-        its settings no longer match. `mcpkg mcp set` changes the program itself, and enables or disables it.";
+    const ABOUT: &'static str = "Set a plugin's trust, its timeouts, and which of its tools provide lists";
+    const HELP: &'static str = "Settings that let the plugin do more must be confirmed at a terminal; --yes cannot skip this. A running \
+        program ends if its settings no longer match. To change the program itself, or to enable or disable it, use `mcpkg mcp set`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin set memory --timeout 120",
         "mcpkg plugin set memory --trust-annotations true",
@@ -124,7 +124,7 @@ impl Set {
         if let Some(tool) = &self.no_provider
             && plugin.providers.remove(tool).is_none()
         {
-            let why = format!("'{}' is not set as a list", tool.escape_debug());
+            let why = format!("The tool '{}' is not used as a list", tool.escape_debug());
             return Err(Error::new(Code::NotFound, why));
         }
         if let (Some(tool), Some(value)) = (&self.provider, &self.value) {
@@ -134,7 +134,7 @@ impl Set {
                 let error = Error::new(Code::NotFound, why);
                 return Err(match nearest(tool, names()) {
                     Some(near) => error.hint(format!("did you mean '{near}'?")),
-                    None => error.hint(format!("`mcpkg command search --group {}` lists them", self.name)),
+                    None => error.hint(format!("`mcpkg command search --group {}` lists its tools", self.name)),
                 });
             }
             let items = self.items.clone().unwrap_or_else(|| ".".to_owned());
