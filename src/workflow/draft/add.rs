@@ -28,13 +28,13 @@ pub struct Add {
     /// The workflow as an object, instead of text
     #[arg(long, value_name = "FILE", value_parser = object, conflicts_with = "yaml")]
     draft: Option<Object>,
-    /// Why
+    /// Reason for the change
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
-    /// The workflow that it replaces, unless it is new
+    /// Workflow that the draft replaces; omit for a new workflow
     #[arg(long, value_name = "NAME", add = WORKFLOWS)]
     replaces: Option<String>,
-    /// The revision that it was made from
+    /// Revision that the draft is based on
     #[arg(long, value_name = "N", requires = "replaces")]
     revision: Option<i64>,
 }
@@ -45,7 +45,7 @@ impl Operation for Add {
     const TITLE: &'static str = "Propose a workflow";
     const ABOUT: &'static str = "Propose a new or changed workflow for a person to approve";
     const USER_WORDS: &'static str = "Save a workflow";
-    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is stored in canonical form. A person reviews \
+    const HELP: &'static str = "FILE is YAML or JSON; - is standard input. The draft is stored in canonical form. A person reviews \
         it with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg draft reject`. Nothing is run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
@@ -88,10 +88,10 @@ impl Operation for Add {
         })?;
         let sentence = format!("Proposed workflow '{}' in project '{}' as draft {uuid}", kept.draft.name, kept.project);
         let (id, name) = (tail(uuid), &kept.draft.name);
-        let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
+        let of_base = kept.draft.base.map(|base| format!(" (based on revision {})", base.revision)).unwrap_or_default();
         let reply = Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings));
         Ok(reply.hint(format!(
-            "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; approve it with `mcpkg draft approve {id}`"
+            "`mcpkg draft diff {id}` shows its changes to '{name}'{of_base}; approve the draft with `mcpkg draft approve {id}`"
         )))
     }
 }
@@ -104,7 +104,7 @@ impl Add {
                 let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
                 return Err(Error::new(Code::AlreadyExists, what)
                     .hint(format!(
-                        "replace it with --replaces {name}, and name the revision that you started from with --revision"
+                        "to replace it, give --replaces {name}, and use --revision for the revision that you started from"
                     ))
                     .with_details(serde_json::json!({ "name": name })));
             }
@@ -125,5 +125,5 @@ impl Add {
 /// Returns the failure of a draft that is not stored since too many wait.
 fn too_many(project: &Project) -> Error {
     Error::new(Code::TooMany, format!("Project '{}' has reached its limit of pending drafts", project.name))
-        .hint("a person decides with `mcpkg draft list`, `mcpkg draft approve` and `mcpkg draft reject`")
+        .hint("a person can list the drafts with `mcpkg draft list`, and decide with `mcpkg draft approve` or `mcpkg draft reject`")
 }

@@ -19,7 +19,7 @@ use crate::workflow::saved::{approval, changes, data};
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
-    /// Id of the draft, or a unique ending of it
+    /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -28,9 +28,9 @@ impl Operation for Approve {
     const TOOL: &'static str = "approve_draft";
     const CLI: &'static [&'static str] = &["draft", "approve"];
     const TITLE: &'static str = "Approve a draft";
-    const ABOUT: &'static str = "Approve a draft as a new workflow, or the newest revision of one";
-    const HELP: &'static str = "Shows what the draft changes and asks. This needs a terminal; there is no --yes for it. A draft with \
-        errors, or whose workflow changed since, is refused: fix it with `mcpkg draft edit`. Nothing is run.";
+    const ABOUT: &'static str = "Approve a draft as a new workflow, or as the newest revision of an existing one";
+    const HELP: &'static str = "Shows what the draft changes and asks you to confirm. This needs a terminal; --yes cannot skip it. mcpkg \
+        refuses a draft that has errors, or a draft whose workflow has changed since: fix it with `mcpkg draft edit`. Nothing is run.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;
@@ -45,7 +45,7 @@ impl Operation for Approve {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if context.confirmation != Confirmation::Ask {
-            let what = "Only a person at a terminal can approve a draft; there is no --yes for it";
+            let what = "Only a person at a terminal can approve a draft; --yes cannot skip this confirmation";
             return Err(Error::new(Code::TerminalRequired, what).hint("run the command at a terminal, without --yes"));
         }
         let kept = context.read(|db, project| {
@@ -59,7 +59,7 @@ impl Operation for Approve {
             return Err(error.hint(format!("fix them with `mcpkg draft edit {}`", tail(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
-        let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);
+        let question = format!("Save the draft as revision {number} of workflow '{}'?", kept.draft.name);
         (context.ask)(preview(&kept, &checked.findings), &question)?;
         let workflow = self.take(context, &kept, &model)?;
         approval::approve(context, &kept.project, &workflow.name, &kept.text)?;

@@ -20,7 +20,7 @@ const TOLD: &str = "#|";
 /// Edit a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Edit {
-    /// Id of the draft, or a unique ending of it
+    /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
 }
@@ -30,8 +30,9 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["draft", "edit"];
     const TITLE: &'static str = "Edit a draft";
     const ABOUT: &'static str = "Edit a draft in $VISUAL or $EDITOR, and show any findings";
-    const HELP: &'static str = "If its workflow changed since, the text begins with lines that show the changes. Delete them or edit \
-        the text, and the draft is proposed again, based on the current revision. Closing the editor without a change changes nothing.";
+    const HELP: &'static str = "If the workflow has changed since the draft was made, the text begins with lines that show those \
+        changes. When you delete these lines or edit the text, the draft is proposed again, based on the current revision. If you close \
+        the editor without editing, nothing changes.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
@@ -68,11 +69,11 @@ impl Operation for Edit {
 /// Returns the lines that tell a person what was changed since.
 fn told(kept: &Kept, moved: &str) -> String {
     let now = match &kept.now {
-        Some(now) => format!("revision {}", now.revision),
-        None => "no workflow: it was deleted".to_owned(),
+        Some(now) => format!("it is now at revision {}", now.revision),
+        None => "it was deleted".to_owned(),
     };
-    let head = format!("The workflow was changed since this draft was made; now there is {now}. What was changed:");
-    let end = "Delete these lines, or change the text, to propose it again from the current revision.";
+    let head = format!("The workflow has changed since this draft was made: {now}. The changes are:");
+    let end = "Delete these lines or edit the text to propose the draft again, based on the current revision.";
     let lines = std::iter::once(head.as_str()).chain(moved.lines()).chain([end]);
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }

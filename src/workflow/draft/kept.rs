@@ -84,12 +84,12 @@ impl Kept {
         let why = match (self.draft.base, &self.now) {
             (Some(base), Some(now)) => {
                 format!(
-                    "Workflow '{}' has changed: it is at revision {}, but the draft was made from {}",
+                    "Workflow '{}' has changed: it is at revision {}, but the draft is based on revision {}",
                     now.name, now.revision, base.revision
                 )
             }
-            (Some(_), None) => format!("Workflow '{name}' was deleted since the draft was made"),
-            (None, _) => format!("A workflow '{name}' was created since the draft was made"),
+            (Some(_), None) => format!("Workflow '{name}' was deleted after the draft was made"),
+            (None, _) => format!("A workflow '{name}' was created after the draft was made"),
         };
         let details = json!({
             "draft": self.draft.uuid.to_string(),
@@ -120,7 +120,7 @@ impl Kept {
     pub(super) fn head(&self) -> String {
         let Draft { uuid, name, state, message, base, actor, created_at, .. } = &self.draft;
         let of =
-            base.map_or_else(|| "a new workflow".to_owned(), |base| format!("made from revision {}", base.revision));
+            base.map_or_else(|| "a new workflow".to_owned(), |base| format!("based on revision {}", base.revision));
         let mut lines = vec![
             format!("Draft {uuid} of workflow '{name}' in project '{}': {}, {of}", self.project, state.word()),
             format!("Proposed by {actor} at {}", rfc3339(*created_at)),
@@ -186,9 +186,12 @@ pub(super) fn decided(draft: &Draft) -> Error {
 
 /// Returns the failure of a draft that somebody edited or decided in this very moment.
 pub(super) fn overtaken(id: Uuid) -> Error {
-    Error::new(Code::DraftStale, format!("Somebody else edited or decided draft {id} meanwhile; nothing was changed"))
-        .hint(format!("see what happened to it with `mcpkg draft show {}`", tail(id)))
-        .with_details(json!({ "draft": id.to_string() }))
+    Error::new(
+        Code::DraftStale,
+        format!("Somebody else edited, approved or rejected draft {id} in the meantime; nothing was changed"),
+    )
+    .hint(format!("see what happened to it with `mcpkg draft show {}`", tail(id)))
+    .with_details(json!({ "draft": id.to_string() }))
 }
 
 fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {
@@ -205,7 +208,7 @@ fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {
 fn missing(project: &Project, id: &str) -> Error {
     let what = format!("Project '{}' has no draft '{}'", project.name, id.escape_debug());
     Error::new(Code::NotFound, what)
-        .hint("list drafts with `mcpkg draft list --all`; a unique ending of an id is enough")
+        .hint("list drafts with `mcpkg draft list --all`; a unique suffix of an id is enough")
         .with_details(json!({ "id": id }))
 }
 

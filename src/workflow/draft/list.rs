@@ -16,14 +16,14 @@ use crate::workflow::{GROUP, answer};
 /// List drafts
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Include drafts that were decided
+    /// Include drafts that were already decided
     #[arg(long)]
     #[serde(default)]
     all: bool,
     /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most drafts of a page
+    /// Maximum number of drafts per page
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -32,7 +32,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_drafts";
     const CLI: &'static [&'static str] = &["draft", "list"];
     const TITLE: &'static str = "List drafts";
-    const ABOUT: &'static str = "List the drafts that wait for a decision";
+    const ABOUT: &'static str = "List the drafts that are waiting for a decision";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft list --all --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

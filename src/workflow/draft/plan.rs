@@ -14,7 +14,7 @@ use crate::workflow::text::dry_run::Known;
 /// Plan a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Id of the draft, or a unique ending of it
+    /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
     #[command(flatten)]

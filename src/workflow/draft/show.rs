@@ -14,7 +14,7 @@ use crate::workflow::completions::DRAFTS;
 /// Show a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the draft, or a unique ending of it
+    /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
 }

@@ -15,7 +15,7 @@ use crate::workflow::saved::model::{self, Model};
 /// Validate a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
-    /// Id of the draft, or a unique ending of it
+    /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
 }

@@ -22,7 +22,7 @@ pub struct Edit {
     /// Workflow name
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// Why, for the history
+    /// Reason for the change, for the history
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 }
@@ -32,10 +32,10 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["workflow", "edit"];
     const TITLE: &'static str = "Edit a workflow";
     const ABOUT: &'static str = "Edit a workflow in $VISUAL or $EDITOR, and show the change and any findings";
-    const HELP: &'static str = "The text is stored exactly as you write it. If it is not a workflow, mcpkg refuses it and keeps it in a \
-        file. Other findings are shown; with an error the workflow does not run, and the exit status is 1. Closing the editor without a \
-        change changes nothing. The text that you save or leave unchanged at a terminal is approved: `mcpkg workflow run NAME --yes` \
-        runs it.";
+    const HELP: &'static str = "The text is stored exactly as you write it. If mcpkg cannot read it as a workflow, it refuses the text \
+        and saves it in a file. Other findings are shown. If one is an error, the workflow does not run, and the exit status is 1. If \
+        you close the editor without editing, nothing changes. At a terminal, the text that you save or leave unchanged is approved: \
+        `mcpkg workflow run NAME --yes` can run it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;

@@ -27,7 +27,7 @@ const SET: Names = Names::Stored(|typed| {
 pub struct Set {
     /// The variable's name
     name: String,
-    /// Its value, stored in plain text: not for secrets
+    /// Value, stored in plain text, so never a secret
     #[arg(allow_hyphen_values = true)]
     value: String,
 }
@@ -37,8 +37,8 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["workflow", "env", "set"];
     const TITLE: &'static str = "Let workflows read a value";
     const ABOUT: &'static str = "Set a value that the project's workflows can read as env.NAME";
-    const HELP: &'static str = "Workflows can read only these values, never the variables of the process. Agents can see them, so do \
-        not store secrets here: refer to a secret where you set up its API or plugin.";
+    const HELP: &'static str = "Workflows can read only these values, never the environment variables of the process. Agents can see the \
+        values, so do not store secrets in them: refer to a secret where you set up its API or plugin.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -63,7 +63,7 @@ impl Operation for Set {
     }
 }
 
-/// Take a value away from workflows
+/// Remove a value for workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unset {
     /// The variable's name
@@ -74,7 +74,7 @@ pub struct Unset {
 impl Operation for Unset {
     const TOOL: &'static str = "unset_workflow_env";
     const CLI: &'static [&'static str] = &["workflow", "env", "unset"];
-    const TITLE: &'static str = "Take a value away from workflows";
+    const TITLE: &'static str = "Remove a value for workflows";
     const ABOUT: &'static str = "Remove a value that the project's workflows can read";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env unset REGION"];
     const EFFECT: Effect = Effect::Write;
@@ -98,21 +98,21 @@ impl Operation for Unset {
             let what = format!("Project '{}' has no value env.{}", project.name, name.escape_debug());
             let error = Error::new(Code::NotFound, what).with_details(json!({ "name": name }));
             let known = set.iter().map(|variable| variable.name.as_str());
-            Err(error.suggest(name, known, "`mcpkg workflow env list` shows what is set"))
+            Err(error.suggest(name, known, "`mcpkg workflow env list` shows the values that are set"))
         })?;
         let sentence = format!("Workflows of project '{project}' can no longer read env.{name}");
         Ok(Reply::sentence(sentence, json!({ "name": name })))
     }
 }
 
-/// List the values that workflows may read
+/// List the values that workflows can read
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {}
 
 impl Operation for List {
     const TOOL: &'static str = "list_workflow_env";
     const CLI: &'static [&'static str] = &["workflow", "env", "list"];
-    const TITLE: &'static str = "List the values that workflows may read";
+    const TITLE: &'static str = "List the values that workflows can read";
     const ABOUT: &'static str = "List the values that the project's workflows can read as env.NAME";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
@@ -144,14 +144,14 @@ fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {
         return refuse(format!("'{}' is not a valid variable name", name.escape_debug())).map_err(|error: Error| {
-            error.hint("a name has letters, digits and underscores, and does not begin with a digit")
+            error.hint("use letters, digits and underscores; the first character cannot be a digit")
         });
     }
     if value.contains('\0') {
         return refuse(format!("The value of {name} contains the character U+0000"));
     }
     if value.len() > MAX_VALUE {
-        return refuse(format!("The value of {name} has {} bytes; it has at most {MAX_VALUE}", value.len()));
+        return refuse(format!("The value of {name} has {} bytes; the limit is {MAX_VALUE}", value.len()));
     }
     if redact::holds_token(value) || redact::redacted(value) != value {
         return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(

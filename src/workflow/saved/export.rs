@@ -26,7 +26,7 @@ pub struct Export {
     /// File to write [default: print the text]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Overwrite a file that has other content
+    /// Overwrite a file that has different content
     #[arg(long, requires = "to")]
     #[serde(default)]
     force: bool,
@@ -37,8 +37,8 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["workflow", "export"];
     const TITLE: &'static str = "Export a workflow";
     const ABOUT: &'static str = "Write a workflow's text to a file, byte for byte";
-    const HELP: &'static str = "Its fixtures are written next to it: app.fixtures.yaml next to app.yaml. `mcpkg workflow import` reads \
-        both back.";
+    const HELP: &'static str = "mcpkg also writes the workflow's fixtures, to app.fixtures.yaml next to app.yaml. `mcpkg workflow \
+        import` reads both files.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow export app_with_db --to app_with_db.yaml",
         "mcpkg workflow export app_with_db > app_with_db.yaml",
@@ -97,7 +97,7 @@ impl Export {
             Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),
             Some(_) if !self.force => {
                 let what =
-                    format!("The file `{}` already exists with other content; nothing was written", file.display());
+                    format!("The file `{}` already exists with different content; nothing was written", file.display());
                 Err(Error::new(Code::AlreadyExists, what).hint("--force overwrites it"))
             }
             _ => Ok(true),

@@ -18,7 +18,7 @@ use crate::workflow::{GROUP, answer};
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct History {
-    /// Workflow name, even of a deleted one
+    /// Name of the workflow, which can be a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
 }
@@ -27,7 +27,7 @@ impl Operation for History {
     const TOOL: &'static str = "workflow_history";
     const CLI: &'static [&'static str] = &["workflow", "history"];
     const TITLE: &'static str = "History of a workflow";
-    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even of a deleted one";
+    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even if it was deleted";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
     const ALIASES: &'static [&'static str] = &["log"];
     const EFFECT: Effect = Effect::Read;
@@ -70,7 +70,7 @@ impl Operation for History {
 /// Compare two revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Workflow name, even of a deleted one
+    /// Name of the workflow, which can be a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to compare from [default: the one before the newest]
@@ -123,7 +123,7 @@ impl Operation for Diff {
 /// Bring back a revision of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
-    /// Workflow name, even of a deleted one
+    /// Name of the workflow, which can be a deleted one
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to bring back; without it the newest ones are shown
@@ -134,7 +134,7 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_workflow";
     const CLI: &'static [&'static str] = &["workflow", "restore"];
     const TITLE: &'static str = "Restore a workflow";
-    const ABOUT: &'static str = "Restore a revision of a workflow as its newest, even of a deleted workflow";
+    const ABOUT: &'static str = "Restore an earlier revision of a workflow, even if the workflow was deleted";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow restore app_with_db", "mcpkg workflow restore app_with_db 2"];
     const EFFECT: Effect = Effect::Write;
@@ -181,7 +181,7 @@ fn which(context: &Context, name: &str) -> Result<Error> {
         let newest = workflows::last(db, project.id, name, SHOWN)?;
         if newest.is_empty() { Err(workflows::missing(db, project, name)) } else { Ok(newest) }
     })?;
-    let error = Error::new(Code::InvalidArgument, format!("Give the revision of workflow '{name}' to restore"));
+    let error = Error::new(Code::InvalidArgument, format!("Give the revision to restore for workflow '{name}'"));
     let error = newest.iter().fold(error, |error, revision| {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });

@@ -28,7 +28,7 @@ use crate::workflow::{GROUP, yaml};
 /// Import workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// Files, folders with files in them, or - for standard input
+    /// Files, folders of files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Show what would be imported, without writing
@@ -39,7 +39,7 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
-    /// Why, for the history
+    /// Reason for the change, for the history
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 }
@@ -49,11 +49,11 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["workflow", "import"];
     const TITLE: &'static str = "Import workflows";
     const ABOUT: &'static str = "Import workflows from files, keeping their comments";
-    const HELP: &'static str = "The name of a workflow is the one in its text. In a folder, mcpkg reads the .yaml, .yml and .json \
-        files. It skips those without `workflow`, and folders inside it. It converts what other programs write differently, with a note \
-        for each change: `when`, null or empty fields, commands written as `group name`, examples that are mappings. The fixtures of \
-        app.yaml come from app.fixtures.yaml next to it. Either everything is imported or nothing. Findings are shown. If one is an \
-        error, the exit status is 1, and that workflow does not run until you fix it.";
+    const HELP: &'static str = "The `workflow` field of the text gives the workflow's name. In a folder, mcpkg reads the .yaml, .yml and \
+        .json files. It skips files without `workflow`, and all subfolders. It converts fields that other programs write differently, \
+        and reports each change: `when`, null or empty fields, commands written as `group name`, and examples that are mappings. The \
+        fixtures of app.yaml come from app.fixtures.yaml next to it. Either everything is imported or nothing. Findings are shown. If a \
+        finding is an error, the exit status is 1, and that workflow does not run until you fix it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",
@@ -107,8 +107,8 @@ impl Operation for Import {
         let reply = Reply { failed: files.iter().any(|file| has_errors(&file.findings)), ..reply };
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
             reply.hint(match path.ends_with('/') {
-                true => format!("skipped the folder `{path}`: name it too to import its files"),
-                false => format!("skipped `{path}`: it has no `workflow`"),
+                true => format!("skipped the folder `{path}`; to import its files, name this folder too"),
+                false => format!("skipped `{path}`: it has no `workflow` field"),
             })
         }))
     }
@@ -192,7 +192,7 @@ impl File {
             error.hints().iter().cloned().fold(Error::new(error.code(), what), Error::hint).with_details(details)
         })?;
         let findings = checked.findings;
-        model::without_secrets(&findings).map_err(|error| error.hint(format!("it is in `{path}`")))?;
+        model::without_secrets(&findings).map_err(|error| error.hint(format!("see `{path}`")))?;
         Ok(Self { path, text, model, fixtures, notes, findings })
     }
 
@@ -272,6 +272,6 @@ fn table(files: &[File], done: &[Standing]) -> Table {
     Table {
         columns: &["NAME", "ACTION", "STEPS", "FILE"],
         rows: files.iter().zip(done).map(row).collect(),
-        empty: "There is no workflow to import".to_owned(),
+        empty: "No workflows to import".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ pub struct List {
     /// next_cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
-    /// Most workflows of a page
+    /// Maximum number of workflows per page
     #[arg(long)]
     limit: Option<u32>,
 }

@@ -121,7 +121,7 @@ fn command(fields: &mut Map<String, Value>, key: &str, what: &str, notes: &mut V
 fn example(input: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     if let Some(example @ (Value::Object(_) | Value::Array(_))) = input.get_mut("example") {
         *example = Value::String(example.to_string());
-        notes.push(format!("{what}: the example is now a text"));
+        notes.push(format!("{what}: the example is now text"));
     }
 }
 

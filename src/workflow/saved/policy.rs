@@ -44,7 +44,7 @@ pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
 /// Show or set the policy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Policy {
-    /// The new policy [default: show the current one]
+    /// New policy [default: show the current policy]
     #[schemars(with = "Option<String>")]
     rule: Option<Rule>,
 }
@@ -54,8 +54,8 @@ impl Operation for Policy {
     const CLI: &'static [&'static str] = &["workflow", "policy"];
     const TITLE: &'static str = "Show or set the policy on running workflows";
     const ABOUT: &'static str = "Show or set whether workflows and commands can run in the project";
-    const HELP: &'static str = "deny: nothing runs. confirm: a person confirms each plan, the default. Only a person at a terminal can \
-        change deny to confirm; there is no --yes for it.";
+    const HELP: &'static str = "With deny, nothing runs. With confirm, which is the default, a person confirms each plan. Only a person \
+        at a terminal can change deny to confirm; --yes cannot skip this.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow policy", "mcpkg workflow policy deny"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -76,15 +76,16 @@ impl Operation for Policy {
         };
         if (now, rule) == (Rule::Deny, Rule::Confirm) {
             if context.confirmation != Confirmation::Ask {
-                let why = "Only a person at a terminal can allow workflows to run again; there is no --yes for it";
+                let why =
+                    "Only a person at a terminal can allow workflows to run again; --yes cannot skip this confirmation";
                 return Err(
                     Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
                 );
             }
-            let text = format!("Workflows of project '{project}' are not allowed to run now.");
+            let text = format!("Workflows of project '{project}' are currently not allowed to run.");
             (context.ask)(
                 Body::lines([text]),
-                &format!("Allow workflows of project '{project}' to run once a person has confirmed the plan?"),
+                &format!("Allow workflows of project '{project}' to run after a person has confirmed the plan?"),
             )?;
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {
@@ -95,8 +96,10 @@ impl Operation for Policy {
             if now == rule { Ok(false) } else { workflows::set_policy(db, project.id, rule.word(), author.now) }
         })?;
         let sentence = match rule {
-            Rule::Deny => format!("Workflows and commands of project '{project}' do not run"),
-            Rule::Confirm => format!("Workflows and commands of project '{project}' run once a person confirms"),
+            Rule::Deny => format!("Workflows and commands of project '{project}' cannot run"),
+            Rule::Confirm => {
+                format!("Workflows and commands of project '{project}' can run after a person confirms the plan")
+            }
         };
         Ok(Reply::sentence(sentence, data(rule)))
     }

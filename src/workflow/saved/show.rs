@@ -18,7 +18,7 @@ pub struct Show {
     /// Workflow name
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// An earlier revision, even of a deleted workflow
+    /// Earlier revision to show, even if the workflow was deleted
     #[arg(long)]
     revision: Option<i64>,
 }

@@ -102,7 +102,7 @@ impl Template {
         let whole = serde_json::json!([template.workflow, template.fixtures]);
         for name in placeholders(&whole) {
             if !template.parameters.contains_key(&name) {
-                let error = wrong(&format!("`$({name})` is not one of its parameters"));
+                let error = wrong(&format!("`$({name})` is not a parameter of the template"));
                 return Err(match nearest(&name, template.parameters.keys().map(String::as_str)) {
                     Some(near) => error.hint(format!("did you mean `$({near})`?")),
                     None => error,
@@ -129,13 +129,13 @@ impl Template {
                     |command: &String| self.parameters.get(command).is_some_and(|of| of["type"] == "command");
                 if command.as_ref().is_some_and(|command| !is_command(command)) {
                     return Err(wrong(&format!(
-                        "`{key}` of the parameter '{name}' is not a parameter that is a command"
+                        "`{key}` of the parameter '{name}' must name a parameter of type command"
                     )));
                 }
             }
             if (parameter.r#type == ParameterType::Arguments) != parameter.of.is_some() {
                 return Err(wrong(&format!(
-                    "the parameter '{name}': arguments say with `of` of which command, and nothing else does"
+                    "the parameter '{name}': type arguments requires `of`, and other types do not allow it"
                 )));
             }
             parameters.push((name.as_str(), parameter));
@@ -146,7 +146,7 @@ impl Template {
 
 /// Returns the failure of a text that is not a template.
 pub fn wrong(why: &str) -> Error {
-    Error::new(Code::InvalidArgument, format!("The text is not a template: {why}"))
+    Error::new(Code::InvalidArgument, format!("Invalid template: {why}"))
 }
 
 impl ParameterType {
@@ -174,9 +174,9 @@ impl ParameterType {
     /// Returns the word for it.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Command => "the id of a command",
+            Self::Command => "a command id",
             Self::Arguments => "a mapping of arguments",
-            Self::Path => "a way into an answer, such as data.status",
+            Self::Path => "a path into an output, such as data.status",
             Self::String => "a text",
             Self::Integer => "a whole number",
             Self::Number => "a number",

@@ -22,7 +22,7 @@ pub struct Add {
     /// File with the template, YAML or JSON; - is standard input
     #[arg(value_parser = text)]
     file: Text,
-    /// Replace the project's template of this name
+    /// Replace the project's existing template of the same name
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -31,10 +31,10 @@ pub struct Add {
 impl Operation for Add {
     const TOOL: &'static str = "add_template";
     const CLI: &'static [&'static str] = &["template", "add"];
-    const TITLE: &'static str = "Keep a template";
+    const TITLE: &'static str = "Add a template";
     const ABOUT: &'static str = "Add a template to the project";
-    const HELP: &'static str = "Its name is the one in its text. In its workflow, `$(PARAMETER)` stands for a parameter. It overrides a \
-        built-in template of the same name.";
+    const HELP: &'static str = "The `template` field of the text gives the name. In the workflow, `$(NAME)` stands for the parameter \
+        NAME. The template overrides a built-in template of the same name.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template add our_release.yaml"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -114,8 +114,11 @@ impl Operation for Remove {
     fn look(&self, context: &Context) -> Result<()> {
         match require(context, &self.name)?.is_own {
             true => Ok(()),
-            false => Err(Error::new(Code::InvalidArgument, format!("Template '{}' is built in", self.name))
-                .hint("override it with a template of the same name: `mcpkg template add FILE`")),
+            false => Err(Error::new(
+                Code::InvalidArgument,
+                format!("Template '{}' is built in and cannot be removed", self.name),
+            )
+            .hint("override it with a template of the same name: `mcpkg template add FILE`")),
         }
     }
 

@@ -50,7 +50,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_templates";
     const CLI: &'static [&'static str] = &["template", "list"];
     const TITLE: &'static str = "List templates";
-    const ABOUT: &'static str = "List the templates that workflows are made from, with their parameters";
+    const ABOUT: &'static str = "List the workflow templates and their parameters";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

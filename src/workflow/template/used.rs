@@ -31,7 +31,7 @@ pub struct Use {
     /// Template name
     #[arg(add = TEMPLATES)]
     name: String,
-    /// Its parameters by name
+    /// Template parameters, keyed by name
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = sample)]
     #[serde(default, deserialize_with = "samples")]
     #[schemars(with = "Option<Map<String, Value>>")]
@@ -42,13 +42,13 @@ pub struct Use {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
 pub struct FilledTemplate {
-    /// Its text
+    /// Text of the workflow
     yaml: String,
-    /// What keeps it from running
+    /// Findings that keep the workflow from running
     errors: Vec<Map<String, Value>>,
-    /// What else was found
+    /// Other findings
     warnings: Vec<Map<String, Value>>,
-    /// Its fixtures by name, where the template has some
+    /// Fixtures of the workflow, keyed by name, if the template has any
     fixtures: Option<Map<String, Value>>,
 }
 
@@ -57,8 +57,8 @@ impl Operation for Use {
     const CLI: &'static [&'static str] = &["template", "use"];
     const TITLE: &'static str = "Make a workflow from a template";
     const ABOUT: &'static str = "Make a workflow from a template, and check it";
-    const HELP: &'static str = "Nothing is stored: write the text to a file, or make a draft of it. Arguments that you do not give are \
-        filled from the previous step's answer, by its tags. Other required arguments become inputs.";
+    const HELP: &'static str = "Nothing is stored: write the text to a file, or propose it as a draft. mcpkg fills the arguments that \
+        you do not give from the previous step's output, by matching tags. Other required arguments become inputs.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg template use create_and_wait --set create=hosting:apps:create --set wait=hosting:apps:info > app.yaml",
     ];
@@ -118,7 +118,7 @@ fn values(
             Sampled::Typed(text) => parameter.r#type.typed(&text),
         };
         if !parameter.r#type.takes(&value) {
-            let what = format!("The parameter '{name}' is {}", parameter.r#type.word());
+            let what = format!("The parameter '{name}' must be {}", parameter.r#type.word());
             return Err(Error::new(Code::InvalidArgument, what).with_details(json!({ "parameter": name })));
         }
         values.insert(name, value);

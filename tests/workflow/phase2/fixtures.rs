@@ -35,10 +35,10 @@ fn a_plan_that_is_as_it_was_expected_passes_and_any_other_is_shown_by_name() {
     let ran = scratch.run(&["workflow", "test", "keep_note"]);
     assert_eq!(ran.status, 1, "{ran}");
     for line in [
-        "keep_note wrong: findings: [\"unused_input\"] was expected, and it is []",
-        "keep_note wrong: will_run.keep: false was expected, and it is true",
-        "keep_note wrong: will_run.gone: true was expected, and it is null",
-        "keep_note wrong: final_output: 1 was expected, and it is null",
+        "keep_note wrong: findings: expected [\"unused_input\"], got []",
+        "keep_note wrong: will_run.keep: expected false, got true",
+        "keep_note wrong: will_run.gone: expected true, got null",
+        "keep_note wrong: final_output: expected 1, got null",
         "2 fixtures, 1 failed",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
@@ -104,7 +104,7 @@ fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
     scratch.ok(&["-p", "q", "workflow", "import", "out", "--update"]);
     assert!(scratch.ok(&["-p", "q", "workflow", "fixture", "show", "keep_note", "ready"]).contains("ho"));
     let refused = scratch.run(&["workflow", "export", "keep_note", "--to", "out/keep_note.yaml"]);
-    assert!(refused.status == 1 && refused.stderr.contains("already exists with other content"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("already exists with different content"), "{refused}");
 }
 
 #[test]

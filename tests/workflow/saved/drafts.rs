@@ -22,7 +22,7 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
     );
     let shown = scratch.ok(&["draft", "show", end]);
     let head = format!(
-        "Draft {id} of workflow 'keep_note' in project 'p': open, made from revision 1\nProposed by mcp:test-client at "
+        "Draft {id} of workflow 'keep_note' in project 'p': open, based on revision 1\nProposed by mcp:test-client at "
     );
     assert!(
         shown.starts_with(&head) && shown.contains("\n  A second note\n") && shown.contains("name: second"),
@@ -54,7 +54,9 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
     }
     let Some((shown, done)) = answered(&scratch, &["draft", "approve", end], "n\n") else { return };
     assert!(
-        !done && shown.contains("Make it revision 2 of workflow 'keep_note'?") && shown.contains("name: second"),
+        !done
+            && shown.contains("Save the draft as revision 2 of workflow 'keep_note'?")
+            && shown.contains("name: second"),
         "{shown}"
     );
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE);
@@ -183,11 +185,11 @@ fn a_name_that_was_taken_and_a_workflow_that_went_make_a_draft_stale_too() {
     scratch.file("note.yaml", NOTE);
     scratch.ok(&["workflow", "import", "note.yaml"]);
     let error = run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": new })).expect_err("the name is taken");
-    assert!(error.message().starts_with("A workflow 'keep_note' was created since"), "{error}");
+    assert!(error.message().starts_with("A workflow 'keep_note' was created after"), "{error}");
     let of_gone = propose(&scratch, json!({ "yaml": changed(), "replaces": "keep_note" }));
     scratch.ok(&["workflow", "delete", "keep_note"]);
     let error = run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": of_gone })).expect_err("it is gone");
-    assert!(error.message().ends_with("was deleted since the draft was made"), "{error}");
+    assert!(error.message().ends_with("was deleted after the draft was made"), "{error}");
     // The name is free again.
     run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": new })).expect("it is free");
     let actions = scratch.json(&["workflow", "history", "keep_note"]);

@@ -36,7 +36,7 @@ fn a_folder_is_imported_whole_or_not_at_all() {
     scratch.file("flows/pictures/e.png", "no text");
     let dry = scratch.run(&["workflow", "import", "flows", "--dry-run"]);
     assert!(dry.stdout.contains("a\tcreated\t2\tflows/a.yaml\nb\tcreated\t2\tflows/b.yml\n"), "{dry}");
-    assert!(dry.stderr.contains("skipped `flows/compose.yaml`: it has no `workflow`"), "{dry}");
+    assert!(dry.stderr.contains("skipped `flows/compose.yaml`: it has no `workflow` field"), "{dry}");
     assert!(dry.stderr.contains("skipped the folder `flows/more/`") && !dry.stderr.contains("pictures"), "{dry}");
     assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
     scratch.file("flows/c.yaml", "workflow: c\nsteps: [\n");
@@ -101,7 +101,7 @@ fn what_another_program_writes_is_mended_with_a_note_for_each_thing() {
     for note in [
         "the workflow: removed empty fields: title",
         "input 'name': `mcpkg prompt:list` is now `mcpkg:prompt:list`",
-        "input 'name': the example is now a text",
+        "input 'name': the example is now text",
         "step 'keep': `when` is now `if`",
         "step 'keep': removed empty fields: depends_on",
         "step 'keep': `mcpkg prompt:create` is now `mcpkg:prompt:create`",

@@ -19,7 +19,7 @@ fn a_policy_is_tightened_by_anybody_and_loosened_at_a_terminal() {
     assert_eq!(scratch.ok(&["workflow", "policy"]), "deny\n");
     let Some((shown, done)) = answered(&scratch, &["workflow", "policy", "confirm"], "n\n") else { return };
     assert!(
-        !done && shown.contains("Allow workflows of project 'p' to run once a person has confirmed the plan?"),
+        !done && shown.contains("Allow workflows of project 'p' to run after a person has confirmed the plan?"),
         "{shown}"
     );
     assert_eq!(scratch.ok(&["workflow", "policy"]), "deny\n");
