@@ -262,8 +262,8 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
                 .with_details(json!({ "host": host, "sent": true }))
                 .hint("mcpkg follows redirects only for read requests, and only within the same host")
         }
-        Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
-        Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was canceled before {host} answered")),
+        Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not respond to '{what}' in time")),
+        Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was canceled before {host} responded")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} responded to '{what}', but {failure}"))
             .with_details(json!({ "host": host, "sent": true }))
             .hint("`mcpkg catalog set NAME --max-answer 64` allows responses of up to 64 MiB"),

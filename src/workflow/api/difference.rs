@@ -146,7 +146,7 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
         add(false, if new.deprecated { "it is deprecated" } else { "it is no longer deprecated" }.to_owned());
     }
     if found.is_empty() {
-        found.push(Change { breaking: false, what: "its description or details changed".to_owned() });
+        found.push(Change { breaking: false, what: "its description or other details changed".to_owned() });
     }
     found.sort_by_key(|change| !change.breaking);
     found

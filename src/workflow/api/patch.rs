@@ -13,22 +13,22 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Its id, replacing the generated one.
+    /// Id of the command, instead of the generated id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it does.
+    /// Effect of the command on existing data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<CommandEffect>,
-    /// What a second call does.
+    /// Effect of repeating a call with the same arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
-    /// The path of the list in its answer; empty if the answer is not a list.
+    /// Path of the list in the response; empty if the response is not a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// How it paginates.
+    /// How the command paginates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
-    /// Tags for the values of its answer's fields, by field name.
+    /// Tags for the values of response fields, keyed by field name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, Vec<String>>,
 }

@@ -72,8 +72,8 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
         let error = invalid(format!("The command '{}' has no argument '{unknown}'", spec.id));
         return Err(match nearest(unknown, known.iter().copied()) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None if known.is_empty() => error.hint("it takes none"),
-            None => error.hint(format!("it takes {}", known.join(", "))),
+            None if known.is_empty() => error.hint("the command takes no arguments"),
+            None => error.hint(format!("its arguments are {}", known.join(", "))),
         });
     }
     for argument in argument::all(spec) {
@@ -88,7 +88,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
             let what = if is_null { "is" } else { "contains" };
             let why =
                 format!("The argument '{}' {what} null, but is sent {place}, which cannot express null", argument.name);
-            return Err(invalid(why).hint("leave it out"));
+            return Err(invalid(why).hint("omit the argument"));
         }
     }
     Ok(())
@@ -234,7 +234,7 @@ fn body_of(
     }
     let content_type = |media: &str| {
         HeaderValue::from_str(media)
-            .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' has an unknown type", spec.id)))
+            .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' has an invalid media type", spec.id)))
     };
     if Media::of(&body.content_type) == Media::Multipart {
         let parts: Vec<(&Flag, &str, &Value)> = given.iter().map(|(flag, value)| (*flag, key(flag), *value)).collect();

@@ -8,9 +8,9 @@ use crate::http::Url;
 /// A server of a document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Server {
-    /// Where its paths begin, without a slash at its end; variables stand for their defaults.
+    /// Base URL of the paths, without a trailing slash; variables are replaced by their defaults.
     pub url: String,
-    /// What it is.
+    /// Description of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

@@ -190,7 +190,7 @@ pub(super) fn overtaken(id: Uuid) -> Error {
         Code::DraftStale,
         format!("Somebody else edited, approved or rejected draft {id} in the meantime; nothing was changed"),
     )
-    .hint(format!("see what happened to it with `mcpkg draft show {}`", tail(id)))
+    .hint(format!("see what happened to the draft with `mcpkg draft show {}`", tail(id)))
     .with_details(json!({ "draft": id.to_string() }))
 }
 
@@ -221,7 +221,7 @@ pub(super) fn base_of(workflow: &Workflow) -> drafts::Base {
 pub(super) fn base_at(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<drafts::Base> {
     let revision = workflows::revision(db, project, name, number)?;
     if revision.action == "delete" {
-        return Err(blobs::damaged_value("a workflow that is there was deleted in its last revision"));
+        return Err(blobs::damaged_value("an existing workflow was deleted in its last revision"));
     }
     Ok(drafts::Base { item: revision.item, revision: revision.number, blob: revision.blob })
 }

@@ -17,7 +17,7 @@ const DRAFT: Resource = Resource {
     uri: "mcpkg://draft/{id}",
     name: "draft",
     title: "Draft",
-    description: "A proposed workflow by its id: its text, findings, plan and state",
+    description: "The text, findings, plan and state of a proposed workflow",
     mime_type: JSON,
     shown: Shown::Template,
     live: None,

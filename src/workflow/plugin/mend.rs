@@ -38,7 +38,7 @@ pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
         };
         let enabled = rearrange(&name, &mut entry, &mut mended.notes);
         let dialect = if json!(entry).to_string().contains("${env:") { "vscode" } else { "claude_code" };
-        let dialect = Dialect::of(dialect).ok_or("the form is known")?;
+        let dialect = Dialect::of(dialect).ok_or("unknown dialect")?;
         let mut definition = match dialect.read(&Value::Object(entry), &[]) {
             Ok(read) => read.definition,
             Err(why) => {

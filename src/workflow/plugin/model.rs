@@ -22,14 +22,14 @@ pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long a plugin runs on without a call, unless told otherwise.
 pub const IDLE: Duration = Duration::from_secs(600);
 
-/// What a person said of a tool that is a list: it changes nothing, and its answers are values for arguments.
+/// Settings of a read-only tool that lists things: its results become values for arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {
-    /// Where the list stands in the answer: `.`, or a path as `data.items`.
+    /// Path of the list in the result: `.`, or a path such as `data.items`.
     pub items: String,
-    /// The field of each element that is the value.
+    /// Field of each element to use as the value.
     pub value: String,
-    /// The field of each element to show to a person.
+    /// Field of each element to show to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
@@ -71,7 +71,7 @@ impl Plugin {
     /// `E_DAMAGED`.
     pub fn of(row: PluginRow) -> Result<Self> {
         let PluginRow { server, project, facts, era, failures, reason, listed_at } = row;
-        let damaged = |_| damaged_value("the stored settings of a plugin are malformed");
+        let damaged = |_| damaged_value("the stored settings of a plugin are invalid");
         let millis = |millis: i64| Duration::from_millis(millis.try_into().unwrap_or_default());
         Ok(Self {
             trusted: facts.trusted,

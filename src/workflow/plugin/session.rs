@@ -101,7 +101,7 @@ impl Session {
                 (Code::PluginUnavailable, format!("'{what}' was not called: {why}"), false)
             }
             Broken::Said(_) => (Code::PluginFailed, format!("'{what}' was refused: {why}"), false),
-            Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' gave an invalid answer: {why}"), true),
+            Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' returned an invalid response: {why}"), true),
             Broken::Ended(_) if self.was_replaced() => (
                 Code::PluginFailed,
                 format!("'{what}' was cut off: the plugin was removed or changed during the call"),
@@ -252,7 +252,7 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
 pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     let name = plugin.name();
     if let Broken::Cut(Cut::Cancelled) = broken {
-        return Error::new(Code::Cancelled, format!("The plugin '{name}' was canceled before it answered"));
+        return Error::new(Code::Cancelled, format!("Canceled before the plugin '{name}' answered"));
     }
     let why = excerpt(&broken.to_string());
     let error = Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))

@@ -74,7 +74,9 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     let runtime = runtime()?;
     let cut = |cut| match cut {
         Cut::TimedOut => Error::new(Code::Timeout, format!("The plugin '{}' did not start in time", plugin.name())),
-        Cut::Cancelled => Error::new(Code::Cancelled, format!("The plugin '{}' was canceled", plugin.name())),
+        Cut::Cancelled => {
+            Error::new(Code::Cancelled, format!("Canceled while waiting for the plugin '{}'", plugin.name()))
+        }
     };
     let mut held = within(runtime, limits, slot.lock_owned()).map_err(cut)?;
     if let Some(session) = held.as_ref() {

@@ -21,35 +21,35 @@ const LARGEST: usize = 256 << 10;
 /// The most characters of a name.
 const LONGEST: usize = 128;
 
-/// What a server says of a tool.
+/// A tool as its server describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
-    /// What it is called for people.
+    /// Title shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does.
+    /// Description of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input: Map<String, Value>,
-    /// The schema of its answers.
+    /// JSON Schema of the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Map<String, Value>>,
-    /// What it does to what is there.
+    /// Hints about the tool's effect on existing data.
     #[serde(default, skip_serializing_if = "Hints::is_empty")]
     pub hints: Hints,
 }
 
-/// What a server says that a tool does to what is there.
+/// A server's hints about a tool's effect on existing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hints {
-    /// Whether it changes nothing.
+    /// Whether the tool is read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// Whether it may lose something.
+    /// Whether the tool may destroy data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
-    /// Whether doing it twice does no more than doing it once.
+    /// Whether repeating a call has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
 }
@@ -141,8 +141,8 @@ impl News {
     const fn caution(self) -> Option<&'static str> {
         match self {
             News::Same | News::Gone => None,
-            News::New => Some("nobody has checked this tool"),
-            News::Changed => Some("this tool changed since a person last checked it"),
+            News::New => Some("nobody has approved this tool"),
+            News::Changed => Some("this tool changed since a person last approved it"),
         }
     }
 }
@@ -162,7 +162,7 @@ pub fn news(tool: &ToolRow) -> News {
 /// # Errors
 /// `E_DAMAGED`.
 pub fn parsed(json: &str) -> Result<Said> {
-    serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is malformed"))
+    serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is invalid"))
 }
 
 /// Returns the command that a tool is; `None` where the server lists it no longer.

@@ -18,11 +18,11 @@ use crate::workflow::yaml::places::{Place, Places, below};
 pub enum Happened {
     /// It came.
     Added,
-    /// It went.
+    /// It was removed.
     Removed,
-    /// It says something else.
+    /// Its content changed.
     Changed,
-    /// It stands elsewhere among its like.
+    /// Its position in the list changed.
     Moved,
 }
 
@@ -31,24 +31,24 @@ pub enum Happened {
 pub struct Change {
     /// What happened.
     pub change: Happened,
-    /// What it is: `workflow`, `input`, `step` or `output`.
+    /// The kind of part: `workflow`, `input`, `step` or `output`.
     pub what: &'static str,
     /// The name of the input or step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The field of it that differs, such as `with.region`; none where all of it came, went or moved.
+    /// The changed field, such as `with.region`; absent if the whole part was added, removed or moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What it said.
+    /// The value before the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    /// What it says.
+    /// The value after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
-    /// Where it stood in the earlier text.
+    /// Position in the earlier text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was_at: Option<Span>,
-    /// Where it stands in the later one.
+    /// Position in the later text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_at: Option<Span>,
 }

@@ -25,7 +25,7 @@ const SET: Names = Names::Stored(|typed| {
 /// Let workflows read a value
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
-    /// The variable's name
+    /// Name of the variable
     name: String,
     /// Value, stored in plain text, so never a secret
     #[arg(allow_hyphen_values = true)]
@@ -38,7 +38,7 @@ impl Operation for Set {
     const TITLE: &'static str = "Let workflows read a value";
     const ABOUT: &'static str = "Set a value that the project's workflows can read as env.NAME";
     const HELP: &'static str = "Workflows can read only these values, never the environment variables of the process. Agents can see the \
-        values, so do not store secrets in them: refer to a secret where you set up its API or plugin.";
+        values, so do not store secrets in them: set up a secret in the API or plugin that needs it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -66,7 +66,7 @@ impl Operation for Set {
 /// Remove a value for workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unset {
-    /// The variable's name
+    /// Name of the variable
     #[arg(add = SET)]
     name: String,
 }
@@ -157,7 +157,7 @@ fn check(name: &str, value: &str) -> Result<()> {
         return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(
             |error: Error| {
                 error.hint(
-                    "refer to a secret where you set up its API or plugin, as env:NAME, file:PATH or command:PROGRAM",
+                    "set up the secret in the API or plugin that needs it, as env:NAME, file:PATH or command:PROGRAM",
                 )
             },
         );

@@ -186,6 +186,6 @@ fn which(context: &Context, name: &str) -> Result<Error> {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });
     Ok(error.hint(format!(
-        "list them with `mcpkg workflow history {name}`, then run `mcpkg workflow restore {name} REVISION`"
+        "list the revisions with `mcpkg workflow history {name}`, then run `mcpkg workflow restore {name} REVISION`"
     )))
 }

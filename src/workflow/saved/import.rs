@@ -80,7 +80,7 @@ impl Operation for Import {
         let mut names = BTreeSet::new();
         if let Some(twin) = files.iter().find(|file| !names.insert(file.model.name.as_str())) {
             let what = format!("Two files contain workflow '{}'; nothing was imported", twin.model.name);
-            return Err(Error::new(Code::ImportConflict, what).hint(format!("one of them is `{}`", twin.path)));
+            return Err(Error::new(Code::ImportConflict, what).hint(format!("one of the files is `{}`", twin.path)));
         }
         let look = |db: &Db<'_>, project: &Project| {
             let done = files.iter().map(|file| file.standing(db, project)).collect::<Result<Vec<_>>>()?;
@@ -243,8 +243,9 @@ impl Import {
         }
         let what = format!("{} would be overwritten; nothing was imported", plural::count(names.len(), "workflow"));
         Err(Error::new(Code::ImportConflict, what)
-            .hint(format!("the stored text differs: {}", names.join(", ")))
-            .hint("--update replaces the stored text and keeps a revision; `mcpkg workflow show NAME` shows the stored text")
+            .hint(format!("the stored text of these workflows differs: {}", names.join(", ")))
+            .hint("--update replaces the stored text and keeps the old text as a revision; `mcpkg workflow show NAME` shows the stored \
+                text")
             .with_details(json!({ "names": names })))
     }
 

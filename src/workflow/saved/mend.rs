@@ -41,7 +41,7 @@ pub fn mended(text: &str) -> Result<Option<Mended>> {
     }
     let Ok(definition) = serde_json::from_value(Value::Object(workflow)) else { return Ok(None) };
     if text.contains('#') {
-        notes.push("rewritten, without its comments".to_owned());
+        notes.push("rewritten without its comments".to_owned());
     }
     let text = written(&definition)?;
     Ok(Model::of(&text).is_ok().then_some(Mended { text, notes }))

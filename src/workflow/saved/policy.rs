@@ -52,7 +52,7 @@ pub struct Policy {
 impl Operation for Policy {
     const TOOL: &'static str = "workflow_policy";
     const CLI: &'static [&'static str] = &["workflow", "policy"];
-    const TITLE: &'static str = "Show or set the policy on running workflows";
+    const TITLE: &'static str = "Show or set the workflow policy";
     const ABOUT: &'static str = "Show or set whether workflows and commands can run in the project";
     const HELP: &'static str = "With deny, nothing runs. With confirm, which is the default, a person confirms each plan. Only a person \
         at a terminal can change deny to confirm; --yes cannot skip this.";
@@ -90,7 +90,7 @@ impl Operation for Policy {
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {
             if of(db, project.id)? != now {
-                let what = "Somebody else changed the policy meanwhile; nothing was changed";
+                let what = "Somebody else changed the policy in the meantime; nothing was changed";
                 return Err(Error::new(Code::Busy, what).hint("try again"));
             }
             if now == rule { Ok(false) } else { workflows::set_policy(db, project.id, rule.word(), author.now) }

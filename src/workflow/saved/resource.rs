@@ -13,7 +13,7 @@ const WORKFLOW: Resource = Resource {
     uri: "mcpkg://workflow/{name}",
     name: "workflow",
     title: "Workflow",
-    description: "The text of a workflow of the project, as it was imported",
+    description: "The text of one of the project's workflows, as it was imported",
     mime_type: YAML,
     shown: Shown::Template,
     live: None,

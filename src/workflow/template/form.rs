@@ -15,54 +15,54 @@ use crate::workflow::yaml;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// Its name.
+    /// Name of the template.
     #[serde(rename = "template")]
     pub name: String,
-    /// A title for people.
+    /// Title shown to people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it is for.
+    /// Purpose of the template.
     #[serde(default)]
     pub description: Option<String>,
-    /// What it is given.
+    /// Parameters of the template, keyed by name.
     #[serde(default)]
     pub parameters: Map<String, Value>,
     /// The workflow, with `$(PARAMETER)` where a parameter belongs.
     pub workflow: Map<String, Value>,
-    /// Fixtures of the workflow by name, with parameters as well.
+    /// Fixtures of the workflow, keyed by name; they can contain parameters too.
     #[serde(default)]
     pub fixtures: BTreeMap<String, Map<String, Value>>,
 }
 
-/// What a template is given.
+/// A parameter of a template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// What it is.
+    /// Type of the parameter.
     pub r#type: ParameterType,
-    /// What it is for.
+    /// Purpose of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it is where nothing is said.
+    /// Default value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// Of arguments: the parameter that is their command.
+    /// For type `arguments`: the parameter that names the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Of arguments: the step before, which has the name of the parameter that is its command.
+    /// For type `arguments`: the parameter of the previous step's command, whose output fills them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// What a parameter is.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterType {
     /// The id of a command.
     Command,
-    /// What a command is given, by name.
+    /// Arguments of a command, keyed by name.
     Arguments,
-    /// A way into an answer, such as `data.status`.
+    /// A path into an output, such as `data.status`.
     Path,
     /// A text.
     String,

@@ -40,7 +40,7 @@ pub struct Use {
 
 /// A workflow that was made
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is looked at")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct FilledTemplate {
     /// Text of the workflow
     yaml: String,

@@ -117,7 +117,7 @@ fn a_server_that_stalls_is_given_up_in_time_and_at_once_when_told() {
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "1"]);
     for trouble in [Trouble::Stall, Trouble::HeadAlone] {
         ground.api.trouble([trouble]);
-        ground.refused("apps:list", json!({}), Code::Timeout, "did not answer 'hosting:apps:list' in time");
+        ground.refused("apps:list", json!({}), Code::Timeout, "did not respond to 'hosting:apps:list' in time");
     }
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "600"]);
     ground.api.trouble([Trouble::Stall]);

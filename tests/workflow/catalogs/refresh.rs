@@ -38,7 +38,7 @@ fn a_refresh_shows_what_changed_and_asks() {
     let current = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert_eq!(
         (current.status, current.stdout.as_str()),
-        (0, "The commands of 'hosting' are up to date\n"),
+        (0, "The commands of the catalog 'hosting' are up to date\n"),
         "{current}"
     );
     change(&mut document);
@@ -51,7 +51,7 @@ fn a_refresh_shows_what_changed_and_asks() {
     - hosting:pipelines:promotions:info
     ~ hosting:apps:create: `size` is new
     ! hosting:apps:list: `region` is required now; the values that `region` accepts changed; `limit` was removed
-    ~ hosting:apps:logs:list: its description or details changed
+    ~ hosting:apps:logs:list: its description or other details changed
     ! hosting:databases:create: `plan` was removed; the response no longer has `plan`
     ! hosting:databases:info: the response no longer has `plan`
     ! hosting:databases:list: the response no longer has `plan`

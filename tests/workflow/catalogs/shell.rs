@@ -40,7 +40,7 @@ components:
     --- stderr
     warning: 10:10: path_parameter_undeclared: the path placeholder `{id}` has no matching path parameter; skipped GET /notes/{id}
     hint: commands use the security scheme 'token'; say where its secret is stored: `mcpkg catalog set notes --auth token=env:NAME`
-    hint: 1 command cannot be run: see `mcpkg catalog show notes`
+    hint: 1 command cannot be run; for the reasons, see `mcpkg catalog show notes`
     ");
     assert_eq!(scratch.ok(&["catalog", "list"]), "notes\tNotes REST API v2\t2\t2\tyes\thttps://notes.example.com/v2\n");
     scratch.ok(&["catalog", "set", "notes", "--auth", "token=env:NOTES", "--header", "X-Team=env:TEAM"]);

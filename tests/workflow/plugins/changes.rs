@@ -47,7 +47,7 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
     // Who is asked for consent is told so.
     let asked = ground.scratch.run(&["--json", "command", "run", "toy:add_note", "--arg", "text=a", "--yes"]);
     assert!(
-        asked.stdout.contains("this tool changed since a person last checked it: `mcpkg plugin check toy`"),
+        asked.stdout.contains("this tool changed since a person last approved it: `mcpkg plugin check toy`"),
         "{asked}"
     );
     // --yes does not look for anybody.

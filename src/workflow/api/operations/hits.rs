@@ -13,21 +13,21 @@ use crate::workflow::check::shaped;
 use crate::workflow::commands::reachable;
 use crate::workflow::source::{Commands, Resolved};
 
-/// A workflow, or a draft of one, that uses what changes.
+/// A workflow or draft that uses changed commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hit {
-    /// The project that keeps it.
+    /// The project of the workflow.
     pub project: String,
     /// The workflow's name.
     pub workflow: String,
     /// The id of the draft, if it is a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
-    /// The commands that it uses and that are gone.
+    /// Removed commands that it uses.
     pub removed: Vec<String>,
-    /// Those that changed so that it may no longer work.
+    /// Commands that it uses and that have a breaking change.
     pub breaking: Vec<String>,
-    /// Those that changed otherwise.
+    /// Commands that it uses and that have any other change.
     pub changed: Vec<String>,
 }
 

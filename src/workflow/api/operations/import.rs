@@ -24,7 +24,7 @@ pub struct Import {
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
-    /// Import the catalogs of oatty's registry.json instead of a document
+    /// Import the catalogs in oatty's registry.json instead of a document
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["document", "prefix", "name", "base_url", "header", "auth"])]
     #[serde(default)]
@@ -116,7 +116,7 @@ impl Operation for Import {
         reply.hints = hints(&catalog, &imported);
         if idle > 0 {
             let which = plural::count(idle, "command");
-            reply.hints.push(format!("{which} cannot be run: see `mcpkg catalog show {name}`"));
+            reply.hints.push(format!("{which} cannot be run; for the reasons, see `mcpkg catalog show {name}`"));
         }
         Ok(telling_left_out(reply, &imported.left_out))
     }

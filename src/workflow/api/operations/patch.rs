@@ -30,15 +30,15 @@ pub struct PatchCommand {
     /// Id of the command
     #[arg(add = COMMANDS)]
     command: String,
-    /// New name, within its group
+    /// New name of the command, within its group
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Effect on existing data
+    /// Effect of the command on existing data
     #[arg(long, value_enum)]
     #[serde(skip)]
     effect: Option<CommandEffect>,
-    /// Effect of a second call with the same arguments
+    /// Effect of repeating a call with the same arguments
     #[arg(long, value_enum)]
     #[serde(skip)]
     idempotency: Option<Idempotency>,
@@ -174,7 +174,7 @@ fn pagination(pairs: &[String]) -> Result<Map<String, Value>> {
             (name != "style" || STYLES.contains(&value)).then_some((name, value))
         });
         let Some((name, value)) = known else {
-            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` is not a pagination setting")).hint(
+            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` is not a valid pagination setting")).hint(
                 "for example style=cursor,param=after,next=next_cursor; the styles are cursor, page, offset and link",
             ));
         };

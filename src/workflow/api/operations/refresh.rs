@@ -151,7 +151,7 @@ impl News {
     /// What changes, for who decides.
     fn shown(&self) -> Body {
         match self.difference.is_empty() {
-            true => Body::Sentence(format!("The commands of '{}' are up to date", self.after.name)),
+            true => Body::Sentence(format!("The commands of the catalog '{}' are up to date", self.after.name)),
             false => {
                 let hits = self.hits.iter().map(|hit| format!("  {}", hit.line()));
                 Body::lines(self.difference.lines().into_iter().chain(hits))

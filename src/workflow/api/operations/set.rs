@@ -92,7 +92,8 @@ impl Operation for Set {
         let author = context.author();
         context.store.write(|db| {
             if Catalog::of(catalogs::get(db, &self.name)?)? != before {
-                let why = format!("Somebody else changed the catalog '{}' meanwhile; nothing was written", self.name);
+                let why =
+                    format!("Somebody else changed the catalog '{}' in the meantime; nothing was written", self.name);
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));
             }
             catalogs::update(db, after.id, &after.facts(), after.refreshed_at)?;

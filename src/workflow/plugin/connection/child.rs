@@ -47,7 +47,7 @@ impl Child {
         use tokio::net::unix::pipe::{Receiver, Sender};
         let mut running = program.capture(SAID).start().map_err(|failure| match failure {
             Failure::NotStarted(error) | Failure::Lost(error) => format!("it did not start: {error}"),
-            Failure::TimedOut | Failure::Cancelled => "it was not started".to_owned(),
+            Failure::TimedOut | Failure::Cancelled => "it did not start".to_owned(),
         })?;
         let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
             return Err("it has no pipes".to_owned());

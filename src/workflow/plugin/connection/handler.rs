@@ -1,6 +1,6 @@
 //! What a plugin is told of its client, and what it is answered: it may ask nothing.
 
-#![expect(deprecated, reason = "the newest revision gave up roots; the others may ask for them")]
+#![expect(deprecated, reason = "the newest protocol revision removed roots; older revisions may still ask for them")]
 
 use std::sync::Arc;
 

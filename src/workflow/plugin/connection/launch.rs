@@ -99,16 +99,19 @@ impl Filling<'_> {
     }
 
     fn address(&self, definition: &Definition, reach: Reach) -> Result<Launch> {
-        let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no address"))?;
+        let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no URL"))?;
         let url = Url::parse(&self.filled(url)?)
-            .ok_or_else(|| self.refuse("its address is invalid, or contains a user name or password"))?;
+            .ok_or_else(|| self.refuse("its URL is invalid, or contains a user name or password"))?;
         let mut headers = HeaderMap::new();
         for (name, text) in &definition.headers {
             let bad = |_| self.refuse(&format!("'{}' is not a valid header name", name.escape_debug()));
             let header = HeaderName::from_bytes(name.as_bytes()).map_err(bad)?;
             let filled = self.filled(text)?;
-            let bad =
-                |_| self.refuse(&format!("the value of '{header}' contains characters that are invalid in a header"));
+            let bad = |_| {
+                self.refuse(&format!(
+                    "the value of the header '{header}' contains characters that are invalid in a header"
+                ))
+            };
             let mut value = HeaderValue::from_str(&filled).map_err(bad)?;
             value.set_sensitive(true);
             headers.insert(header, value);
@@ -185,7 +188,7 @@ impl Filling<'_> {
         match folder.is_absolute() {
             true => Ok(folder),
             false => Err(self
-                .refuse("its folder is relative")
+                .refuse("its working folder is a relative path")
                 .hint("set an absolute folder or a folder below `~/` with `mcpkg mcp set NAME --cwd DIR`")),
         }
     }
@@ -216,6 +219,6 @@ mod tests {
         let sse = Definition::remote(Transport::Sse, Text::plain("https://a/sse"));
         assert!(refused(&sse).contains("deprecated transport"));
         let elsewhere = Definition { cwd: Some(Text::plain("sub")), ..program(Vec::new()) };
-        assert!(refused(&elsewhere).contains("its folder is relative"), "{}", refused(&elsewhere));
+        assert!(refused(&elsewhere).contains("its working folder is a relative path"), "{}", refused(&elsewhere));
     }
 }

@@ -79,7 +79,7 @@ impl Operation for Add {
             if server.definition != plugin.server.definition {
                 return Err(Error::new(
                     Code::PlanChanged,
-                    format!("Somebody else changed MCP server '{name}' meanwhile; nothing was written"),
+                    format!("Somebody else changed MCP server '{name}' in the meantime; nothing was written"),
                 )
                 .hint("try again"));
             }

@@ -51,7 +51,7 @@ pub struct Set {
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     value: Option<String>,
-    /// Field of each element to show to a person
+    /// Field of each element to show to people
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     label: Option<String>,
@@ -100,7 +100,8 @@ impl Operation for Set {
         context.write("plugin.set", &self.name, |db, project, _| {
             let now = plugins::find(db, project.id, &self.name)?;
             if now.is_none_or(|now| now.facts != stored || now.server != before.server) {
-                let why = format!("Somebody else changed the plugin '{}' meanwhile; nothing was written", self.name);
+                let why =
+                    format!("Somebody else changed the plugin '{}' in the meantime; nothing was written", self.name);
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));
             }
             plugins::update(db, before.server.id, &wanted)
