@@ -431,7 +431,7 @@ mod tests {
         let fault = of(References::new(&none), "/a/{b}", &Value::Null, &none).expect_err("a fault");
         assert_eq!(
             (fault.rule, fault.message.as_str()),
-            (Rule::PathParameterUndeclared, "the placeholder `{b}` is not a parameter of the path")
+            (Rule::PathParameterUndeclared, "the path placeholder `{b}` has no matching path parameter")
         );
         // The operation's own goes before the path's.
         let item =

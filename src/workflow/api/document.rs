@@ -128,7 +128,7 @@ mod tests {
                 b"openapi: 3.0.0\n\tx: [",
                 "1:10: syntax: it is not valid YAML: while scanning a plain scalar, found a tab",
             ),
-            (b"[]", "1:1: openapi_version: it does not say"),
+            (b"[]", "1:1: openapi_version: it does not declare"),
             (b"hello", "openapi_version"),
             (b"{\"swagger\": \"1.2\"}", "1:13: openapi_version: it is Swagger 1.2"),
             (b"openapi: 4.0.0\npaths: {}\n", "1:10: openapi_version: it is OpenAPI 4.0.0"),

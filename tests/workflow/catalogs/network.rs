@@ -159,7 +159,7 @@ fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
     // Nothing else, nor where it does not say for how long, or for too long.
     ground.api.trouble([busy(503)]);
     let error = ground.refused("apps:create", json!({ "region": "eu" }), Code::HttpFailed, "answered 503");
-    assert!(error.hints()[0].contains("not retried"), "{:?}", error.hints());
+    assert!(error.hints()[0].contains("does not retry"), "{:?}", error.hints());
     for headers in [vec![], vec![("retry-after", "61".to_owned())], vec![("retry-after", "soon".to_owned())]] {
         ground.api.trouble([Trouble::Status(503, headers, "")]);
         ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");

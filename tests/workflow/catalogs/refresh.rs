@@ -138,7 +138,7 @@ fn a_correction_that_cannot_be_is_refused() {
         (&["hosting:apps:list", "--tag", "idd=x"], 2, "has no field 'idd'"),
         (&["hosting:apps:list", "--tag", "x"], 2, "is not of the form FIELD=TAG"),
         (&["hosting:apps:list", "--pagination", "param=x"], 2, "style=..."),
-        (&["hosting:apps:list", "--pagination", "style=odd"], 2, "is not a pagination setting"),
+        (&["hosting:apps:list", "--pagination", "style=odd"], 2, "is not a valid pagination setting"),
     ] {
         let ran = scratch.run(&[&["catalog", "patch"], arguments].concat());
         assert!(ran.status == status && ran.stderr.contains(says), "{arguments:?}: {ran}");

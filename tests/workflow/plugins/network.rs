@@ -89,5 +89,5 @@ fn only_where_a_plugin_may_go_is_asked() {
     assert!(refused("https://10.0.0.1/mcp").contains("private address"));
     let sse = json!({ "name": "far", "url": "https://mcp.example.com/sse", "transport": "sse" });
     let refused = person_runs(&scratch, &["plugin", "add"], sse).expect_err("given up");
-    assert!(refused.message().contains("deprecated transport"), "{refused}");
+    assert!(refused.message().contains("deprecated HTTP+SSE transport"), "{refused}");
 }

@@ -217,7 +217,7 @@ mod tests {
         let asks = vec![("T".to_owned(), Text::new([Part::Input { input: "key".to_owned() }]))];
         assert!(refused(&Definition { env: asks, ..program(Vec::new()) }).contains("input 'key'"));
         let sse = Definition::remote(Transport::Sse, Text::plain("https://a/sse"));
-        assert!(refused(&sse).contains("deprecated transport"));
+        assert!(refused(&sse).contains("deprecated HTTP+SSE transport"));
         let elsewhere = Definition { cwd: Some(Text::plain("sub")), ..program(Vec::new()) };
         assert!(refused(&elsewhere).contains("its working folder is a relative path"), "{}", refused(&elsewhere));
     }
