@@ -201,8 +201,8 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let lacking = spec.auth.iter().find(|scheme| !is_kept(scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
-            "the command uses the security scheme '{scheme}', which has no secret yet; set it with \
-                `mcpkg catalog set {} --auth {scheme}=env:NAME`",
+            "the command uses the security scheme '{scheme}', which has no secret yet; set one with `mcpkg catalog set {} --auth \
+                {scheme}=env:NAME`",
             catalog.name
         )),
         (429 | 503, _) if answer.attempts == 1 => {

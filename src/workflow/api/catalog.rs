@@ -278,7 +278,7 @@ impl Catalog {
                 if let Some(scheme) = spec.auth.first() {
                     let at = origin(&own);
                     why += &format!(
-                        "; the user can allow this host with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
+                        "; the user can allow the command's host with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
                         self.name
                     );
                 }

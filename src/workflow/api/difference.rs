@@ -171,7 +171,7 @@ fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, St
     let find = |spec: &'_ CommandSpec, name: &str| spec.flags.iter().find(|flag| flag.name == name).cloned();
     let names = |spec: &CommandSpec| spec.positionals.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
     if names(old) != names(new) {
-        add(true, format!("its path now takes [{}]", names(new).join(", ")));
+        add(true, format!("the arguments in its path are now [{}]", names(new).join(", ")));
     }
     for was in &old.flags {
         match find(new, &was.name) {

@@ -91,7 +91,7 @@ impl Operation for Add {
         let of_base = kept.draft.base.map(|base| format!(" (based on revision {})", base.revision)).unwrap_or_default();
         let reply = Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings));
         Ok(reply.hint(format!(
-            "`mcpkg draft diff {id}` shows its changes to '{name}'{of_base}; approve the draft with `mcpkg draft approve {id}`"
+            "`mcpkg draft diff {id}` shows the draft's changes to '{name}'{of_base}; approve the draft with `mcpkg draft approve {id}`"
         )))
     }
 }

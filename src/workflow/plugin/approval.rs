@@ -95,10 +95,10 @@ fn lines(plugin: &Plugin) -> Vec<String> {
         lines.push("also allows addresses that are not public".to_owned());
     }
     if plugin.trusted {
-        lines.push("trusts its own descriptions of its tools, such as which of them are read-only".to_owned());
+        lines.push("trusts the plugin's own descriptions of its tools, such as which of them are read-only".to_owned());
     }
     for name in plugin.providers.keys() {
-        lines.push(format!("treats its tool {name} as read-only"));
+        lines.push(format!("treats the plugin's tool {name} as read-only"));
     }
     lines
 }

@@ -104,7 +104,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let (left, how) = match standing.health(context.clock.now()) {
         Health::Well => return Ok(None),
         Health::BackingOff(left) if left <= LONGEST_PAUSE => return Ok(Some(left)),
-        Health::BackingOff(left) => (left, "failed recently and is paused for a while"),
+        Health::BackingOff(left) => (left, "failed recently, so mcpkg does not call it for now"),
         Health::Failed(left) => (left, "failed ten times within an hour"),
     };
     let name = plugin.name();

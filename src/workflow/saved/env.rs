@@ -27,7 +27,7 @@ const SET: Names = Names::Stored(|typed| {
 pub struct Set {
     /// Name of the variable
     name: String,
-    /// Value, stored in plain text, so never a secret
+    /// Value to set; it is stored in plain text, so do not give a secret
     #[arg(allow_hyphen_values = true)]
     value: String,
 }

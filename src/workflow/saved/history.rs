@@ -18,7 +18,7 @@ use crate::workflow::{GROUP, answer};
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct History {
-    /// Name of the workflow, which can be a deleted one
+    /// Name of the workflow, even if it was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
 }
@@ -70,7 +70,7 @@ impl Operation for History {
 /// Compare two revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Name of the workflow, which can be a deleted one
+    /// Name of the workflow, even if it was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to compare from [default: the one before the newest]
@@ -123,7 +123,7 @@ impl Operation for Diff {
 /// Bring back a revision of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
-    /// Name of the workflow, which can be a deleted one
+    /// Name of the workflow, even if it was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to bring back; without it the newest ones are shown

@@ -50,7 +50,7 @@ impl Operation for Import {
     const TITLE: &'static str = "Import workflows";
     const ABOUT: &'static str = "Import workflows from files, keeping their comments";
     const HELP: &'static str = "The `workflow` field of the text gives the workflow's name. In a folder, mcpkg reads the .yaml, .yml and \
-        .json files. It skips files without `workflow`, and all subfolders. It converts fields that other programs write differently, \
+        .json files. It skips files without this field, and all subfolders. It converts fields that other programs write differently, \
         and reports each change: `when`, null or empty fields, commands written as `group name`, and examples that are mappings. The \
         fixtures of app.yaml come from app.fixtures.yaml next to it. Either everything is imported or nothing. Findings are shown. If a \
         finding is an error, the exit status is 1, and that workflow does not run until you fix it.";

@@ -54,8 +54,8 @@ impl Operation for Policy {
     const CLI: &'static [&'static str] = &["workflow", "policy"];
     const TITLE: &'static str = "Show or set the workflow policy";
     const ABOUT: &'static str = "Show or set whether workflows and commands can run in the project";
-    const HELP: &'static str = "With deny, nothing runs. With confirm, which is the default, a person confirms each plan. Only a person \
-        at a terminal can change deny to confirm; --yes cannot skip this.";
+    const HELP: &'static str = "With `deny`, nothing runs. With `confirm`, which is the default, a person confirms each plan. Only a \
+        person at a terminal can change `deny` to `confirm`; --yes cannot skip this.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow policy", "mcpkg workflow policy deny"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

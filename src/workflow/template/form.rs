@@ -129,13 +129,13 @@ impl Template {
                     |command: &String| self.parameters.get(command).is_some_and(|of| of["type"] == "command");
                 if command.as_ref().is_some_and(|command| !is_command(command)) {
                     return Err(wrong(&format!(
-                        "`{key}` of the parameter '{name}' must name a parameter of type command"
+                        "`{key}` of the parameter '{name}' must name a parameter of type `command`"
                     )));
                 }
             }
             if (parameter.r#type == ParameterType::Arguments) != parameter.of.is_some() {
                 return Err(wrong(&format!(
-                    "the parameter '{name}': type arguments requires `of`, and other types do not allow it"
+                    "the parameter '{name}': type `arguments` requires `of`, and other types do not allow it"
                 )));
             }
             parameters.push((name.as_str(), parameter));

@@ -16,7 +16,7 @@ use crate::workflow::limits::MAX_BYTES;
 use crate::workflow::saved::model::stored;
 use crate::workflow::text::argument::{Text, text};
 
-/// Keep a template
+/// Add a template
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
     /// File with the template, YAML or JSON; - is standard input

@@ -111,7 +111,7 @@ fn a_project_keeps_templates_of_its_own() {
     for (text, says) in [
         ("template: a\nworkflow: {}\nparams: {}\n", "unknown field `params`"),
         ("template: a\nworkflow: {workflow: $(nam)}\nparameters: {name: {type: string}}\n", "did you mean `$(name)`?"),
-        ("template: a\nworkflow: {}\nparameters: {x: {type: arguments}}\n", "type arguments requires `of`"),
+        ("template: a\nworkflow: {}\nparameters: {x: {type: arguments}}\n", "type `arguments` requires `of`"),
         ("template: two words\nworkflow: {}\n", "is not a valid template name"),
     ] {
         scratch.file("bad.yaml", text);

@@ -65,7 +65,7 @@ impl Operation for Set {
     const TOOL: &'static str = "set_plugin";
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
-    const ABOUT: &'static str = "Set a plugin's trust, its timeouts, and which of its tools provide lists";
+    const ABOUT: &'static str = "Set whether to trust a plugin, its timeouts, and which of its tools provide lists";
     const HELP: &'static str = "Settings that let the plugin do more must be confirmed at a terminal; --yes cannot skip this. A running \
         program ends if its settings no longer match. To change the program itself, or to enable or disable it, use `mcpkg mcp set`.";
     const EXAMPLES: &'static [&'static str] = &[
