@@ -91,7 +91,7 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
     })();
     parsed.ok_or_else(|| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
-            .hint("use the cursor that the page before gave, or leave it out to begin again")
+            .hint("use the cursor from the previous page, or omit it to start from the first page")
             .with_details(json!({ "cursor": cursor }))
     })
 }
@@ -110,7 +110,7 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
         let (of, last) = place::<(i64, String)>(list, after)?;
         if of != project {
             return Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
-                .hint("another project was selected meanwhile; leave the cursor out to begin again"));
+                .hint("a different project has been selected since; omit the cursor to start from the first page"));
         }
         page.after = last;
     }

@@ -139,10 +139,12 @@ pub fn bind(
     }
     let same_name =
         definition.inputs.list.iter().position(|named| named.id == arg && !std::ptr::eq(&named.input, input));
-    let found = same_name.map(|index| (Source::Input(index, Vec::new()), format!("the input `{arg}` has its name")));
+    let found = same_name.map(|index| {
+        (Source::Input(index, Vec::new()), format!("bound to the input `{arg}`, which has the same name"))
+    });
     let found = found.or_else(|| {
         let source = field(before, contracts, |field| field.name == arg)?;
-        Some((source, format!("the field `{arg}` has its name")))
+        Some((source, format!("bound to the field `{arg}`, which has the same name")))
     });
     found.map_or_else(
         || Binding {

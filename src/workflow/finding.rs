@@ -56,72 +56,77 @@ macro_rules! kinds {
 }
 
 kinds! {
-    YamlSyntax           "yaml_syntax"            Error   "text" "The text is not YAML, in the parser's words." "with: {app: ${{ \
+    YamlSyntax           "yaml_syntax"            Error   "text" "The text is not valid YAML; the message comes from the YAML parser." "with: {app: ${{ \
         inputs.app }}}";
-    DuplicateKey         "duplicate_key"          Error   "text" "A mapping has a key twice; the first one is used." "{run: a, run: b}";
-    MultiDocument        "multi_document"         Error   "text" "A second document follows; a workflow is one." "---";
-    NonScalarKey         "non_scalar_key"         Error   "text" "A key is not text: a list, a mapping, a number, true, null." "? [a] : b";
-    MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template begins with two braces and without the dollar sign." "app: \
+    DuplicateKey         "duplicate_key"          Error   "text" "A mapping contains the same key twice; only the first value is used." "{run: a, run: b}";
+    MultiDocument        "multi_document"         Error   "text" "The text contains a second YAML document; a workflow must be a single \
+        document." "---";
+    NonScalarKey         "non_scalar_key"         Error   "text" "A key is not text, but a list, a mapping, a number, true, false or \
+        null." "? [a] : b";
+    MustacheWithoutDollar "mustache_without_dollar" Error "text" "A template starts with two braces, but the dollar sign before them is \
+        missing." "app: \
         \"{{ inputs.app }}\"";
-    UnsupportedYaml      "unsupported_yaml"       Error   "text" "A tag, a directive, a merge key, or an alias inside its own anchor." "a: !!str 1";
-    LimitExceeded        "limit_exceeded"         Error   "text" "The text exceeds a limit of size, depth or number." "max_attempts: \
+    UnsupportedYaml      "unsupported_yaml"       Error   "text" "The text uses a tag, a directive, a merge key, or an alias inside its \
+        own anchor; none of these is supported." "a: !!str 1";
+    LimitExceeded        "limit_exceeded"         Error   "text" "The text is too long, nested too deeply, or has too many elements." "max_attempts: \
         1000000";
-    AmbiguousScalar      "ambiguous_scalar"       Warning "text" "An unquoted word that other YAML parsers read as a boolean, a number \
-        or a date; here it is text." "with: {private: yes}";
+    AmbiguousScalar      "ambiguous_scalar"       Warning "text" "An unquoted word is text here, but other YAML parsers read it as a \
+        boolean, a number or a date." "with: {private: yes}";
 
-    UnknownKey           "unknown_key"            Warning "shape" "An unknown field; it is ignored." "step: []";
-    WrongType            "wrong_type"             Error   "shape" "A value of the wrong type, or not one of the allowed words." "example: {a: 1}";
+    UnknownKey           "unknown_key"            Warning "shape" "A field is unknown and is ignored." "step: []";
+    WrongType            "wrong_type"             Error   "shape" "A value has the wrong type, or is not one of the allowed words." "example: {a: 1}";
     MissingField         "missing_field"          Error   "shape" "A required field is missing." "steps: []";
-    BadIdentifier        "bad_identifier"         Error   "shape" "A name that no expression could write: letters, digits, `_` and `-`, \
-        a letter or `_` first." "id: create app";
-    DuplicateStepId      "duplicate_step_id"      Error   "shape" "Two steps, or two inputs, have one name." "id: a";
+    BadIdentifier        "bad_identifier"         Error   "shape" "A name cannot be used in expressions. Use letters, digits, `_` and \
+        `-`, starting with a letter or `_`." "id: create app";
+    DuplicateStepId      "duplicate_step_id"      Error   "shape" "Two steps, or two inputs, have the same name." "id: a";
     EmptySteps           "empty_steps"            Error   "shape" "The workflow has no steps." "steps: []";
-    DefaultShape         "default_shape"          Error   "shape" "A default must be a mapping that says where the value comes from." "default: us";
-    ReservedKey          "reserved_key"           Error   "shape" "A key from another workflow language, which has no meaning here." "condition: true";
+    DefaultShape         "default_shape"          Error   "shape" "A default is not a mapping with `from` and `value`." "default: us";
+    ReservedKey          "reserved_key"           Error   "shape" "A key from another workflow language has no meaning here." "condition: true";
     CatalogRequirement   "catalog_requirement"    Error   "shape" "`requires` names a group that has no commands." "requires: [heroku]";
 
     UnknownInputRef      "unknown_input_ref"      Error   "references" "An expression names an input that does not exist." "${{ \
         inputs.ap }}";
     UnknownStepRef       "unknown_step_ref"       Error   "references" "An expression names a step that does not exist." "${{ \
         steps.ap.output.id }}";
-    SelfRef              "self_ref"               Error   "references" "A step names its own answer, outside of `repeat.until`." "id: \
+    SelfRef              "self_ref"               Error   "references" "A step uses its own output outside of `repeat.until`." "id: \
         a, if: steps.a.output";
-    MissingDependsOn     "missing_depends_on"     Warning "references" "`depends_on` lists some steps, and not one whose answer is \
-        used; the reference makes it one." "depends_on: [a]";
+    MissingDependsOn     "missing_depends_on"     Warning "references" "A step uses the output of another step that its `depends_on` \
+        does not list. The reference makes that step a dependency anyway." "depends_on: [a]";
     DependencyCycle      "dependency_cycle"       Error   "references" "Steps depend on each other; the message names the cycle." "depends_on: [b]";
     InputCycle           "input_cycle"            Error   "references" "Inputs depend on each other; the message names the cycle." "depends_on: [b]";
     UnknownDependency    "unknown_dependency"     Error   "references" "`depends_on` names something that does not exist." "depends_on: \
         [gone]";
     EnvNotAllowed        "env_not_allowed"        Error   "references" "An expression names a variable that the project does not \
         allow." "${{ env.HOME }}";
-    DependsOnConditionalStep "depends_on_conditional_step" Warning "references" "A step without a condition needs one that has a \
-        condition, and is skipped with it." "depends_on: [maybe]";
-    UnusedInput          "unused_input"           Warning "references" "No expression names the input." "inputs: {region: {}}";
+    DependsOnConditionalStep "depends_on_conditional_step" Warning "references" "A step without a condition depends on a step that has \
+        one; if that step is skipped, both are skipped." "depends_on: [maybe]";
+    UnusedInput          "unused_input"           Warning "references" "No expression uses the input." "inputs: {region: {}}";
 
-    ExprSyntax           "expr_syntax"            Error   "expressions" "An expression is not written as one, or never ends." "${{ \
+    ExprSyntax           "expr_syntax"            Error   "expressions" "An expression is not valid, or its end is missing." "${{ \
         inputs. }}";
-    UnsupportedOperator  "unsupported_operator"   Error   "expressions" "An operator or call that expressions do not have." "${{ \
+    UnsupportedOperator  "unsupported_operator"   Error   "expressions" "Expressions do not support this operator or call." "${{ \
         inputs.a > 1 }}";
-    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is not a regular expression, or too large a \
-        one." "pattern: \"[\"";
-    BadDuration          "bad_duration"           Error   "expressions" "A time is `250ms`, `10s`, `5m`, `1h` or bare seconds." "every: \
+    BadRegex             "bad_regex"              Error   "expressions" "`validate.pattern` is not a valid regular expression, or is \
+        too large." "pattern: \"[\"";
+    BadDuration          "bad_duration"           Error   "expressions" "A duration is not valid. Use a value such as `250ms`, `10s`, \
+        `5m` or `1h`, or a number of seconds." "every: \
         soon";
-    RepeatWithoutUntil   "repeat_without_until"   Warning "expressions" "`repeat` without `until` does not repeat." "repeat: {every: 5s}";
-    RepeatUnbounded      "repeat_unbounded"       Warning "expressions" "`repeat` says neither `timeout` nor `max_attempts`; 15 minutes \
-        and 100 attempts count." "repeat: {until: steps.a.output.ready}";
+    RepeatWithoutUntil   "repeat_without_until"   Warning "expressions" "`repeat` has no `until`, so the step runs only once." "repeat: {every: 5s}";
+    RepeatUnbounded      "repeat_unbounded"       Warning "expressions" "`repeat` has neither `timeout` nor `max_attempts`, so the \
+        defaults apply: 15 minutes and 100 attempts." "repeat: {until: steps.a.output.ready}";
 
-    UnknownCommand       "unknown_command"        Error   "commands" "There is no command with this id; the message names the nearest \
-        ones." "run: apps:creat";
-    AmbiguousCommand     "ambiguous_command"      Error   "commands" "Several commands go by this name." "run: create";
-    NotRunnable          "not_runnable"           Error   "commands" "No step can run the command; the message says why." "run: \
+    UnknownCommand       "unknown_command"        Error   "commands" "There is no command with this id; the message lists the most \
+        similar ids." "run: apps:creat";
+    AmbiguousCommand     "ambiguous_command"      Error   "commands" "Several commands match this name." "run: create";
+    NotRunnable          "not_runnable"           Error   "commands" "Steps cannot run the command; the message gives the reason." "run: \
         files:upload";
-    DeprecatedCommand    "deprecated_command"     Warning "commands" "The command is deprecated by its source." "run: \
+    DeprecatedCommand    "deprecated_command"     Warning "commands" "The command's source marks it as deprecated." "run: \
         apps:old";
     MissingRequiredArg   "missing_required_arg"   Error   "commands" "A required argument is missing." "with: {}";
     UnknownWithKey       "unknown_with_key"       Error   "commands" "The command has no argument of this name." "with: {regoin: us}";
-    EnumViolation        "enum_violation"         Error   "commands" "The value is not one of those allowed." "with: {region: moon}";
-    LiteralTypeMismatch  "literal_type_mismatch"  Error   "commands" "A value of the wrong type." "with: {count: many}";
-    TemplateTypeMismatch "template_type_mismatch" Warning "commands" "An expression of the wrong type for the argument." "count: \
+    EnumViolation        "enum_violation"         Error   "commands" "The value is not one of the allowed values." "with: {region: moon}";
+    LiteralTypeMismatch  "literal_type_mismatch"  Error   "commands" "A value has the wrong type for the argument." "with: {count: many}";
+    TemplateTypeMismatch "template_type_mismatch" Warning "commands" "An expression has the wrong type for the argument." "count: \
         ${{ inputs.name }}";
     BaseUrlMissing       "base_url_missing"       Error   "commands" "The command's API has no base URL." "run: apps:list";
     SecretMissing        "secret_missing"         Warning "commands" "A secret that the command needs is not set up." "${{ \
@@ -129,37 +134,41 @@ kinds! {
 
     UnknownProvider      "unknown_provider"       Error   "providers" "There is no command with this id to use as a provider." "provider: \
         addons:lst";
-    ProviderNotList      "provider_not_list"      Error   "providers" "The command provides no values: its answer is not a list." "provider: apps:create";
-    MissingProviderArg   "missing_provider_arg"   Error   "providers" "A provider's argument is required, but nothing is bound to it." "provider: addons:list";
-    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "The value has no tag that the argument accepts." "app: ${{ \
+    ProviderNotList      "provider_not_list"      Error   "providers" "The command cannot provide values, because its output is not a \
+        list." "provider: apps:create";
+    MissingProviderArg   "missing_provider_arg"   Error   "providers" "A required argument of a provider has no value bound to it." "provider: addons:list";
+    ContractTagMismatch  "contract_tag_mismatch"  Error   "providers" "The value has none of the tags that the argument accepts." "app: ${{ \
         steps.create_app.output.region }}";
-    PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field that is there." "app: ${{ \
+    PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field of the same output." "app: ${{ \
         steps.create_app.output.name }}";
-    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "An input's provider uses another input or a \
-        step that its `depends_on` does not name." "app: {from_input: app}";
+    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "The provider of an input uses another input \
+        or a step that the input's `depends_on` does not list." "app: {from_input: app}";
     ValueFieldMissing    "value_field_missing"    Error   "providers" "`select` names a field that the provider does not return." "select: {value_field: uid}";
     ValueFieldNotScalar  "value_field_not_scalar" Error   "providers" "`select.value_field` is a list or a mapping." "select: \
         {value_field: owner}";
-    SelectAmbiguous      "select_ambiguous"       Warning "providers" "It is unclear which field of the provider is the value; a person \
-        chooses." "provider: regions:list";
-    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` without `id_field`: cached elements are identified by \
+    SelectAmbiguous      "select_ambiguous"       Warning "providers" "It is unclear which field of the provider to use as the value, \
+        so a person has to choose." "provider: regions:list";
+    IdFieldRecommended   "id_field_recommended"   Warning "providers" "`select` has no `id_field`, so cached elements are identified by \
         their value." "select: {value_field: name}";
 
-    OutputPathMissing    "output_path_missing"    Error   "outputs" "The command's answer has no such field; the message names the \
-        nearest ones." "${{ steps.a.output.uid }}";
-    OutputUnverifiable   "output_unverifiable"    Warning "outputs" "The fields of the command's answer are unknown." "${{ \
+    OutputPathMissing    "output_path_missing"    Error   "outputs" "The command's output has no such field; the hint lists the most \
+        similar fields." "${{ steps.a.output.uid }}";
+    OutputUnverifiable   "output_unverifiable"    Warning "outputs" "The fields of the command's output are unknown." "${{ \
         steps.a.output.id }}";
-    ArrayIndexMissing    "array_index_missing"    Warning "outputs" "A field of a list is named without saying of which element." "${{ \
+    ArrayIndexMissing    "array_index_missing"    Warning "outputs" "An expression names a field of a list's elements, but not which \
+        element." "${{ \
         steps.list.output.id }}";
 
     SecretLiteral        "secret_literal"         Error   "safety" "The text contains a secret; use a reference to it." "token: \
         ghp_...";
-    SecretWrongCatalog   "secret_wrong_catalog"   Error   "safety" "A secret is used in a command of another catalog." "${{ \
+    SecretWrongCatalog   "secret_wrong_catalog"   Error   "safety" "A secret is used in a command from a different catalog." "${{ \
         secrets.other }}";
-    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step changes something before any step reads from its group." "run: apps:update";
-    UnguardedMutation    "unguarded_mutation"     Warning "safety" "A step destroys without a condition, or a read that it depends on." "run: apps:delete";
-    CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates something without an earlier check whether it \
-        exists." "run: \
+    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step changes something before any step reads from the same \
+        command group." "run: apps:update";
+    UnguardedMutation    "unguarded_mutation"     Warning "safety" "A destructive step has no condition and depends on no step that \
+        reads." "run: apps:delete";
+    CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates something, but no earlier step checks whether it \
+        already exists." "run: \
         apps:create";
 }
 

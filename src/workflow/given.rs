@@ -38,12 +38,12 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     for value in several {
         // Several of a list's elements are each of the input's type.
         if !fits(input.r#type, value) {
-            return Err(refused(name, &format!("is {}, and the value is not", input.r#type.name())));
+            return Err(refused(name, &format!("must be of type {}", input.r#type.name())));
         }
         let choices = input.choices();
         if !choices.is_empty() && !choices.contains(value) {
             let words: Vec<String> = choices.iter().map(Value::to_string).collect();
-            return Err(refused(name, &format!("is one of {}", words.join(", "))));
+            return Err(refused(name, &format!("must be one of {}", words.join(", "))));
         }
     }
     let Some(rules) = &input.validate else { return Ok(()) };

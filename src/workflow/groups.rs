@@ -19,14 +19,14 @@ pub fn check(name: &str, what: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if RESERVED.contains(&name) {
-        let why = format!("'{name}' is not a {what}: it is the group of mcpkg's own commands");
+        let why = format!("'{name}' cannot be used as a {what}: it is reserved for mcpkg's own commands");
         return Err(Error::new(Code::InvalidArgument, why).hint("choose another"));
     }
     if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("'{}' is not a {what}", name.escape_debug()))
-        .hint("use a-z, 0-9, -, _ and ., such as hosting"))
+        .hint("use only a-z, 0-9, -, _ and ., as in `hosting`"))
 }
 
 /// Whether the commands of a plugin cannot have this group, since others have.

@@ -107,15 +107,15 @@ pub const DOMAIN: Domain = Domain {
         ("workflow env", "Manage the values that workflows can read"),
         ("workflow fixture", "Add, list and remove fixtures, which test a workflow's plan"),
         ("template", "Make workflows from templates, built in or your own"),
-        ("draft", "Propose workflows, and decide on those that agents propose"),
+        ("draft", "Propose workflows, and approve or reject proposals"),
     ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Named,
         within_project: true,
         named_over_network: false,
-        instructions: "Workflows are YAML texts of commands: validate_workflow finds their mistakes, dry_run shows what they would \
-            do, propose_workflow gives one to the user.",
+        instructions: "Workflows are YAML texts that run commands: validate_workflow finds mistakes, dry_run shows what a workflow \
+            would do, propose_workflow submits one to the user.",
         holds: |_| true,
     }],
     resources: &[

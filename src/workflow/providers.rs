@@ -21,13 +21,13 @@ const LIST: &str = "providers";
 /// Lists the commands that hand out values for arguments.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Providers {
-    /// Only providers that contain one of these words
+    /// Only providers that match one of these words
     #[arg(long, value_name = "WORDS")]
     filter: Option<String>,
-    /// Only providers of this group
+    /// Only providers in this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
-    /// Most providers of a page [default: 50]
+    /// Maximum number of providers per page [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
     /// next_cursor of the previous page
@@ -40,7 +40,7 @@ pub struct Providers {
 pub struct Listed {
     /// The providers, by their ids
     providers: Vec<ProviderContract>,
-    /// Where the next page begins
+    /// Cursor of the next page
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -98,7 +98,7 @@ impl Operation for Providers {
         let reply = Reply::new(Body::Table(table), data(&listed)?);
         Ok(match &listed.next_cursor {
             Some(next) if context.is_shell() => {
-                reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))
+                reply.hint(format!("there are more: use `--cursor {next}`, or a higher --limit"))
             }
             _ => reply,
         })

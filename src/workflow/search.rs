@@ -38,15 +38,15 @@ static OF_THE_USER: LazyLock<Arc<Index>> = LazyLock::new(|| Arc::new(Index::new(
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words, or an id
+    /// Search words, or a command's id
     #[arg(required_unless_present_any = ["group", "source", "effect"], value_name = "QUERY")]
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     query: Vec<String>,
-    /// Only commands of this group
+    /// Only commands in this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
-    /// Only commands of this source
+    /// Only commands from this source
     #[arg(long, value_name = "SOURCE")]
     #[schemars(with = "Option<String>", extend("enum" = ["operations", "catalogs", "tools", "plugins"]))]
     source: Option<SourceKind>,
@@ -54,7 +54,7 @@ pub struct Search {
     #[arg(long, value_name = "EFFECT")]
     #[schemars(with = "Option<String>", extend("enum" = ["read", "write", "destroy"]))]
     effect: Option<CommandEffect>,
-    /// Most results [default: 8]
+    /// Maximum number of results [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
     /// next_cursor of the previous page
@@ -67,10 +67,10 @@ pub struct Search {
 pub struct Hits {
     /// The commands, the best first
     results: Vec<Hit>,
-    /// Where the next page begins
+    /// Cursor of the next page
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What you cannot do and the user can, at a terminal
+    /// What only the user can do, at a terminal
     #[serde(skip_serializing_if = "Vec::is_empty")]
     for_the_user: Vec<ForTheUser>,
 }
@@ -181,7 +181,7 @@ fn no_group(commands: &Reachable<'_>, group: &str) -> Result<Option<String>> {
     let near: Vec<&str> =
         groups.iter().copied().filter(|one| nearest(group, [*one]).is_some()).take(SUGGESTED).collect();
     let named = if near.is_empty() { groups.into_iter().take(SUGGESTED).collect() } else { near };
-    Ok(Some(format!("there is no group '{}'; there is {}", cell(group), named.join(", "))))
+    Ok(Some(format!("there is no group '{}'; known groups include {}", cell(group), named.join(", "))))
 }
 
 impl Operation for Search {
@@ -193,8 +193,8 @@ impl Operation for Search {
     const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
         deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
         repos, switch project, call an API";
-    const HELP: &'static str = "Commands are mcpkg's own operations, those of imported APIs, tools of plugins, and installed tools. The \
-        search also matches plurals, synonyms (add, remove, get) and typos. A whole id gives one result.";
+    const HELP: &'static str = "Searches mcpkg's own operations, operations of imported APIs, tools of plugins, and installed tools. \
+        The search also matches plurals, synonyms (add, remove, get) and typos. A full id gives one result.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg command search create prompt",
         "mcpkg command search --group memory",
@@ -271,7 +271,7 @@ impl Operation for Search {
         }
         Ok(match &hits.next_cursor {
             Some(next) if context.is_shell() => {
-                reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))
+                reply.hint(format!("there are more: use `--cursor {next}`, or a higher --limit"))
             }
             _ => reply,
         })

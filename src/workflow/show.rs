@@ -31,7 +31,7 @@ pub struct Show {
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     id: Vec<String>,
-    /// `full` includes the JSON Schema of its answer
+    /// `full` includes the JSON Schema of the command's output
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     #[schemars(with = "Option<String>", extend("enum" = ["compact", "full"]))]
@@ -42,10 +42,10 @@ pub struct Show {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
-    /// The fields of its answer, sixty at most.
+    /// Up to sixty fields of the command's output.
     #[default]
     Compact,
-    /// All of them, and the JSON Schema of its answer.
+    /// All fields of the command's output, and its JSON Schema.
     Full,
 }
 
@@ -66,7 +66,7 @@ impl PartialEq for Same {
 pub struct HashedSpec {
     #[serde(flatten)]
     spec: CommandSpec,
-    /// SHA-256 of what is said of it: it differs when anything does
+    /// SHA-256 of this spec; it changes whenever anything in the spec changes
     spec_hash: String,
 }
 
@@ -75,7 +75,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["command", "show"];
     const TITLE: &'static str = "Show a command";
     const ABOUT: &'static str = "Show what a command takes, returns and does";
-    const HELP: &'static str = "Takes `group:name`, `group name`, the operationId of an API, or `METHOD /path`.";
+    const HELP: &'static str = "ID is `group:name`, `group name`, an operationId of an API, or `METHOD /path`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command show mcpkg:prompt:create", "mcpkg command show mcpkg:prompt:list --detail full --json"];
     const EFFECT: Effect = Effect::Read;
@@ -128,7 +128,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     lines.extend(spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}")));
     lines.push(spec.summary.clone());
     lines.extend(spec.description.clone());
-    lines.extend(spec.why_not.as_ref().map(|why| format!("It cannot be run: {why}")));
+    lines.extend(spec.why_not.as_ref().map(|why| format!("This command cannot be run: {why}")));
     let row = |name: &str, kind: &str, needed: bool, provider: Option<&String>, about: Option<&String>| {
         let needed = if needed { "needed" } else { "" };
         let cells = [name, kind, needed, provider.map_or("", String::as_str), about.map_or("", String::as_str)];
@@ -163,7 +163,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let answer = Table {
         columns: &["FIELD", "TYPE", "TAGS"],
         rows: field.collect(),
-        empty: "Its answer is not described".to_owned(),
+        empty: "Its output is not described".to_owned(),
     };
     let mut parts = vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)];
     let rest = fields.len().saturating_sub(shown);

@@ -29,7 +29,7 @@ pub struct CommandSpec {
     pub method: Option<String>,
     /// What it does, in one line.
     pub summary: String,
-    /// What else is said of it.
+    /// A longer description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What it comes from.
@@ -45,18 +45,18 @@ pub struct CommandSpec {
     /// The body of the request, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// What it answers.
+    /// What the command returns.
     pub output_contract: OutputContract,
-    /// The names of the security schemes that it takes; never a secret.
+    /// The names of the security schemes that the command uses; never the secrets themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth: Vec<String>,
-    /// Where the path begins. HTTP only.
+    /// The URL that comes before the path. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The arguments, as `COMMAND.ARGUMENT`, that its answers are values for.
+    /// The arguments that its output provides values for, as `COMMAND.ARGUMENT`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provider_for: Vec<String>,
-    /// Other ids that find it, such as an OpenAPI document's operationId.
+    /// Other ids for the command, such as the operationId in an OpenAPI document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// Whether its source marks it as deprecated.
@@ -64,7 +64,7 @@ pub struct CommandSpec {
     pub deprecated: bool,
     /// Whether a step can run it.
     pub runnable: bool,
-    /// Why no step can run it, if so.
+    /// The reason, if no step can run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
     /// A caution to read before consenting to it: nobody has checked it in its present form.
@@ -203,10 +203,10 @@ pub struct Flag {
     /// Its name in the request, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How the request encodes it, if not in the default way of its place. HTTP only.
+    /// How the request encodes the argument, if not in the default way for its place. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
-    /// The media type of its part, where the body has several parts and the document says it. HTTP only.
+    /// The media type of its part, if the body is multipart and the API document specifies one. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<String>,
     /// Where the request carries it. HTTP only.
@@ -215,13 +215,13 @@ pub struct Flag {
     /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// Whether null is a value that it takes. In JSON it is sent; elsewhere a request has no null.
+    /// Whether null is a valid value. Null can be sent only as JSON, not in other parts of a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nullable: bool,
-    /// The allowed values, if there are only a few.
+    /// The allowed values, if the set is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
-    /// The forms that a value may have, where there are several: one of them has to take it.
+    /// The alternative forms of the value, if there are several: the value must match one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<Form>,
     /// The default value, from the schema's `default`.
@@ -230,7 +230,7 @@ pub struct Flag {
     /// The schema's `format`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Where passwords stand inside its value: JSON pointers, in which `*` is any key or element and `**` any number of them.
+    /// Where the value contains passwords: JSON pointers, in which `*` matches any key or element, and `**` any number of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
     /// The type of the elements of an array.
@@ -239,13 +239,13 @@ pub struct Flag {
     /// What it means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The command whose answers are values for it.
+    /// The command whose output provides values for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The tags of values that it takes.
+    /// The tags of the values that it accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
-    /// The tag of the values to prefer among `accepts`.
+    /// The preferred tag among `accepts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefer: Option<String>,
 }
@@ -281,7 +281,7 @@ impl Flag {
 pub struct Form {
     /// A type of JSON Schema's.
     pub r#type: String,
-    /// The allowed values of this type, if there are only a few.
+    /// The allowed values of this type, if the set is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
 }
@@ -325,19 +325,19 @@ pub struct Positional {
     pub name: String,
     /// A type of JSON Schema's.
     pub r#type: String,
-    /// Where passwords stand in its value, as those of a flag; an empty pointer is the whole value.
+    /// Where the value contains passwords, as JSON pointers like those of a flag; an empty pointer is the whole value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
     /// What it means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The command whose answers are values for it.
+    /// The command whose output provides values for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The tags of values that it takes.
+    /// The tags of the values that it accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
-    /// The tag of the values to prefer among `accepts`.
+    /// The preferred tag among `accepts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefer: Option<String>,
 }
@@ -347,14 +347,14 @@ pub struct Positional {
 pub struct Body {
     /// Its media type.
     pub content_type: String,
-    /// Whether the one argument that goes there is all of it: a text, bytes as base64, or a value of JSON. Else each such
-    /// argument is a key of it.
+    /// Whether a single argument is the whole body: text, bytes as base64, or a JSON value. Otherwise each body argument is a key
+    /// of the body.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// Arguments that have to be given once another one goes there, where there need not be one.
+    /// Arguments that are required if any body argument is given, when the body itself is optional.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
@@ -364,7 +364,7 @@ pub struct Body {
 pub struct OutputContract {
     /// The fields of the answer, or of each element where it is a list. A nested one is named by its path, as `owner.id`.
     pub fields: Vec<OutputField>,
-    /// The path of the list in the answer, if there is one: `.` for the answer itself, else a path such as `data.items`.
+    /// The path of the list in the output, if there is one: `.` for the output itself, otherwise a path such as `data.items`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
     /// How many fields were left out.
@@ -373,7 +373,7 @@ pub struct OutputContract {
     /// How its pages follow each other, where a person said so: see [`ProviderContract::pagination`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
-    /// The JSON Schema of the answer, in `detail: full`.
+    /// The JSON Schema of the output, if `detail` is `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Map<String, Value>>,
 }

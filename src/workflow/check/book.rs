@@ -99,7 +99,7 @@ impl<'a> Book<'a> {
             findings.truncate(MAX_FINDINGS);
             let last = findings.last().map_or(Span::BEGINNING, |found| found.span);
             let message =
-                format!("{more} more findings are left out{}", if errors { ", errors among them" } else { "" });
+                format!("{more} more findings are not shown{}", if errors { ", including errors" } else { "" });
             findings.push(Finding::new(Kind::LimitExceeded, "", last, message));
         }
         findings

@@ -24,7 +24,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             Resolved::One(spec) => of_command(book, known, index, spec),
             Resolved::Several(ids) => {
                 let message = format!("`{}` may be {}", step.run, ids.join(", "));
-                book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the whole id");
+                book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the full id");
             }
             Resolved::None(near) => {
                 let found = book.at(Kind::UnknownCommand, &pointer, format!("there is no command `{}`", step.run));
@@ -43,10 +43,10 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             None => Some("string".to_owned()),
         };
         if let Some(given) = given.filter(|given| !may_be(wanted, given)) {
-            let message = format!("`{arg}` is {wanted}, and this is {given}");
+            let message = format!("`{arg}` has type {wanted}, but this value has type {given}");
             let found = book.at(Kind::TemplateTypeMismatch, &used.pointer, message);
             if used.template.alone().is_none() {
-                found.hint("an expression keeps its type if it is the whole value");
+                found.hint("to keep the type of an expression, make it the whole value, without other text");
             }
         }
     }
@@ -56,8 +56,8 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     let step = &known.definition.steps[index];
     let run = format!("/steps/{index}/run");
     if !spec.runnable {
-        let why = spec.why_not.as_deref().unwrap_or("its source says so");
-        book.at(Kind::NotRunnable, &run, format!("no step can run {}: {why}", spec.id));
+        let why = spec.why_not.as_deref().unwrap_or("its source marks it as not runnable");
+        book.at(Kind::NotRunnable, &run, format!("steps cannot run {}: {why}", spec.id));
     }
     if spec.deprecated {
         book.at(Kind::DeprecatedCommand, &run, format!("{} is deprecated", spec.id));
@@ -103,7 +103,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     missing(book, spec, step.body.is_some(), &step.with, &with);
     if let Some(name) = spec.auth.first().filter(|_| !known.has_secrets[index]) {
         let message = format!("the secret `{name}`, which {} needs, is not set up", spec.id);
-        book.at(Kind::SecretMissing, &run, message).hint("a person can set where it is kept");
+        book.at(Kind::SecretMissing, &run, message).hint("a person can configure where the secret is stored");
     }
 }
 

@@ -38,14 +38,14 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
     match output::find(contract, segments) {
         Found::Whole | Found::Field(_) | Found::Inside => None,
         Found::Unknown => {
-            let message = format!("it is unknown whether the answer of `{id}` has `{way}`");
-            let hint = "declare it in the step's `output_contract`";
+            let message = format!("cannot tell whether the output of `{id}` has `{way}`");
+            let hint = "declare the field in the step's `output_contract`";
             Some((Kind::OutputUnverifiable, message, Some(hint.to_owned())))
         }
         Found::NoIndex => {
             let list =
                 contract.list.as_deref().filter(|list| *list != ".").map_or(String::new(), |list| format!(".{list}"));
-            let message = format!("the answer of `{id}` is a list, and `{way}` is a field of its elements");
+            let message = format!("the output of `{id}` is a list; `{way}` is a field of its elements");
             Some((
                 Kind::ArrayIndexMissing,
                 message,
@@ -53,7 +53,7 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
             ))
         }
         Found::Missing => {
-            let message = format!("the answer of `{id}` has no `{way}`");
+            let message = format!("the output of `{id}` has no `{way}`");
             let near = nearest_three(way.trim_start_matches('.'), contract);
             Some((Kind::OutputPathMissing, message, (!near.is_empty()).then(|| format!("it has {}", near.join(", ")))))
         }

@@ -33,7 +33,7 @@ pub(super) fn check(
             Resolved::One(spec) => spec.id.clone(),
             Resolved::Several(ids) => {
                 let message = format!("`{provider}` may be {}", ids.join(", "));
-                book.at(Kind::AmbiguousCommand, &at, message).hint("write the whole id");
+                book.at(Kind::AmbiguousCommand, &at, message).hint("write the full id");
                 continue;
             }
             Resolved::None(near) => {
@@ -45,8 +45,8 @@ pub(super) fn check(
             }
         };
         let Some(contract) = known.commands.provider(&id)? else {
-            let message = format!("{id} provides no values: its answer is not a list");
-            book.at(Kind::ProviderNotList, &at, message).hint("choose one from the list of providers");
+            let message = format!("{id} cannot provide values: its output is not a list");
+            book.at(Kind::ProviderNotList, &at, message).hint("choose a command from the list of providers");
             continue;
         };
         select(book, &named.input, &contract, &pointer);
@@ -73,7 +73,7 @@ fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, point
     let Some(select) = &input.select else {
         let is_told = returns.iter().any(|field| matches!(&*field.name, "id" | "name") || !field.tags.is_empty());
         if !is_told {
-            let message = format!("it is unclear which field of {} is the value", contract.id);
+            let message = format!("it is unclear which field of {} to use as the value", contract.id);
             book.at(Kind::SelectAmbiguous, &format!("{pointer}/provider"), message).hint("set `select.value_field`");
         }
         return;
@@ -109,8 +109,8 @@ fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, point
         }
     }
     if select.value_field.is_none() {
-        let message = format!("`select` does not say which field of {} is the value", contract.id);
-        book.at(Kind::SelectAmbiguous, &at, message).hint("say it with `value_field`");
+        let message = format!("`select` does not specify which field of {} to use as the value", contract.id);
+        book.at(Kind::SelectAmbiguous, &at, message).hint("set `value_field`");
     }
     if select.id_field.is_none() {
         let found = book.at(Kind::IdFieldRecommended, &at, "select.id_field recommended for caching");
@@ -169,7 +169,7 @@ fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
 fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value, at: &str) {
     let (key, id, is_known, names): (_, _, _, Vec<&str>) = match Bound::of(value) {
         None => {
-            let message = "give either `from_step` or `from_input`";
+            let message = "give exactly one of `from_step` and `from_input`";
             book.at(Kind::WrongType, at, message);
             return;
         }
@@ -189,7 +189,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
         return;
     }
     if !input.depends_on.iter().any(|name| name == id) {
-        let message = format!("`depends_on` of the input does not list `{id}`");
+        let message = format!("the input's `depends_on` does not list `{id}`");
         book.at(Kind::MissingDependsOnForProviderArg, &pointer, message).hint(format!("add `depends_on: [{id}]`"));
     }
 }
@@ -221,7 +221,7 @@ fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contra
     };
     let why = |found: &mut Finding| {
         found.why = Some(Why { accepts: wanted.accepts.clone(), prefer: wanted.prefer.clone(), tags: tags.clone() });
-        found.hint = better().map(|field| format!("use its field `{field}`"));
+        found.hint = better().map(|field| format!("use the field `{field}` instead"));
     };
     if !wanted.takes(&tags) {
         let message = format!("{arg} must accept one of [{}]", wanted.accepts.join(", "));

@@ -19,10 +19,13 @@ fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
         let is_secret = named.input.r#type == InputType::Secret;
         let wrong = match default.from {
             Origin::Literal => continue,
-            Origin::History | Origin::WorkflowOutput if is_secret => "a run that ended has no secrets",
-            Origin::Env if default.text().is_none() => "`value` names the variable",
+            Origin::History | Origin::WorkflowOutput if is_secret => {
+                "a secret cannot take its default from an earlier run, because \
+                runs do not store secrets"
+            }
+            Origin::Env if default.text().is_none() => "with `from: env`, `value` must be the name of a variable",
             Origin::WorkflowOutput if default.output().is_none_or(|(workflow, _)| !is_identifier(workflow)) => {
-                "`value` names a workflow and a path in its answer, as `other.app.id`"
+                "with `from: workflow_output`, `value` must be a workflow and a path in its output, such as `other.app.id`"
             }
             _ => continue,
         };
@@ -55,15 +58,16 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
                     }
                     (Some(step), Some(own)) if step == own => {
                         if used.slot != Slot::Until(own) {
-                            let message = format!("step `{name}` uses its own answer");
+                            let message = format!("step `{name}` uses its own output");
                             let found = book.inside(Kind::SelfRef, &used.pointer, &path.name_at, message);
-                            found.hint("only `repeat.until` may");
+                            found.hint("only `repeat.until` can use the step's own output");
                         }
                     }
                     (Some(step), Some(own)) => {
                         let stated = &definition.steps[own].depends_on;
                         if !stated.is_empty() && !stated.contains(name) && !graph.reaches(own, step) {
-                            let message = format!("`depends_on` does not list `{name}`, whose answer is used here");
+                            let message =
+                                format!("this step uses the output of `{name}`, but `depends_on` does not list it");
                             let found = book.inside(Kind::MissingDependsOn, &used.pointer, &path.name_at, message);
                             found.hint(format!(
                                 "the reference already makes it a dependency; add `{name}` to `depends_on`, or \
@@ -79,7 +83,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
                         let message = format!("the project does not allow the variable `{name}`");
                         let found = book.inside(Kind::EnvNotAllowed, &used.pointer, &path.name_at, message);
                         found.hint(
-                            "a person can allow it for the project; the environment of the process is never read",
+                            "a person can allow the variable for the project; mcpkg never reads it from the process environment",
                         );
                     }
                 }
@@ -162,7 +166,7 @@ fn inputs(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], used: &mut HashS
                 (None, Some(_)) => {}
                 (None, None) => {
                     let near = nearest(name, known.input_names().chain(known.step_names()));
-                    let message = format!("there is no input and no step `{name}`");
+                    let message = format!("there is no input or step `{name}`");
                     let found = book.at(Kind::UnknownDependency, &format!("{pointer}/depends_on/{at}"), message);
                     found.hint = near.map(|near| format!("did you mean `{near}`?"));
                 }
@@ -218,7 +222,9 @@ fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             let other = &steps[*other].id;
             let message = format!("step `{}` needs `{other}`, which has a condition", step.id);
             let found = book.at(Kind::DependsOnConditionalStep, &format!("/steps/{index}/id"), message);
-            found.hint(format!("it is skipped when `{other}` is; give it the same condition to make that explicit"));
+            found.hint(format!(
+                "this step is skipped when `{other}` is skipped; give both the same condition to make that explicit"
+            ));
         }
     }
 }

@@ -30,16 +30,16 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         };
         let Some(value) = &default.value else { continue };
         if named.input.r#type == InputType::Secret && !value.as_str().is_some_and(is_reference) {
-            let message = format!("the text contains the default of the secret `{}`", named.id);
+            let message = format!("the text contains a default value for the secret `{}`", named.id);
             book.at(Kind::SecretLiteral, &pointer, message)
-                .hint("give where it is kept: env:NAME, file:PATH or command:ARGV");
+                .hint("give a reference to where it is stored: env:NAME, file:PATH or command:ARGV");
         } else {
             let mut found = Vec::new();
             sources.each(&Root::Input(named.id.clone()), &mut value.clone(), &mut |at, value| {
                 found.extend(value.is_string().then(|| at.to_owned()));
             });
             for at in &found {
-                let message = format!("the text contains the default of the password `{}`", named.id);
+                let message = format!("the text contains a default value for the password `{}`", named.id);
                 book.at(Kind::SecretLiteral, &format!("{pointer}{at}"), message).hint("remove the default");
             }
             if found.is_empty() {
@@ -129,7 +129,7 @@ fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
                 None => format!("the secret `{name}` is used where no command takes it"),
             };
             let found = book.inside(Kind::SecretWrongCatalog, &used.pointer, &path.name_at, message);
-            found.hint("use a secret only in arguments of its own catalog's commands");
+            found.hint("use a secret only in arguments of commands from the secret's own catalog");
         }
     }
 }
@@ -152,12 +152,20 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             if !earlier()
                 .any(|spec| reads(spec) && matches!(action(spec), "list" | "info") && self::resource(spec) == resource)
             {
-                let message = format!("`{}` creates something without checking whether it exists", step.id);
-                book.at(Kind::CreateWithoutCheck, &pointer, message).hint("list first, and create with an `if`");
+                let message =
+                    format!("`{}` creates something without first checking whether it already exists", step.id);
+                book.at(Kind::CreateWithoutCheck, &pointer, message).hint(
+                    "list the existing items first, and make the create step \
+                    conditional with `if`",
+                );
             }
         } else if !has_read {
-            let message = format!("`{}` changes something of {} before any step reads from it", step.id, spec.group);
-            book.at(Kind::MutationBeforeRead, &pointer, message).hint("first read what it will change");
+            let message = format!(
+                "`{}` changes something in the group {} before any step reads from that group",
+                step.id, spec.group
+            );
+            book.at(Kind::MutationBeforeRead, &pointer, message)
+                .hint("add a step that first reads what this step will change");
         }
         // What a step uses of another's answer is a need of its too.
         let guarded = step.condition.is_some()
@@ -166,8 +174,10 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
                 .iter()
                 .any(|step| known.spec(*step).is_some_and(|spec| spec.effect == CommandEffect::Read));
         if spec.effect == CommandEffect::Destroy && !guarded {
-            let message = format!("`{}` destroys without a condition, or a read that it depends on", step.id);
-            book.at(Kind::UnguardedMutation, &pointer, message).hint("give it an `if`, or the id that a read found");
+            let message =
+                format!("`{}` is destructive, but has no condition and depends on no step that reads", step.id);
+            book.at(Kind::UnguardedMutation, &pointer, message)
+                .hint("add an `if`, or use an id that an earlier step has read");
         }
     }
 }

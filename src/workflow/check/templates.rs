@@ -156,11 +156,11 @@ impl Reader<'_, '_> {
             let found = self.book.inside(kind, pointer, &fault.at, fault.message);
             match kind {
                 Kind::MustacheWithoutDollar => {
-                    found.hint("write `${{` where a value belongs");
+                    found.hint("write `${{` instead of `{{`");
                     found.fix = begins.map(|span| Fix { text: "$".to_owned(), span });
                 }
                 Kind::UnsupportedOperator => {
-                    found.hint("expressions have `==`, `!=`, `&&`, `||`, `!`, `( )` and `.includes( )`");
+                    found.hint("expressions support only `==`, `!=`, `&&`, `||`, `!`, `( )` and `.includes( )`");
                 }
                 _ => {}
             }
@@ -176,13 +176,13 @@ impl Reader<'_, '_> {
                     pointer,
                     "`repeat` has no `until`, so nothing is repeated",
                 );
-                found.hint("give the condition that ends it with `until`");
+                found.hint("set `until` to the condition that ends the repetition");
             }
         }
         if repeat.until.is_some() && repeat.timeout.is_none() && repeat.max_attempts.is_none() {
             let found =
                 self.book.at_key(Kind::RepeatUnbounded, pointer, "`repeat` has neither `timeout` nor `max_attempts`");
-            found.hint("the defaults are 15 minutes and 100 attempts");
+            found.hint("the defaults apply: 15 minutes and 100 attempts");
         }
         for (key, value) in [("every", &repeat.every), ("timeout", &repeat.timeout)] {
             let Some(value) = value else { continue };
@@ -190,7 +190,7 @@ impl Reader<'_, '_> {
             match milliseconds(value) {
                 None => {
                     let found = self.book.at(Kind::BadDuration, &at, format!("`{key}` is not a duration: {value}"));
-                    found.hint("write 250ms, 10s, 5m, 1h, or a number of seconds");
+                    found.hint("use a value such as 250ms, 10s, 5m or 1h, or a number of seconds");
                 }
                 Some(long) if long > MAX_REPEAT_MS => {
                     self.book.at(Kind::LimitExceeded, &at, format!("`{key}` is longer than 24h"));

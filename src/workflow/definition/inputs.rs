@@ -41,10 +41,10 @@ pub struct NamedInput {
 /// One input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
-    /// In a list, the name of the input; in a mapping, where the key is the name, a label for people.
+    /// If `inputs` is a list, the name of the input. If `inputs` is a mapping, the key is the name, and this is a label for people.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub name: Option<String>,
-    /// What it is for.
+    /// What the input is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
     /// Its type [default: string]. The value of a secret is a reference such as env:NAME.
@@ -56,45 +56,46 @@ pub struct Input {
     /// The fields of the provider's elements to use as the value and to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Select>,
-    /// Whether one element is chosen or several.
+    /// Whether to choose one element or several.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Mode,
-    /// Seconds to cache the provider's answer [default: 60].
+    /// Seconds to cache the provider's output [default: 60].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl_sec: Option<u32>,
     /// What to do if the provider fails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_error: OnError,
-    /// The value if none is given.
+    /// The value to use if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<DefaultValue>,
-    /// The provider's arguments by name: a value or template, or from_step or from_input with path.
+    /// The provider's arguments, keyed by name. Each is a value, a template, or a mapping with `path` and either `from_step` or
+    /// `from_input`.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     #[schemars(schema_with = "provider_args")]
     pub provider_args: Map<String, Value>,
-    /// Inputs and steps that must be known before its provider is asked.
+    /// Inputs and steps that must be known before the provider is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Joins several values into one text.
+    /// How to join several values into one text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
-    /// Whether it is optional.
+    /// Whether the input is optional.
     #[serde(default, skip_serializing_if = "is_default")]
     pub optional: bool,
-    /// What a value must satisfy.
+    /// The rules that a value must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validate: Option<Validate>,
-    /// The placeholder of an empty form field.
+    /// The placeholder to show in an empty form field.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub placeholder: Option<String>,
-    /// A hint for the person who fills it in.
+    /// A hint for the person who enters the value.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub hint: Option<String>,
-    /// An example of a value.
+    /// An example value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "scalar")]
     pub example: Option<Value>,
-    /// The allowed values, if there are only a few.
+    /// The allowed values, if the set is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
 }
@@ -117,10 +118,10 @@ pub enum InputType {
 /// Which fields of a provider's elements count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Select {
-    /// The field that is the value.
+    /// The field to use as the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_field: Option<String>,
-    /// The field that people see.
+    /// The field to show to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_field: Option<String>,
     /// The field that identifies an element.
@@ -149,12 +150,13 @@ pub enum OnError {
     Fail,
 }
 
-/// The value if none is given.
+/// The value to use if none is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DefaultValue {
-    /// Where it is from.
+    /// Where the value comes from.
     pub from: Origin,
-    /// The literal itself, the name of the variable, or the workflow and the path in its answer, as `other.app.id`.
+    /// Depending on `from`: the literal value, the name of a variable, or a workflow and a path in its output, such as
+    /// `other.app.id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
@@ -174,14 +176,14 @@ pub enum Origin {
 /// How several values become one text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Join {
-    /// What stands between two values.
+    /// The text between two values.
     pub separator: String,
     /// The text before and after each value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_each: Option<String>,
 }
 
-/// What a value must satisfy.
+/// The rules that a value must satisfy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validate {
     /// Whether a value is required.
@@ -193,10 +195,10 @@ pub struct Validate {
     /// A regular expression that must match somewhere in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The minimum number of characters of a text, or of elements of a list.
+    /// The minimum length: characters of a text, or elements of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u32>,
-    /// The maximum number of characters of a text, or of elements of a list.
+    /// The maximum length: characters of a text, or elements of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u32>,
 }
@@ -299,7 +301,7 @@ impl Input {
         !self.optional && self.validate.as_ref().and_then(|validate| validate.required) != Some(false)
     }
 
-    /// The allowed values, if there are only a few.
+    /// The allowed values, if the set is fixed.
     pub fn choices(&self) -> &[Value] {
         match (&self.validate, &*self.r#enum) {
             (Some(validate), []) => &validate.r#enum,
@@ -395,9 +397,9 @@ fn provider_args(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "additionalProperties": { "anyOf": [
         { "type": ["string", "number", "boolean"] },
         { "type": "object", "properties": {
-            "from_step": text("The step whose answer it is"),
-            "from_input": text("The input whose value it is"),
-            "path": text("The path in it"),
+            "from_step": text("The step to take the output from"),
+            "from_input": text("The input to take the value from"),
+            "path": text("The path within that output or value"),
             "on_missing": { "type": "string", "enum": ["prompt", "skip", "fail"] },
         } },
     ] } })

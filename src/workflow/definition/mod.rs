@@ -23,28 +23,28 @@ pub const SCHEMA_VERSION: &str = "1.0";
 /// A workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Definition {
-    /// The version of this form: 1.0.
+    /// The version of the workflow format: 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<String>,
-    /// Its name: letters, digits, `_` and `-`.
+    /// The workflow's name: letters, digits, `_` and `-`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workflow: String,
     /// A title for people.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub title: Option<String>,
-    /// What it does.
+    /// What the workflow does.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// The command groups that it needs, such as the prefix of a catalog.
+    /// The command groups that the workflow needs, such as a catalog's prefix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// Its inputs: a mapping by name, or a list of mappings with `name`.
+    /// The inputs: a mapping keyed by name, or a list of mappings with `name`.
     #[serde(default, skip_serializing_if = "Inputs::is_empty")]
     pub inputs: Inputs,
-    /// Its steps, in order.
+    /// The steps, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Its answer: a template, or a mapping or list of templates.
+    /// The workflow's output: a template, or a mapping or list of templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
 }
@@ -52,32 +52,32 @@ pub struct Definition {
 /// One step: a command that is run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Its name. Expressions refer to its answer as steps.ID.output.
+    /// The step's name. Expressions refer to the step's output as steps.ID.output.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// The command's id, as search_commands returns it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// What it is for.
+    /// What the step is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// Steps that must succeed first. Steps whose answer it uses are included automatically.
+    /// Steps that must succeed first. Steps that this step takes outputs from are included automatically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// A condition; the step is skipped if it is false. `when` is the same.
+    /// A condition: if it is false, the step is skipped. `when` means the same.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub condition: Option<Value>,
-    /// The command's arguments by name.
+    /// The command's arguments, keyed by name.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     pub with: Map<String, Value>,
-    /// The whole body of the request, instead of arguments that go there.
+    /// The whole request body, instead of arguments that are sent in the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Repeat it until a condition is true.
+    /// Repeat the step until a condition is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
-    /// The fields that its answer must have, if the command's own contract does not declare them.
+    /// Fields that the step's output must have, in case the command's own contract does not declare them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_contract: Option<StepContract>,
 }
@@ -85,7 +85,7 @@ pub struct Step {
 /// How a step is run again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repeat {
-    /// The condition that ends it; it may use the step's own answer.
+    /// The condition that ends the repetition. It can use the step's own output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub until: Option<Value>,
@@ -93,11 +93,11 @@ pub struct Repeat {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_number")]
     pub every: Option<Value>,
-    /// The most time that it may take in total, up to 24h [default: 15m].
+    /// The maximum total time, up to 24h [default: 15m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_number")]
     pub timeout: Option<Value>,
-    /// The most attempts, up to 10000 [default: 100].
+    /// The maximum number of attempts, up to 10000 [default: 100].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
 }

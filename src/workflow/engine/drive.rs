@@ -144,7 +144,10 @@ impl Drive<'_> {
                 }
                 false => Err(Error::new(
                     Code::RunState,
-                    format!("Run {} was deleted while it ran, or the database was restored", self.uuid),
+                    format!(
+                        "Run {} was deleted while it was running, or the database was restored from a backup",
+                        self.uuid
+                    ),
                 )),
             }
         })?;
@@ -182,7 +185,7 @@ impl Drive<'_> {
         if worked.is_err()
             && let Err(error) = self.note_held()
         {
-            tracing::warn!(run = %self.uuid, %error, "what the last step answered could not be noted");
+            tracing::warn!(run = %self.uuid, %error, "could not record the outcome of the last step");
         }
         worked
     }
@@ -292,7 +295,7 @@ impl Drive<'_> {
         let (state, reason) = match signal {
             Signal::Pause => (State::Paused, "somebody paused it"),
             Signal::Cancel => (State::Canceled, "somebody canceled it"),
-            Signal::End => (State::Interrupted, "the process that ran it ended"),
+            Signal::End => (State::Interrupted, "the process running it has ended"),
         };
         let now = self.context.clock.now();
         self.note(|db| {

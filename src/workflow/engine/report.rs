@@ -135,7 +135,7 @@ pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
         return Ok((stored_json(output, "what a run answered")?, None));
     }
     let end = (0..=MAX_OUTPUT).rev().find(|end| output.is_char_boundary(*end)).unwrap_or(0);
-    let note = format!("final_output is cut after {end} of {} bytes, and given as text", output.len());
+    let note = format!("final_output is truncated to {end} of {} bytes, and returned as text", output.len());
     Ok((output[..end].into(), Some(note)))
 }
 

@@ -63,7 +63,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     })?;
     let (run, definition, generation) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
     if retries && run.kind == Kind::Command {
-        let why = format!("Run {} ran a single command: run that command again", run.uuid);
+        let why = format!("Run {} cannot be retried because it ran a single command; run that command again", run.uuid);
         return Err(wrong_state(&run, run.state, why));
     }
     match (run.state, retries) {
@@ -79,7 +79,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
             return Err(wrong_state(&run, run.state, why));
         }
         (_, true) => {
-            let why = format!("Run {} has not failed: `mcpkg workflow resume {}` continues it", run.uuid, run.uuid);
+            let why = format!("Run {} has not failed; continue it with `mcpkg workflow resume {}`", run.uuid, run.uuid);
             return Err(wrong_state(&run, run.state, why));
         }
         (_, false) => {}
@@ -146,7 +146,7 @@ fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<us
         rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();
     let refused = |why: String| {
         Error::new(Code::InvalidArgument, why).hint(match failed.as_slice() {
-            [] => "no step failed: the run failed after its last one".to_owned(),
+            [] => "no step failed; the run failed after its last step".to_owned(),
             steps => format!("--retry retries the failed steps: {}", steps.join(", ")),
         })
     };
@@ -190,7 +190,8 @@ fn check_decision(rows: &[Step], program: &Program, name: &str) -> Result<()> {
         [] => "no step of the run needs a decision".to_owned(),
         steps => format!("these steps need a decision: {}", steps.join(", ")),
     };
-    Err(Error::new(Code::InvalidArgument, format!("Step '{}' needs no decision", name.escape_debug())).hint(hint))
+    Err(Error::new(Code::InvalidArgument, format!("Step '{}' does not need a decision", name.escape_debug()))
+        .hint(hint))
 }
 
 fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
@@ -274,11 +275,11 @@ pub fn goes_on(context: &Context, run: Uuid) -> String {
         Identity::Assistant => format!("list_runs with run {run}"),
         _ => format!(r#"execute with command mcpkg:workflow:runs and args {{"run":"{run}"}}"#),
     };
-    format!("it is still running: {reads} shows its progress, and its answer once it has ended")
+    format!("the run is still in progress; call {reads} to see its progress, and its output after it has ended")
 }
 
 fn over(run: &Run) -> Error {
-    wrong_state(run, run.state, format!("Run {} has ended: it is {}", run.uuid, run.state.word()))
+    wrong_state(run, run.state, format!("Run {} has already ended with the state {}", run.uuid, run.state.word()))
 }
 
 fn wrong_state(run: &Run, state: State, why: String) -> Error {
@@ -289,11 +290,12 @@ fn wrong_state(run: &Run, state: State, why: String) -> Error {
 
 /// Returns the failure of a run of which a person has to decide.
 pub fn uncertain(run: Uuid, step: &str) -> Error {
-    let why =
-        format!("It is unknown whether step '{step}' of run {run} did its work, and its command is not safe to repeat");
+    let why = format!(
+        "It is unknown whether step '{step}' of run {run} did its work, and the step's command is not safe to repeat"
+    );
     Error::new(Code::StepUncertain, why).with_details(json!({ "run": run.to_string(), "step": step })).hint(format!(
-        "check, then decide: `mcpkg workflow resume {run} --step {step}=retry`, the same with `{step}=skip`, or `mcpkg workflow resume \
-            {run} --step {step}=done --output FILE`"
+        "check what the step did; then retry it with `mcpkg workflow resume {run} --step {step}=retry`, skip it with `{step}=skip` \
+            instead, or mark it as done with `mcpkg workflow resume {run} --step {step}=done --output FILE`"
     ))
 }
 

@@ -134,7 +134,7 @@ impl Drive<'_> {
         let step = &self.program.steps[seq];
         let names = step.fields.iter().map(|field| field.name.as_str());
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
-            return Round::GivenUp(format!("its answer has no '{field}', which its output_contract requires"));
+            return Round::GivenUp(format!("its output has no field '{field}', which its output_contract requires"));
         }
         // Without a condition it does not repeat, as the check and the plan say.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
@@ -186,7 +186,7 @@ impl Drive<'_> {
         let spec = &self.program.steps[seq].spec;
         let is_gone = matches!(failed.status, Some(404 | 410)) && spec.method.as_deref() == Some("DELETE");
         if is_gone && again {
-            let note = "it is gone: an earlier attempt, whose answer was lost, deleted it";
+            let note = "already deleted by an earlier attempt whose response was lost";
             let (ended, _) = self.ended(seq, &Err(failed), Some(note));
             let ended = Ended { outcome: "ok".to_owned(), ..ended };
             self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
@@ -199,7 +199,7 @@ impl Drive<'_> {
             // The row stays as it is: the command says what a resume may do with it.
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
-                let (ended, _) = self.ended(seq, &Err(failed), Some("it was cut off"));
+                let (ended, _) = self.ended(seq, &Err(failed), Some("the attempt was cut off"));
                 self.note(|db| {
                     attempts::end(db, run, place, number, &ended)?;
                     steps::end(db, run, place, StepState::Pending, None, ended.ended_at)
@@ -207,7 +207,7 @@ impl Drive<'_> {
                 Ok(Next::Stopped(signal))
             }
             _ if is_uncertain => {
-                let why = format!("{}; it is unknown whether it did its work", public(&failed.error));
+                let why = format!("{}; it is unknown whether the step did its work", public(&failed.error));
                 let (ended, _) = self.ended(seq, &Err(failed), Some(&why));
                 let left = Left { attempt: Some((number, ended)), output: None };
                 self.end_step(seq, StepState::Uncertain, Some(&why), left)?;

@@ -78,8 +78,11 @@ impl Values {
         };
         let body = step.body.as_ref().map(|body| filled(body, &sent)).transpose()?;
         if with.values().chain(&body).any(holds_lost) {
-            return Err(Error::new(Code::SecretLost, format!("Step '{}' needs a secret of an earlier step", step.id))
-                .hint("begin a new run: the secret was only in the memory of the process that ended"));
+            return Err(Error::new(
+                Code::SecretLost,
+                format!("Step '{}' needs a secret from an earlier step", step.id),
+            )
+            .hint("start a new run: the secret existed only in the memory of the process that has ended"));
         }
         Ok((with, body))
     }
@@ -192,10 +195,10 @@ fn holds(text: &Value, scope: &dyn Scope, known: &Known) -> Result<(bool, String
     let text = match text {
         Value::String(text) => text,
         Value::Bool(holds) => return Ok((*holds, format!("the condition is {holds}"))),
-        other => return Err(broken(&other.to_string(), "it is not true or false")),
+        other => return Err(broken(&other.to_string(), "the condition is neither true nor false")),
     };
     let expression = Template::read_condition(text).map_err(|faults| {
-        broken(text, faults.first().map_or("it is not true or false", |fault| fault.message.as_str()))
+        broken(text, faults.first().map_or("the condition is neither true nor false", |fault| fault.message.as_str()))
     })?;
     let holds = condition(&expression, scope).unwrap_or(false);
     Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope, known))))
@@ -238,7 +241,7 @@ fn fill(value: &Value, each: &mut impl FnMut(&Template) -> Result<Value>) -> Res
 }
 
 fn broken(text: &str, why: &str) -> Error {
-    Error::new(Code::StepFailed, format!("Cannot fill in `{}`: {why}", text.escape_debug()))
+    Error::new(Code::StepFailed, format!("Cannot evaluate `{}`: {why}", text.escape_debug()))
 }
 
 /// Replaces references to secrets with their values.

@@ -31,8 +31,8 @@ impl Operation for Expose {
     const TITLE: &'static str = "Offer a workflow as a tool";
     const ABOUT: &'static str = "Offer a workflow to agents as a tool of its own, workflow__NAME, after asking";
     const HELP: &'static str = "The tool takes the workflow's inputs except secrets. A call passes the same checks as `execute`: the \
-        policy, the plan, and a person's consent to that plan. The tool's annotations match the effects shown here. If the workflow \
-        changes, they say that it can do anything, until you expose it again.";
+        policy, the plan, and a person's consent to that plan. The tool's annotations state the effects shown here. If the workflow \
+        changes, they state that the tool can do anything, until you expose the workflow again.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow expose app_with_db"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;
@@ -62,17 +62,18 @@ impl Operation for Expose {
             let current = workflows::get(db, project, &self.name)?;
             if current.revision != workflow.revision {
                 let what = format!("Somebody else changed workflow '{}' meanwhile; nothing was changed", self.name);
-                return Err(Error::new(Code::PlanChanged, what).hint("look at it again"));
+                return Err(Error::new(Code::PlanChanged, what).hint("review the workflow, then try again"));
             }
             exposed::set(db, project.id, current.uuid, &exposure)?;
             Ok(project.name.clone())
         })?;
-        let sentence = format!("Workflow '{}' of project '{project}' is the tool {tool}", self.name);
+        let sentence = format!("Workflow '{}' of project '{project}' is now offered as the tool {tool}", self.name);
         let data = json!({ "name": self.name, "project": project, "tool": tool, "effect": exposure.effect });
         let reply = Reply::sentence(sentence, data);
         Ok(match secrets(&model.definition).as_slice() {
             [] => reply,
-            needed => reply.warn([format!("an agent cannot give the secrets that it needs: {}", needed.join(", "))]),
+            needed => reply
+                .warn([format!("agents cannot provide the secrets that the workflow needs: {}", needed.join(", "))]),
         })
     }
 }

@@ -28,8 +28,8 @@ pub fn check_name(workflow: &str) -> Result<()> {
         return Ok(());
     }
     let most = LONGEST - PREFIX.len();
-    Err(Error::new(Code::InvalidArgument, format!("'{workflow}' is too long for the name of a tool"))
-        .hint(format!("the name of a workflow that is a tool has at most {most} characters")))
+    Err(Error::new(Code::InvalidArgument, format!("The workflow name '{workflow}' is too long for a tool name"))
+        .hint(format!("to be offered as a tool, a workflow needs a name of at most {most} characters")))
 }
 
 /// Refuses a workflow that no tool can stand for.
@@ -43,7 +43,7 @@ pub fn check(definition: &Definition) -> Result<()> {
         None => Ok(()),
         Some(named) => Err(Error::new(
             Code::InvalidArgument,
-            format!("The input '{}' has the same name as an argument of every such tool", named.id),
+            format!("The input '{}' has the same name as a built-in argument of workflow tools", named.id),
         )
         .hint("rename the input")),
     }
@@ -82,9 +82,9 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     }
     properties.insert(
         NONCE.to_owned(),
-        json!({ "type": "string", "description": "From E_CONSENT_REQUIRED, once the user approved" }),
+        json!({ "type": "string", "description": "Nonce from E_CONSENT_REQUIRED, after the user has approved" }),
     );
-    let wait = json!({ "type": "integer", "minimum": 0, "description": "Seconds to wait, 50 at most [25]" });
+    let wait = json!({ "type": "integer", "minimum": 0, "description": "Seconds to wait, up to 50 [default: 25]" });
     properties.insert(WAIT.to_owned(), wait);
     let mut schema = Map::from_iter([
         ("type".to_owned(), json!("object")),

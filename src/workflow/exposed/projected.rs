@@ -126,6 +126,6 @@ fn description(said: Option<&str>, name: &str) -> String {
     let what = said.map(|said| said.trim_end_matches('.').to_owned()).filter(|said| !said.is_empty());
     let what = what.unwrap_or_else(|| format!("Run the workflow {name}"));
     format!(
-        "{what}. A workflow: on E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce"
+        "{what}. Runs a workflow: on E_CONSENT_REQUIRED, show the user the effects and command, then call again with the nonce"
     )
 }

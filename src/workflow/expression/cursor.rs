@@ -152,8 +152,8 @@ impl<'t> Cursor<'t> {
         }
         let width = self.rest().chars().next().map_or(0, char::len_utf8);
         let found = match &self.text[self.at..self.at + width] {
-            "" => "the expression ends".to_owned(),
-            found => format!("`{found}` stands"),
+            "" => "the end of the expression".to_owned(),
+            found => format!("`{found}`"),
         };
         Fault::syntax(self.at..self.at + width, format!("found {found}, expected {expected}"))
     }

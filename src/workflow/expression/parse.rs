@@ -236,12 +236,12 @@ impl<'t> Parser<'t> {
             "secrets" => Root::Secret,
             _ if self.cursor.is_at("(") => return Err(self.call(start)),
             _ => {
-                let message = format!("unknown name `{word}`; a path begins with inputs, steps, env or secrets");
+                let message = format!("unknown name `{word}`; a path starts with inputs, steps, env or secrets");
                 return Err(Fault::syntax(start..self.cursor.at, message));
             }
         };
         if !self.cursor.eat(".") {
-            return Err(self.cursor.unexpected(&format!("`.` and a name behind `{word}`")));
+            return Err(self.cursor.unexpected(&format!("`.` and a name after `{word}`")));
         }
         let name_start = self.cursor.at;
         let Some(name) = self.cursor.name() else { return Err(self.cursor.unexpected("a name")) };

@@ -77,14 +77,14 @@ pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<D
     let kept = needed(&known, references);
     if kept.is_empty() {
         return Err(Error::new(Code::NotFound, "There are no runs to make a workflow from")
-            .hint("mcpkg's own commands that only read leave no run; list runs with `mcpkg workflow runs`")
+            .hint("mcpkg's own read-only commands are not recorded as runs; list runs with `mcpkg workflow runs`")
             .with_details(json!({ "diagnostics": diagnostics })));
     }
     for (at, left) in known.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
         let again = known[at + 1..]
             .iter()
             .any(|later| later.call.command == left.call.command && later.call.with == left.call.with);
-        let why = if again { "was read again later" } else { "reads something that no step uses" };
+        let why = if again { "is repeated later" } else { "reads data that no step uses" };
         diagnostics
             .push(Diagnostic { message: format!("skipped {}: it {why}", left.spec.id), ..Diagnostic::default() });
     }
@@ -291,8 +291,9 @@ impl Inference<'_> {
         let mut message = "becomes an input".to_owned();
         if is_secret {
             input = Input { description: input.description, r#type: InputType::Secret, ..Input::default() };
-            message = "becomes a secret input, given as a reference: its value was a secret, or was removed as one"
-                .to_owned();
+            message =
+                "becomes a secret input, to be given as a reference: its value was a secret, or was redacted as one"
+                    .to_owned();
         } else if value.is_string() || value.is_number() || value.is_boolean() {
             input.example = Some(value.clone());
         } else {

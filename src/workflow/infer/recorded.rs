@@ -107,7 +107,7 @@ fn unless_too_many(recorded: Vec<Recorded>) -> Result<Vec<Recorded>> {
     if recorded.len() <= MOST {
         return Ok(recorded);
     }
-    let what = format!("{} calls are too many for a workflow; the limit is {MOST}", recorded.len());
+    let what = format!("Cannot make a workflow from {} calls; the limit is {MOST}", recorded.len());
     Err(Error::new(Code::TooMany, what).hint("choose fewer runs with `session_log` or `since`"))
 }
 

@@ -175,11 +175,11 @@ impl Fit {
             }
             Self::Name => (Confidence::Medium, "the same value under the same name".to_owned()),
             Self::Value if length >= TELLING => (Confidence::Medium, "the same value".to_owned()),
-            Self::Value => (Confidence::Low, "the same value, which is short".to_owned()),
+            Self::Value => (Confidence::Low, "the same value, but a short one".to_owned()),
         };
         match is_element {
             // The next answer may have another order.
-            true => (Confidence::Low, format!("{why}, of one element of a list")),
+            true => (Confidence::Low, format!("{why}, in one element of a list")),
             false => (confidence, why),
         }
     }

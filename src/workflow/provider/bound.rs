@@ -56,8 +56,8 @@ pub(super) fn arguments(
             }
             (None, OnMissing::Unsaid | OnMissing::Prompt) if !is_required => continue,
             (None, _) => {
-                let from = bound.source.map_or_else(String::new, |source| format!(", {}", source.shown(definition)));
-                let why = format!("Cannot ask {} before its '{arg}'{from} is known", contract.id);
+                let from = bound.source.map_or_else(String::new, |source| format!(" ({})", source.shown(definition)));
+                let why = format!("Cannot call the provider {} until its argument '{arg}'{from} is known", contract.id);
                 return Err(Error::new(Code::InputsRequired, why));
             }
         };

@@ -80,7 +80,7 @@ fn get_of<K: PartialEq>(
             Ok(elements)
         }
         (Err(error), Some((_, older))) if asked.or_older && error.code() != Code::Cancelled => {
-            tracing::warn!(%error, "a provider failed; what it answered before is used");
+            tracing::warn!(%error, "a provider failed; using its previous output");
             Ok(Arc::clone(older))
         }
         (Err(error), _) => Err(error),

@@ -50,7 +50,7 @@ pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, 
             let found = choices::of(&elements, input, &spec.output_contract, &wanted_by(sound, name));
             Ok(match found {
                 Some(choices) => Offer::Values(spec.id.clone(), choices),
-                None => Offer::Unknown(format!("it is unclear which field of {} is the value", spec.id)),
+                None => Offer::Unknown(format!("it is unclear which field of {} to use as the value", spec.id)),
             })
         }
         Err(error) if input.on_error == OnError::Fail || error.code() == Code::Cancelled => Err(error),
@@ -84,7 +84,7 @@ fn fetched(
     let spec = require(&commands, provider)?;
     let contract = commands
         .provider(&spec.id)?
-        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("the answer of {} is not a list", spec.id)))?;
+        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("the output of {} is not a list", spec.id)))?;
     let with = bound::arguments(context, sound, input, &contract, inputs)?;
     let asked = cache::Asked {
         ttl: i64::from(input.cache_ttl_sec.unwrap_or(USUAL_TTL)) * 1_000,

@@ -62,7 +62,10 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
             _ => text(),
         }),
         r#type => json::exact(typed.as_bytes()).map_err(|_| {
-            wrong(argument.name, &format!("'{}' is not JSON, and the argument takes {type}", typed.escape_debug()))
+            wrong(
+                argument.name,
+                &format!("'{}' is not valid JSON, but the argument takes {type}", typed.escape_debug()),
+            )
         }),
     }
 }
@@ -111,7 +114,9 @@ pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> 
         .with_details(json!({ "argument": name }))
         .hint("a person can run the command with `mcpkg command run`"));
     }
-    let reference = value.as_str().ok_or_else(|| wrong(name, "give where the secret is kept, not the secret"))?;
+    let reference = value
+        .as_str()
+        .ok_or_else(|| wrong(name, "give a reference to where the secret is stored, not the secret itself"))?;
     reference.parse::<Reference>().map(drop)
 }
 

@@ -106,18 +106,18 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
     };
     lines.extend(choices.iter().take(SHOWN).enumerate().map(line));
     if choices.len() > SHOWN {
-        lines.push(format!("and {} more, which you can type", choices.len() - SHOWN));
+        lines.push(format!("and {} more; to choose one of those, type its value", choices.len() - SHOWN));
     }
     (lines, choices)
 }
 
 fn question(name: &str, input: &Input, choices: usize) -> String {
     let how = match (choices, input.mode, input.r#type) {
-        (0, _, InputType::Secret) => "where it is kept, as env:NAME or file:PATH",
-        (0, Mode::Multiple, _) => "several, separated by commas",
+        (0, _, InputType::Secret) => "where it is stored, as env:NAME or file:PATH",
+        (0, Mode::Multiple, _) => "one or more, separated by commas",
         (0, Mode::Single, _) => return format!("Value of '{name}':"),
         (_, Mode::Multiple, _) => "numbers or values, separated by commas",
-        (_, Mode::Single, _) => "a number, or a value; `=7` is the value 7",
+        (_, Mode::Single, _) => "a number from the list, or a value; `=7` means the value 7",
     };
     format!("Value of '{name}' ({how}):")
 }

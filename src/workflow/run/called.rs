@@ -51,7 +51,9 @@ fn as_arguments(error: Error) -> Error {
         return error;
     }
     let details = error.details().cloned().unwrap_or_default();
-    Error::new(Code::InputsRequired, error.message()).with_details(details).hint("give them as arguments of this tool")
+    Error::new(Code::InputsRequired, error.message())
+        .with_details(details)
+        .hint("give the missing inputs as arguments of this tool")
 }
 
 /// Takes an argument that is not the workflow's own out of the others.

@@ -38,8 +38,8 @@ impl fmt::Display for Change {
             write!(f, " {}", self.name)?;
         }
         match &self.field {
-            None if self.what == "command" => f.write_str(": its arguments or its answer changed"),
-            None if self.what == "definition" => f.write_str(" is another"),
+            None if self.what == "command" => f.write_str(": its arguments or its output changed"),
+            None if self.what == "definition" => f.write_str(" has changed"),
             field => {
                 let field = field.as_ref().map(|field| format!("{field} ")).unwrap_or_default();
                 write!(f, ": {field}was {}, is {}", shown(&self.before), shown(&self.after))
@@ -168,9 +168,9 @@ mod tests {
         );
         assert_eq!(
             told(&plan("https://a.example", "y")),
-            ["env REGION: was x, is y", "command apps:list: its arguments or its answer changed"]
+            ["env REGION: was x, is y", "command apps:list: its arguments or its output changed"]
         );
         let elsewhere = Plan { project: String::new(), definition: json!({}), ..plan("https://a.example", "x") };
-        assert_eq!(told(&elsewhere), ["definition is another", "project: was p, is "]);
+        assert_eq!(told(&elsewhere), ["definition has changed", "project: was p, is "]);
     }
 }

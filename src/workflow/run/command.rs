@@ -26,7 +26,8 @@ pub struct Run {
     /// Id of the command
     #[arg(value_name = "ID", add = IDS)]
     id: String,
-    /// One argument: text if the command takes text, otherwise JSON (tried first if it takes both); for a secret, a reference
+    /// An argument. Its value is text if the command takes text, otherwise JSON; if the command takes both, JSON is tried first.
+    /// For a secret, give a reference
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     arg: Vec<Typed>,
@@ -41,8 +42,8 @@ impl Operation for Run {
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Run a command";
     const ABOUT: &'static str = "Run a command of any source, after showing what it does";
-    const HELP: &'static str = "Shows what the command does and asks first, unless it is one of mcpkg's own that only reads. Without a \
-        terminal, --yes answers. It does not answer for a command of an API that changes something: approve that with `mcpkg consent \
+    const HELP: &'static str = "Shows what the command does and asks before running it, except for mcpkg's own read-only commands. \
+        Without a terminal, --yes confirms. It does not confirm API commands that change something: approve those with `mcpkg consent \
         approve`. `mcpkg workflow runs` shows what was sent and the result.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command run mcpkg:prompt:list", "mcpkg command run apps:create --arg name=web --arg region=eu"];

@@ -15,7 +15,7 @@ use crate::workflow::engine::resume;
 /// Pauses a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// Id of the run, or a unique ending of it
+    /// Id of the run, or a unique suffix of the id
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
 }
@@ -25,8 +25,8 @@ impl Operation for Pause {
     const CLI: &'static [&'static str] = &["workflow", "pause"];
     const TITLE: &'static str = "Pause a run";
     const ABOUT: &'static str = "Pause a run within a second, to resume it later";
-    const HELP: &'static str = "The run may be in any process. A request in progress is cut off if it is safe to send again; otherwise \
-        mcpkg waits for it.";
+    const HELP: &'static str = "The run can be in any process. A request in progress is cut off if it is safe to send again; otherwise \
+        mcpkg waits for the response.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow pause 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -51,7 +51,7 @@ impl Operation for Pause {
 /// Cancels a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Cancel {
-    /// Id of the run, or a unique ending of it
+    /// Id of the run, or a unique suffix of the id
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
 }
@@ -60,7 +60,7 @@ impl Operation for Cancel {
     const TOOL: &'static str = "cancel_run";
     const CLI: &'static [&'static str] = &["workflow", "cancel"];
     const TITLE: &'static str = "Cancel a run";
-    const ABOUT: &'static str = "Cancel a run within a second, in any process; nothing is undone";
+    const ABOUT: &'static str = "Cancel a run within a second, in any process; completed steps are not undone";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow cancel 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -85,7 +85,7 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     if let Some(repeat) = &step.repeat
         && let Some(until) = &repeat.until
     {
-        lines.push(format!("{prefix}up to {} times until {}", repeat.max_rounds, quoted(until)));
+        lines.push(format!("{prefix}repeated up to {} times until {}", repeat.max_rounds, quoted(until)));
     }
     let mut body = step.body.clone();
     let (with, secrets, kept): (_, &[String], _) = match &step.with {
@@ -106,7 +106,7 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
         lines.push(valued(&format!("{prefix}body"), body));
     }
     if !spec.auth.is_empty() {
-        lines.push(format!("{prefix}with the credentials {}", spec.auth.join(", ")));
+        lines.push(format!("{prefix}uses the credentials {}", spec.auth.join(", ")));
     }
     lines
 }

@@ -36,22 +36,22 @@ pub struct Execute {
     /// Id of a proposed draft
     #[arg(long)]
     draft_id: Option<String>,
-    /// Values of inputs
+    /// Input values by name
     #[arg(skip)]
     inputs: Option<Map<String, Value>>,
-    /// Run this step alone
+    /// Run only this step
     #[arg(long)]
     step: Option<String>,
-    /// Answers of other steps by id
+    /// Outputs of other steps by id
     #[arg(skip)]
     step_outputs: Option<Map<String, Value>>,
-    /// Id of a stopped run, to go on with; with step: of a run whose answers it takes
+    /// Id of a stopped run to resume; with step: of a run to take outputs from
     #[arg(long)]
     run: Option<String>,
-    /// From E_CONSENT_REQUIRED
+    /// Nonce from E_CONSENT_REQUIRED
     #[arg(long)]
     nonce: Option<String>,
-    /// Seconds to wait, 50 at most [25]
+    /// Seconds to wait, up to 50 [default: 25]
     #[arg(long)]
     wait_s: Option<u32>,
 }
@@ -60,7 +60,7 @@ impl Operation for Execute {
     const TOOL: &'static str = EXECUTE;
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Execute";
-    const ABOUT: &'static str = "Run a workflow or command. What does more than read mcpkg's own data needs the user's consent: on \
+    const ABOUT: &'static str = "Run a workflow or command. Anything beyond reading mcpkg's own data needs the user's consent: on \
         E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
     const EFFECT: Effect = Effect::Destroy;
     const OPEN_WORLD: bool = true;
@@ -140,8 +140,8 @@ impl Execute {
 }
 
 fn which() -> Error {
-    let takes = "execute takes one of `command` with `args`; `workflow`, `yaml` or `draft_id` with `inputs`; and `run`. A `step` of a \
-        workflow takes `step_outputs`, or the `run` that has them";
+    let takes = "Give execute exactly one of: `command` (with `args`); `workflow`, `yaml` or `draft_id` (with `inputs`); `run`. To run \
+        only one `step`, add `step_outputs`, or the `run` to take them from";
     Error::new(Code::InvalidArgument, takes)
-        .hint("`mcpkg command search` finds commands, `mcpkg workflow list` workflows, `mcpkg workflow runs` runs")
+        .hint("`mcpkg command search` finds commands, `mcpkg workflow list` lists workflows, `mcpkg workflow runs` lists runs")
 }

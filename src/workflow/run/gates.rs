@@ -33,7 +33,7 @@ pub fn policy(context: &Context) -> Result<()> {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
     };
     if context.surface.no_execute {
-        return denied("server", "Running commands is not allowed here; nothing was run".to_owned())
+        return denied("server", "This server does not allow commands to run; nothing was run".to_owned())
             .map_err(|error| error.hint("a person can run it with `mcpkg command run` or `mcpkg workflow run`"));
     }
     let denying = context.store.read(|db| {
@@ -87,7 +87,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
         // What nobody reviewed is asked of a person, and --yes does not answer for them.
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
-                "--yes only runs a saved workflow that you approved, with `mcpkg draft approve` or by saving it at a terminal with \
+                "--yes can only run a saved workflow that you have approved with `mcpkg draft approve` or saved at a terminal with \
                     `mcpkg workflow edit`",
             ),
             _ => error,

@@ -26,10 +26,10 @@ const MOST: u32 = 100;
 /// Lists runs, or shows one.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Runs {
-    /// Id of a run, to show it with each attempt
+    /// Id of a run to show with all its attempts
     #[arg(value_name = "RUN", add = RUNS)]
     run: Option<String>,
-    /// Most rows of a page, up to 100 [default: 20]
+    /// Maximum number of rows per page, up to 100 [default: 20]
     #[arg(long)]
     limit: Option<u32>,
     /// next_cursor of the previous page
@@ -43,16 +43,16 @@ pub struct RunList {
     /// The runs
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Map<String, Value>>>,
-    /// Whether more follow, and the cursor to continue with
+    /// Cursor of the next page, if there are more runs
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// Id of the run that was asked for
+    /// Id of the requested run
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
     /// pending, running, waiting, paused, cancel_requested, interrupted, uncertain, succeeded, failed or canceled
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
-    /// Its steps, each with its attempts
+    /// The run's steps, each with its attempts
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<Value>>,
 }
@@ -63,7 +63,7 @@ impl Operation for Runs {
     const TITLE: &'static str = "List runs";
     const ABOUT: &'static str = "List runs of workflows and commands, or show one with all its attempts";
     const HELP: &'static str =
-        "Arguments and answers are shown without secrets. A run whose process ended is interrupted.";
+        "Arguments and outputs are shown without secrets. A run is interrupted if its process has ended.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow runs", "mcpkg workflow runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const RATE: Option<Rate> = Some(Rate::OFTEN);

@@ -54,7 +54,7 @@ pub fn of_command(context: &Context, id: &str, with: Map<String, Value>) -> Resu
 /// As [`of_command`].
 pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Value>) -> Result<Plan> {
     if !spec.runnable {
-        let why = spec.why_not.as_deref().unwrap_or("its source does not say how");
+        let why = spec.why_not.as_deref().unwrap_or("its source does not describe how to run it");
         return Err(Error::new(Code::InvalidArgument, format!("{} cannot be run: {why}", spec.id)));
     }
     arguments::check(context, &spec, &with)?;

@@ -31,14 +31,14 @@ const MAX_OUTPUT: u64 = 8 << 20;
 /// Resumes a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Resume {
-    /// Id of the run, or a unique ending of it
+    /// Id of the run, or a unique suffix of the id
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
-    /// What to do with a step if it is unknown whether it did its work: retry, skip or done
+    /// What to do with a step that may or may not have done its work: retry, skip or done
     #[arg(long, value_name = "ID=WHAT")]
     #[serde(skip)]
     step: Vec<Word>,
-    /// With `--step ID=done`: file with the step's answer, as JSON [default: null]
+    /// With `--step ID=done`: file with the step's output, as JSON [default: null]
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Resume {
     #[arg(long, value_name = "STEP")]
     #[serde(skip)]
     from: Option<String>,
-    /// Continue although something changed since the run began; asks at a terminal
+    /// Continue even if something has changed since the run started; asks for confirmation at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_changes: bool,
@@ -91,9 +91,9 @@ impl Operation for Resume {
     const TITLE: &'static str = "Resume a run";
     const ABOUT: &'static str = "Resume a paused or interrupted run, or retry a failed one";
     const HELP: &'static str = "Steps that succeeded are not repeated. A request that was in progress is sent again if that is safe: if \
-        the command only reads, is idempotent, or takes an idempotency key. Otherwise you decide with --step. A failed run continues \
-        with --retry or --from. If a command, an input or a variable changed since the run began, mcpkg lists the changes and stops, \
-        unless you accept them at a terminal with --accept-changes.";
+        the command only reads, is idempotent, or takes an idempotency key. Otherwise you decide with --step. To continue a failed run, \
+        use --retry or --from. If a command, an input or a variable has changed since the run started, mcpkg lists the changes and \
+        stops, unless you accept them at a terminal with --accept-changes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow resume 3f2a1b4c5d6e",
         "mcpkg workflow resume 3f2a1b4c5d6e --retry",
@@ -168,10 +168,10 @@ fn is_known(context: &Context, resumable: &Resumable) -> Result<bool> {
 
 /// Has a person decide on a run that may have done more than its rows tell: nothing but their look at it says what may be sent again.
 fn of_unknown_past(mut plan: Plan) -> Plan {
-    let what = "this run may have done more than is recorded here: it began on another machine, or the database was restored from a \
-        backup. A step may be done twice";
+    let what = "this run may have done more than is recorded here: it was started on another machine, or the database was restored from \
+        a backup. Some steps may run twice";
     plan.effects.insert(0, what.to_owned());
-    plan.summary.push_str(", which was begun on another machine or restored from a backup");
+    plan.summary.push_str(", which was started on another machine or restored from a backup");
     plan.may_be_confirmed = false;
     plan
 }
@@ -216,7 +216,7 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
 /// Has the person at the terminal look at what a run would do now.
 fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal can accept changes to a run; there is no --yes for it";
+        let why = "Only a person at a terminal can accept changes to a run; --yes cannot skip this confirmation";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let changed = changes.iter().map(|change| format!("changed since: {change}"));
@@ -228,7 +228,7 @@ fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
 fn changed(run: &Run, changes: &[Change]) -> Error {
     let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
     let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
-    let why = format!("What run {} does has changed since it began{told}", run.uuid);
+    let why = format!("The plan of run {} has changed since the run started{told}", run.uuid);
     Error::new(Code::PlanChanged, why).with_details(json!({ "run": run.uuid.to_string(), "changes": changes })).hint(
         format!("review and accept the changes at a terminal: `mcpkg workflow resume {} --accept-changes`", run.uuid),
     )

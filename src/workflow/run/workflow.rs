@@ -40,11 +40,11 @@ pub struct Run {
     #[arg(long, value_name = "ID")]
     #[serde(skip)]
     step: Option<String>,
-    /// With --step: file with the answers of other steps, by name
+    /// With --step: file with the outputs of other steps, keyed by name
     #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
     #[serde(skip)]
     step_outputs: Option<Object>,
-    /// With --step: run whose answers to use, and its workflow and inputs unless you give others
+    /// With --step: run to take outputs from; also provides the workflow and the inputs, unless you give them
     #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
     #[serde(skip)]
     of: Option<String>,
@@ -55,11 +55,11 @@ impl Operation for Run {
     const CLI: &'static [&'static str] = &["workflow", "run"];
     const TITLE: &'static str = "Run a workflow";
     const ABOUT: &'static str = "Run a workflow, after showing what it does";
-    const HELP: &'static str = "Shows what the workflow does and asks first. At a terminal, mcpkg asks for missing inputs and lists the \
-        values of their providers. Without a terminal, --yes answers if you approved exactly this text with `mcpkg draft approve` or by \
-        saving it at a terminal; approve any other with `mcpkg consent approve`. Each attempt at a step is recorded before its request \
-        is sent. `mcpkg workflow resume` continues an interrupted run and repeats no step that succeeded. --step runs one step alone, \
-        with answers from a file or an earlier run.";
+    const HELP: &'static str = "Shows what the workflow does and asks before running it. At a terminal, mcpkg asks for missing inputs \
+        and lists the values that their providers return. Without a terminal, --yes confirms only a text that you have approved with \
+        `mcpkg draft approve` or saved at a terminal; approve any other text with `mcpkg consent approve`. Each attempt at a step is \
+        recorded before its request is sent. `mcpkg workflow resume` continues an interrupted run without repeating steps that \
+        succeeded. --step runs only one step, with outputs from a file or an earlier run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow run app_with_db --input region=eu",
         "mcpkg workflow run app.yaml --input token=env:API_TOKEN",

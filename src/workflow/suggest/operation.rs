@@ -18,19 +18,19 @@ use crate::workflow::{GROUP, SHAPE};
 /// Suggest providers
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Suggest {
-    /// The workflow's text, YAML or JSON, mistakes and all
+    /// The workflow's text, YAML or JSON; it can contain mistakes
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
-    /// The line that is pointed at, from 1
+    /// Line of the cursor, counted from 1
     #[arg(long, value_name = "N", required_unless_present = "pointer", conflicts_with = "pointer")]
     line: Option<usize>,
-    /// The column, from 1
+    /// Column of the cursor, counted from 1
     #[arg(long, value_name = "N", requires = "line")]
     column: Option<usize>,
-    /// What is pointed at as a JSON pointer, such as /inputs/app, instead of line and column
+    /// JSON pointer such as /inputs/app, instead of line and column
     #[arg(long)]
     pointer: Option<String>,
-    /// What was typed of an id, or words
+    /// What has been typed of an id so far, or search words
     #[arg(long, value_name = "WORDS")]
     partial: Option<String>,
 }
@@ -58,7 +58,7 @@ impl Operation for Suggest {
     const CLI: &'static [&'static str] = &["workflow", "suggest"];
     const TITLE: &'static str = "Suggest providers";
     const ABOUT: &'static str =
-        "Suggest lists that provide values for an input or an argument of a workflow that is being written";
+        "Suggest commands that list values for an input or an argument of a workflow that is being written";
     const HELP: &'static str = "Mistakes elsewhere in the text are ignored. Each provider comes with the fields to select, the bindings \
         of its own arguments, and the reason for the suggestion.";
     const EXAMPLES: &'static [&'static str] = &[

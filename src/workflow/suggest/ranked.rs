@@ -28,14 +28,14 @@ pub struct Suggestion {
     /// What it does
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Which fields of its elements are the value and what people see
+    /// Which fields of its elements to use as the value and as the label
     pub select: Map<String, Value>,
     /// What its arguments are bound to, each with `source` and `note`
     pub bindings: Map<String, Value>,
     /// Required arguments that nothing is bound to
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// Why it is one
+    /// Why it is suggested
     pub why: Vec<String>,
     #[serde(skip)]
     score: i32,
@@ -143,7 +143,7 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
     let wanted = crate::workflow::words::stem(&pointed.name);
     let resource = wanted.strip_suffix("_id").or_else(|| wanted.strip_suffix("_name")).unwrap_or(&wanted);
     if contract.id.split([':', '_', '-', '/']).any(|word| crate::workflow::words::singular(word) == resource) {
-        why.push(format!("it lists what `{}` is called after", pointed.name));
+        why.push(format!("it lists what `{}` is named after", pointed.name));
         score += 2;
     }
     let select = select(&contract.returns, pointed);

@@ -36,15 +36,15 @@ pub struct DryRun {
 /// What is known before a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub(in crate::workflow) struct Known {
-    /// Values of inputs by name
+    /// Input values, keyed by name
     #[arg(short = 'i', long = "input", value_name = "NAME=VALUE", value_parser = sample)]
     #[serde(default, deserialize_with = "samples")]
     #[schemars(with = "Option<Map<String, Value>>")]
     sample_inputs: Vec<Sample>,
-    /// Answers of steps by name, as if they had run
+    /// Step outputs, keyed by step name, as if the steps had run
     #[arg(long, value_name = "FILE", value_parser = object)]
     step_outputs: Option<Object>,
-    /// Both together, or {"name": NAME} of a stored fixture
+    /// Inputs and step outputs together, or {"name": NAME} for a stored fixture
     #[arg(long, value_name = "NAME|FILE", value_parser = chosen, add = FIXTURES)]
     fixture: Option<Chosen>,
 }
@@ -63,9 +63,9 @@ impl Operation for DryRun {
     const TITLE: &'static str = "Plan a workflow";
     const ABOUT: &'static str =
         "Show what a workflow would do, without doing it: inputs it needs, steps in order, provider arguments, effects";
-    const HELP: &'static str = "Nothing is sent, started or written. A condition that depends on later answers is `unknown`; give the \
-        answers of steps with --step-outputs or --fixture, which is a file or a fixture of the workflow (`mcpkg workflow fixture add`). \
-        `mcpkg workflow test` compares the plan with what the fixture expects.";
+    const HELP: &'static str = "Nothing is sent, started or written. A condition that depends on outputs that do not exist yet is \
+        `unknown`; to provide outputs, use --step-outputs or --fixture. A fixture is a file, or stored with the workflow (`mcpkg \
+        workflow fixture add`). `mcpkg workflow test` compares the plan with what the fixture expects.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
         "mcpkg workflow plan app_with_db --input region=us",

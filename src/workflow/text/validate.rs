@@ -27,7 +27,7 @@ pub struct Validate {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
-    /// Apply every fix that is certain to the file
+    /// Write all fixes that are certain to be right to the file
     #[arg(long)]
     #[serde(skip)]
     fix: bool,
@@ -36,10 +36,10 @@ pub struct Validate {
 /// The findings of a text.
 #[derive(JsonSchema)]
 pub struct Findings {
-    /// What keeps it from running
+    /// Findings that keep the workflow from running
     #[expect(dead_code, reason = "only its schema is looked at")]
     errors: Option<Vec<Map<String, Value>>>,
-    /// What else was found
+    /// Findings that do not keep the workflow from running
     #[expect(dead_code, reason = "only its schema is looked at")]
     warnings: Option<Vec<Map<String, Value>>>,
 }
@@ -50,8 +50,8 @@ impl Operation for Validate {
     const TITLE: &'static str = "Check a workflow";
     const ABOUT: &'static str = "Check a workflow's text: every mistake with line, column, hint and fix";
     const HELP: &'static str = "FILE is YAML or JSON, - is standard input, and NAME is a workflow of the project. Each step is checked \
-        against the contract of its command, which `mcpkg command search` finds. Exits with 1 if there is an error. --fix applies the \
-        fixes that are certain, and shows the remaining findings. docs/reference/findings.md describes every code.";
+        against the contract of its command; `mcpkg command search` finds commands. Exits with 1 if there is an error. --fix applies \
+        the fixes that are certain to be right, and shows the remaining findings. docs/reference/findings.md describes every code.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow validate app.yaml",
         "mcpkg workflow validate app.yaml --fix",

@@ -185,7 +185,7 @@ impl<'t> Walk<'t> {
                     return self.stop(
                         Kind::MultiDocument,
                         span,
-                        "a second document begins here; a workflow is one document",
+                        "a second document starts here; a workflow must be a single document",
                     );
                 }
                 _ => {}
@@ -204,7 +204,7 @@ impl<'t> Walk<'t> {
             return self.stop(
                 Kind::LimitExceeded,
                 span,
-                format!("with its aliases the text has more than {MAX_EXPANDED} bytes"),
+                format!("with its aliases expanded, the text is longer than {MAX_EXPANDED} bytes"),
             );
         }
         Ok(())
@@ -309,8 +309,9 @@ impl<'t> Walk<'t> {
             self.spend(0, key.len(), at)?;
             if values.contains_key(&key) {
                 let first = self.places.child(node, &key).and_then(|child| self.places.of(child).key);
-                let found = self.find(Kind::DuplicateKey, at, format!("the key `{key}` comes twice"));
-                found.hint = first.map(|first| format!("it is already on line {}; that one is used", first.line));
+                let found = self.find(Kind::DuplicateKey, at, format!("the key `{key}` appears twice"));
+                found.hint = first
+                    .map(|first| format!("it already appears on line {}; only the first value is used", first.line));
                 let next = self.next()?;
                 end = self.pass(next)?;
                 continue;
@@ -331,7 +332,8 @@ impl<'t> Walk<'t> {
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
-                self.find(Kind::UnsupportedYaml, span, "merge keys are not supported").hint("write the fields out");
+                self.find(Kind::UnsupportedYaml, span, "merge keys are not supported")
+                    .hint("write out the merged fields");
                 Ok(None)
             }
             Event::Scalar(text, style, ..) => {
@@ -345,12 +347,12 @@ impl<'t> Walk<'t> {
                 Ok(is_text.then(|| text.into_owned()))
             }
             Event::Alias(_) => {
-                self.find(Kind::NonScalarKey, span, "an alias is not a key");
+                self.find(Kind::NonScalarKey, span, "an alias cannot be a key");
                 Ok(None)
             }
             other => {
                 self.pass((other, span))?;
-                self.find(Kind::NonScalarKey, span, "a list or a mapping is not a key");
+                self.find(Kind::NonScalarKey, span, "a list or a mapping cannot be a key");
                 Ok(None)
             }
         }
