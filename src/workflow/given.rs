@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn x30_the_values_that_are_listed_are_the_only_ones() {
         assert_eq!(take("region", json!("eu")), Ok(json!("eu")));
-        assert_eq!(take("region", json!("moon")).unwrap_err(), "The input 'region' is one of \"eu\", \"us\"");
+        assert_eq!(take("region", json!("moon")).unwrap_err(), "The input 'region' must be one of \"eu\", \"us\"");
         assert!(take("size", json!(3)).is_err());
     }
 
@@ -161,7 +161,7 @@ mod tests {
         for bad in ["a", "abcde", "AB"] {
             assert!(take("name", json!(bad)).is_err(), "{bad}");
         }
-        assert_eq!(take("token", json!(7)).unwrap_err(), "The input 'token' is secret, and the value is not");
+        assert_eq!(take("token", json!(7)).unwrap_err(), "The input 'token' must be of type secret");
         assert_eq!(take("gone", json!(1)).unwrap_err(), "The workflow has no input 'gone'");
     }
 

@@ -25,7 +25,7 @@ pub fn check(name: &str, what: &str) -> Result<()> {
     if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a {what}", name.escape_debug()))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid {what}", name.escape_debug()))
         .hint("use only a-z, 0-9, -, _ and ., as in `hosting`"))
 }
 

@@ -133,7 +133,7 @@ fn a_correction_that_cannot_be_is_refused() {
     for (arguments, status, says) in [
         (&["hosting:apps:lst", "--effect", "read"][..], 1, "did you mean 'hosting:apps:list'?"),
         (&["hosting:apps:list", "--name", "apps:create"], 1, "Command 'hosting:apps:create' already exists"),
-        (&["hosting:apps:list", "--name", "a b"], 2, "'a b' is not a part of a command's name"),
+        (&["hosting:apps:list", "--name", "a b"], 2, "'a b' is not a valid part of a command's name"),
         (&["hosting:apps:list", "--effect", "none"], 2, "possible values: read, write, destroy"),
         (&["hosting:apps:list", "--tag", "idd=x"], 2, "has no field 'idd'"),
         (&["hosting:apps:list", "--tag", "x"], 2, "is not of the form FIELD=TAG"),

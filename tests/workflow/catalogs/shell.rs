@@ -83,11 +83,11 @@ fn names_that_are_taken_or_reserved_are_refused() {
     let scratch = scratch("http://127.0.0.1:1");
     let document = fixture("hosting.json").display().to_string();
     for (arguments, code, says) in [
-        (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "the group of mcpkg's own commands"),
+        (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "reserved for mcpkg's own commands"),
         (&["--prefix", "tool"], "E_INVALID_ARGUMENT", "mcpkg's own"),
         (&["--prefix", "workflow"], "E_INVALID_ARGUMENT", "mcpkg's own"),
-        (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "is not a group of commands"),
-        (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "is not a group of commands"),
+        (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "is not a valid group of commands"),
+        (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "is not a valid group of commands"),
         (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "Catalog 'hosting' already exists"),
         (
             &["--prefix", "hosting", "--name", "other"],

@@ -18,7 +18,7 @@ fn commands_are_found_and_shown() {
     mcpkg:prompt:create	write	Create a new prompt in the selected project
     mcpkg:prompt:diff	read	Show the last change of a prompt, or the difference of two…
     --- stderr
-    hint: there are more: `--cursor CURSOR`, or a higher --limit
+    hint: there are more: use `--cursor CURSOR`, or a higher --limit
     "#);
     assert_snapshot!(scratch.run(&["command", "search", "kangaroo"]), @r#"
     status: 0
@@ -76,7 +76,7 @@ fn looking_makes_no_database() {
 fn a_group_that_there_is_not_is_told_with_those_there_are() {
     let scratch = Scratch::with_project();
     let near = scratch.run(&["command", "search", "prompt", "--group", "mcpgk"]);
-    assert!(near.stderr.contains("there is no group 'mcpgk'; there is mcpkg"), "{near}");
+    assert!(near.stderr.contains("there is no group 'mcpgk'; known groups include mcpkg"), "{near}");
     let nowhere = scratch.run(&["command", "search", "zzzz", "--group", "mcpkg"]);
     assert!(!nowhere.stderr.contains("no group"), "{nowhere}");
 }

@@ -49,7 +49,7 @@ fn names_are_one_name_space_with_catalogs() {
     assert!(ran.status == 1 && ran.stderr.contains("The group 'toy' is already used by the plugin"), "{ran}");
     ground.scratch.ok(&["catalog", "import", "api.json", "--prefix", "other"]);
     for (name, why) in
-        [("other", "A catalog already has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "not a name of a plugin")]
+        [("other", "A catalog already has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "not a valid name of a plugin")]
     {
         let mut given = ground.play.given();
         given["name"] = json!(name);
@@ -90,7 +90,7 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     warning: server 'files': the value of env TOKEN was not stored; set the variable TOKEN to that value
     warning: server 'files': skipped its key `tags`
     warning: server 'docs': `baseUrl` is read as `url`
-    warning: skipped 'Old': 'Old' is not a name of a plugin
+    warning: skipped 'Old': 'Old' is not a valid name of a plugin
     warning: skipped 'leaky': MCP server 'leaky' cannot be a plugin: its command line contains the variable TOKEN, and every user of this machine can read command lines
     hint: nothing was started; approve the plugins with `mcpkg plugin check` at a terminal
     ");

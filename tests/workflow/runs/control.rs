@@ -20,7 +20,7 @@ fn stalled(ground: &Ground, client: &mut Client) -> String {
     assert_eq!(code(&begun), "ok", "{begun}");
     let id = begun["run"].as_str().expect("an id");
     let hint = format!(
-        r#"it is still running: execute with command mcpkg:workflow:runs and args {{"run":"{id}"}} shows its progress, and its answer once it has ended"#
+        r#"the run is still in progress; call execute with command mcpkg:workflow:runs and args {{"run":"{id}"}} to see its progress, and its output after it has ended"#
     );
     assert_eq!((&begun["state"], &begun["hint"]), (&json!("running"), &json!(hint)), "{begun}");
     let busy = execute(client, json!({ "run": id, "wait_s": 0 }));
@@ -62,7 +62,7 @@ fn a_run_is_canceled_inside_of_a_request() {
     let run = ground.run();
     assert_eq!(run["steps"][0]["state"], "canceled", "{run}");
     let refused = ground.scratch.run(&["workflow", "resume", &id]);
-    assert!(refused.status == 1 && refused.stderr.contains("has ended"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("has already ended"), "{refused}");
     client.finish();
     assert_eq!(ground.changes(), 1);
 }

@@ -247,7 +247,7 @@ fn a_changed_command_stops_a_resume() {
     assert!(changes.iter().all(|change| change["what"] == "command" && change["field"] == "base_url"), "{told}");
     assert!(changes.iter().any(|change| change["after"] == "http://127.0.0.1:9/api/v1"), "{told}");
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--accept-changes", "--yes"]);
-    assert!(refused.status == 1 && refused.stderr.contains("there is no --yes for it"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("--yes cannot skip this confirmation"), "{refused}");
     assert_eq!(ground.api.seen().len(), before);
 }
 

@@ -122,7 +122,7 @@ fn x27_what_an_argument_accepts_and_prefers_is_checked() {
         "apps:info.app must accept one of [app_id, app_name]"
     );
     let prefer = only(&steps("name"), "prefer_not_used");
-    assert_eq!(prefer.hint.as_deref(), Some("use its field `id`"));
+    assert_eq!(prefer.hint.as_deref(), Some("use the field `id` instead"));
     // A field of which nothing is said may be anything.
     assert_eq!(places(&steps("ready")), [("template_type_mismatch", 6, 17)]);
 }
