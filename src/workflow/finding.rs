@@ -68,7 +68,8 @@ kinds! {
         \"{{ inputs.app }}\"";
     UnsupportedYaml      "unsupported_yaml"       Error   "text" "The text uses a tag, a directive, a merge key, or an alias inside its \
         own anchor; none of these is supported." "a: !!str 1";
-    LimitExceeded        "limit_exceeded"         Error   "text" "The text is too long, nested too deeply, or has too many elements." "max_attempts: \
+    LimitExceeded        "limit_exceeded"         Error   "text" "The text is too long or nested too deeply, has too many elements, or \
+        contains a number above its limit." "max_attempts: \
         1000000";
     AmbiguousScalar      "ambiguous_scalar"       Warning "text" "An unquoted word is text here, but other YAML parsers read it as a \
         boolean, a number or a date." "with: {private: yes}";

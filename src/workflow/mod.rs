@@ -114,8 +114,8 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Named,
         within_project: true,
         named_over_network: false,
-        instructions: "Workflows are YAML texts that run commands: validate_workflow finds mistakes, dry_run shows what a workflow \
-            would do, propose_workflow submits one to the user.",
+        instructions: "Workflows are YAML texts that run commands: validate_workflow finds mistakes, dry_run shows the effects, \
+            propose_workflow submits one to the user.",
         holds: |_| true,
     }],
     resources: &[

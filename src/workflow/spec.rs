@@ -367,10 +367,10 @@ pub struct OutputContract {
     /// The path of the list in the output, if there is one: `.` for the output itself, otherwise a path such as `data.items`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// How many fields were left out.
+    /// The number of fields that are not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_fields: Option<usize>,
-    /// How its pages follow each other, where a person said so: see [`ProviderContract::pagination`].
+    /// How the command splits its output into pages, if a person has declared it: see [`ProviderContract::pagination`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
     /// The JSON Schema of the output, if `detail` is `full`.
@@ -386,7 +386,7 @@ pub struct OutputField {
     /// The JSON Schema type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
-    /// What its values are: `app_id`, `app_name`, `display`.
+    /// Tags for the meaning of its values, such as `app_id`, `app_name` or `display`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
@@ -400,7 +400,7 @@ pub struct ProviderContract {
     pub args: Map<String, Value>,
     /// The fields of each element that it returns.
     pub returns: Vec<OutputField>,
-    /// How its pages follow each other, where that is known: see reference section 1.
+    /// How the command splits its output into pages, if known: see reference section 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
 }

@@ -23,7 +23,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
         match &known.resolved[index] {
             Resolved::One(spec) => of_command(book, known, index, spec),
             Resolved::Several(ids) => {
-                let message = format!("`{}` may be {}", step.run, ids.join(", "));
+                let message = format!("`{}` matches several commands: {}", step.run, ids.join(", "));
                 book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the full id");
             }
             Resolved::None(near) => {
@@ -102,7 +102,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     }
     missing(book, spec, step.body.is_some(), &step.with, &with);
     if let Some(name) = spec.auth.first().filter(|_| !known.has_secrets[index]) {
-        let message = format!("the secret `{name}`, which {} needs, is not set up", spec.id);
+        let message = format!("the secret `{name}` that {} needs is not set up", spec.id);
         book.at(Kind::SecretMissing, &run, message).hint("a person can configure where the secret is stored");
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn check(
         let id = match known.commands.resolve(provider)? {
             Resolved::One(spec) => spec.id.clone(),
             Resolved::Several(ids) => {
-                let message = format!("`{provider}` may be {}", ids.join(", "));
+                let message = format!("`{provider}` matches several commands: {}", ids.join(", "));
                 book.at(Kind::AmbiguousCommand, &at, message).hint("write the full id");
                 continue;
             }

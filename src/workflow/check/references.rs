@@ -220,7 +220,7 @@ fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.condition.is_none()) {
         for other in graph.of(index).iter().filter(|other| steps[**other].condition.is_some()) {
             let other = &steps[*other].id;
-            let message = format!("step `{}` needs `{other}`, which has a condition", step.id);
+            let message = format!("step `{}` depends on `{other}`, which has a condition", step.id);
             let found = book.at(Kind::DependsOnConditionalStep, &format!("/steps/{index}/id"), message);
             found.hint(format!(
                 "this step is skipped when `{other}` is skipped; give both the same condition to make that explicit"

@@ -125,8 +125,8 @@ fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
                 continue;
             }
             let message = match spec.filter(|_| is_argument) {
-                Some(spec) => format!("`{name}` is not a secret of {}", spec.id),
-                None => format!("the secret `{name}` is used where no command takes it"),
+                Some(spec) => format!("`{name}` is not a secret that {} uses", spec.id),
+                None => format!("the secret `{name}` is used in a place that accepts no secrets"),
             };
             let found = book.inside(Kind::SecretWrongCatalog, &used.pointer, &path.name_at, message);
             found.hint("use a secret only in arguments of commands from the secret's own catalog");

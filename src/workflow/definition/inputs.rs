@@ -366,7 +366,7 @@ impl<'de> Deserialize<'de> for Inputs {
                 });
                 Ok(Self { form: Form::List, list: list.collect::<Result<_, D::Error>>()? })
             }
-            _ => Err(D::Error::custom("inputs are a mapping or a list")),
+            _ => Err(D::Error::custom("inputs must be a mapping or a list")),
         }
     }
 }

@@ -83,7 +83,7 @@ impl Drive<'_> {
     fn unmet(&self, seq: usize) -> Option<String> {
         let needs = self.program.steps[seq].needs.iter().map(|need| &self.rows[*need]);
         let unmet = needs.into_iter().find(|need| need.state != StepState::Succeeded)?;
-        Some(format!("it needs step '{}', which is {}", unmet.name, unmet.state.word()))
+        Some(format!("it depends on step '{}', which did not succeed (state: {})", unmet.name, unmet.state.word()))
     }
 
     fn leave(&mut self, seq: usize, state: StepState, reason: &str) -> Result<Next> {

@@ -29,7 +29,7 @@ impl Operation for Expose {
     const TOOL: &'static str = "expose_workflow";
     const CLI: &'static [&'static str] = &["workflow", "expose"];
     const TITLE: &'static str = "Offer a workflow as a tool";
-    const ABOUT: &'static str = "Offer a workflow to agents as a tool of its own, workflow__NAME, after asking";
+    const ABOUT: &'static str = "Offer a workflow to agents as a tool named workflow__NAME, after you confirm";
     const HELP: &'static str = "The tool takes the workflow's inputs except secrets. A call passes the same checks as `execute`: the \
         policy, the plan, and a person's consent to that plan. The tool's annotations state the effects shown here. If the workflow \
         changes, they state that the tool can do anything, until you expose the workflow again.";
@@ -137,8 +137,8 @@ impl Operation for Unexpose {
         })?;
         let name = &self.name;
         let sentence = match was {
-            true => format!("Workflow '{name}' of project '{project}' is no longer a tool"),
-            false => format!("Workflow '{name}' of project '{project}' was not a tool"),
+            true => format!("Workflow '{name}' of project '{project}' is no longer offered as a tool"),
+            false => format!("Workflow '{name}' of project '{project}' was not offered as a tool"),
         };
         Ok(Reply::sentence(
             sentence,

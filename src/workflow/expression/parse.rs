@@ -167,7 +167,7 @@ impl<'t> Parser<'t> {
                 constant(name).ok_or_else(|| {
                     Fault::syntax(
                         start..self.cursor.at,
-                        format!("`{name}` is not valid JSON; a list or mapping can contain only values"),
+                        format!("`{name}` is not valid JSON; a list or mapping in an expression can contain only literal values"),
                     )
                 })
             }

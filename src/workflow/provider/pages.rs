@@ -47,7 +47,7 @@ fn gathered(
         }
         let answered = ask(&with)?;
         let Some(page) = value_at(&answered.output, &segments(list)).and_then(Value::as_array) else {
-            let why = format!("{} returned no list at '{list}'", spec.id);
+            let why = format!("the output of {} has no list at '{list}'", spec.id);
             return Err(Error::new(Code::HttpFailed, why));
         };
         all.extend(page.iter().take(MOST_ELEMENTS - all.len()).cloned());

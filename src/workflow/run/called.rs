@@ -36,7 +36,7 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
         let workflow = workflows::get(db, project, name)?;
         match exposed::find(db, &context.selection, name)? {
             Some(_) => model::stored(db, workflow.blob),
-            None => Err(Error::new(Code::NotFound, format!("Workflow '{name}' is not a tool"))
+            None => Err(Error::new(Code::NotFound, format!("Workflow '{name}' is not offered as a tool"))
                 .with_details(json!({ "name": name }))),
         }
     })?;

@@ -41,8 +41,10 @@ pub fn policy(context: &Context) -> Result<()> {
         Ok((rule::of(db, project.id)? == Rule::Deny).then_some(project.name))
     })?;
     match denying {
-        Some(project) => denied("project", format!("The policy of project '{project}' is deny; nothing was run"))
-            .map_err(|error| error.hint("a person can change it at a terminal: `mcpkg workflow policy confirm`")),
+        Some(project) => {
+            denied("project", format!("The policy of project '{project}' denies running commands; nothing was run"))
+                .map_err(|error| error.hint("a person can change it at a terminal: `mcpkg workflow policy confirm`"))
+        }
         None => Ok(()),
     }
 }

@@ -20,7 +20,7 @@ const RUN: Resource = Resource {
     uri: "mcpkg://run/{id}",
     name: "run",
     title: "Run",
-    description: "The progress of a run of a workflow or command, with each step and attempt, as list_runs returns it",
+    description: "The progress of a workflow or command run, with each step and attempt, as list_runs returns it",
     mime_type: Some("application/json"),
     shown: Shown::Template,
     read,

@@ -44,7 +44,7 @@ pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>>
 fn nowhere(pointer: &str) -> Error {
     let what = format!("'{}' is not an input or an argument of a step", pointer.escape_debug());
     Error::new(Code::InvalidArgument, what)
-        .hint("point at an input, such as /inputs/app, or at an argument, such as /steps/0/with/app")
+        .hint("give the JSON pointer of an input, such as /inputs/app, or of an argument, such as /steps/0/with/app")
         .with_details(json!({ "pointer": pointer }))
 }
 

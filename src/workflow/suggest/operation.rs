@@ -38,7 +38,7 @@ pub struct Suggest {
 /// Providers, the best first
 #[derive(Serialize, JsonSchema)]
 pub struct Suggested {
-    /// What is pointed at
+    /// JSON pointer of the value to suggest for
     pointer: String,
     /// The argument that takes the value
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,7 @@ pub struct Suggestion {
     pub select: Map<String, Value>,
     /// What its arguments are bound to, each with `source` and `note`
     pub bindings: Map<String, Value>,
-    /// Required arguments that nothing is bound to
+    /// Required arguments that have no value yet
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Why it is suggested

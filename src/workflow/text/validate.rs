@@ -27,7 +27,7 @@ pub struct Validate {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
-    /// Write all fixes that are certain to be right to the file
+    /// Fix the file: apply all fixes that are certain to be right
     #[arg(long)]
     #[serde(skip)]
     fix: bool,

@@ -110,7 +110,7 @@ fn a_failed_step_skips_what_needs_it_and_fails_the_run() {
     let run = ground.run();
     let states: Vec<&Value> = run["steps"].as_array().expect("steps").iter().map(|step| &step["state"]).collect();
     assert_eq!(json!(states), json!(["failed", "skipped", "skipped", "skipped", "skipped"]));
-    assert_eq!(run["steps"][1]["reason"], "it needs step 'create_app', which is failed");
+    assert_eq!(run["steps"][1]["reason"], "it depends on step 'create_app', which did not succeed (state: failed)");
     assert_eq!(ground.changes(), 1);
     client.finish();
 }
