@@ -53,7 +53,7 @@ fn keys_are_files_that_nobody_else_reads() {
     let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
     let again = scratch.run(&["tool", "key", "new"]);
-    assert!(again.status == 1 && again.stderr.contains("A key 'default' already exists"), "{again}");
+    assert!(again.status == 1 && again.stderr.contains("The key 'default' already exists"), "{again}");
     for name in ["a/b", "..", "", "a.pub"] {
         assert_eq!(scratch.run(&["tool", "key", "new", name]).status, 2, "{name}");
     }
@@ -145,7 +145,7 @@ fn a_signature_of_something_else_is_not_taken() {
     let for_git = signed_elsewhere(&scratch, &print, "git", &key);
     assert!(with(TOOL, &for_git).contains("for 'git', not for 'mcpkg-tool'"));
     let statement = signed_elsewhere(&scratch, &print, "mcpkg-tool", &key);
-    assert!(with("alice/other", &statement).contains("it is not about this archive"));
+    assert!(with("alice/other", &statement).contains("the statement is not about this archive"));
     let text = std::fs::read_to_string(&statement).expect("a statement").replace("1.0.0", "1.0.1");
     std::fs::write(&statement, text).expect("written");
     assert!(with(TOOL, &statement).contains("does not verify"));

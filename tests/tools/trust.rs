@@ -185,7 +185,7 @@ fn x7_a_failed_audit_refuses_what_was_verified() {
     let (says, status) = verified(&scratch);
     assert_eq!((says["status"].as_str(), status), (Some("refused"), 1), "{says}");
     let ran = scratch.run(&["tool", "verify", TOOL]);
-    assert!(ran.stdout.contains("an auditor you trust reports that it failed"), "{ran}");
+    assert!(ran.stdout.contains("an auditor you trust reports a failed audit"), "{ran}");
     let ran = scratch.run(&["tool", "audit", TOOL]);
     assert!(ran.status == 2 && ran.stderr.contains("--result"), "{ran}");
     let ran = scratch.run(&["tool", "audit", TOOL, "--result", "fine"]);
@@ -202,7 +202,7 @@ fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refuse
     let other = put(&scratch, "alice/other", "Rain");
     scratch.store().write(|db| attestations::insert(db, &other, bundle, None, 0)).expect("stored");
     let ran = scratch.run(&["tool", "verify", "alice/other"]);
-    assert!(ran.status == 1 && ran.stdout.contains("it is about a different tool or version"), "{ran}");
+    assert!(ran.status == 1 && ran.stdout.contains("the statement is about a different tool or version"), "{ran}");
     // The same tool and version, with other bytes, and the attestation of the right ones.
     let user = Scratch::new();
     trusting(&user, identity(&signed));

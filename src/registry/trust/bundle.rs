@@ -42,11 +42,13 @@ impl Bundle {
 
     fn read_whole(text: &str, root: &Root) -> Self {
         if text.len() > LONGEST {
-            return Self::unreadable(Form::Unknown, format!("it is longer than {} KiB", LONGEST >> 10));
+            return Self::unreadable(Form::Unknown, format!("the attestation is longer than {} KiB", LONGEST >> 10));
         }
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
-            Err(error) => return Self::unreadable(Form::Unknown, format!("it is not valid JSON: {error}")),
+            Err(error) => {
+                return Self::unreadable(Form::Unknown, format!("the attestation is not valid JSON: {error}"));
+            }
         };
         let media_type = value["mediaType"].as_str().unwrap_or_default();
         if media_type.starts_with("application/vnd.dev.sigstore.bundle") || value["verificationMaterial"].is_object() {
@@ -64,7 +66,7 @@ impl Bundle {
                 Err(why) => Self::unreadable(Form::Dsse, why),
             };
         }
-        Self::unreadable(Form::Unknown, "its format is unknown".to_owned())
+        Self::unreadable(Form::Unknown, "the format of the attestation is unknown".to_owned())
     }
 
     fn signed(form: Form, payload: &[u8], signers: Vec<Result<Identity, String>>) -> Self {

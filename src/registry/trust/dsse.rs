@@ -77,17 +77,18 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
 /// # Errors
 /// Why it is not a valid envelope, for people.
 pub fn read(text: &str) -> Result<Envelope, String> {
-    let written: Written = serde_json::from_str(text).map_err(|error| format!("it is not a DSSE envelope: {error}"))?;
+    let written: Written =
+        serde_json::from_str(text).map_err(|error| format!("the attestation is not a DSSE envelope: {error}"))?;
     if written.payload_type != STATEMENT {
-        return Err(format!("its payload has the unsupported type '{}'", written.payload_type.escape_debug()));
+        return Err(format!("the payload has the unsupported type '{}'", written.payload_type.escape_debug()));
     }
     if written.signatures.is_empty() {
-        return Err("it has no signature".to_owned());
+        return Err("the envelope has no signature".to_owned());
     }
     if written.signatures.len() > MAX_SIGNATURES {
-        return Err(format!("it has more than {MAX_SIGNATURES} signatures"));
+        return Err(format!("the envelope has more than {MAX_SIGNATURES} signatures"));
     }
-    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is not valid base64".to_owned())?;
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "the payload is not valid base64".to_owned())?;
     let signed = pre_authentication(&written.payload_type, &payload);
     let signers = written.signatures.iter().map(|signature| signer(signature, &signed)).collect();
     Ok(Envelope { payload, signers })
@@ -106,11 +107,10 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     if let Some(known) = kept().get(line) {
         return Ok(known.clone());
     }
-    let key =
-        identity::public_key(line).map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;
+    let key = identity::public_key(line).map_err(|error| format!("the public key cannot be used: {error}"))?;
     // Each key has exactly one line, without a comment: no part that is not signed can vary.
     if identity::line_of(&key).ok().as_deref() != Some(line) {
-        return Err("its public key is not in OpenSSH format".to_owned());
+        return Err("the public key is not in OpenSSH format".to_owned());
     }
     let known = (key, Identity::of(&key));
     let mut kept = kept();
@@ -125,12 +125,12 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
 fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     let (key, identity) = key_in(&signature.public_key)?;
     if signature.keyid != identity.fingerprint() {
-        return Err("its keyid is not the fingerprint of its public key".to_owned());
+        return Err("the keyid is not the fingerprint of the public key".to_owned());
     }
-    let bytes = STANDARD.decode(&signature.sig).map_err(|_| "its signature is not valid base64".to_owned())?;
-    let bytes = Signature::from_slice(&bytes).map_err(|_| "its signature is not an ed25519 signature".to_owned())?;
+    let bytes = STANDARD.decode(&signature.sig).map_err(|_| "the signature is not valid base64".to_owned())?;
+    let bytes = Signature::from_slice(&bytes).map_err(|_| "the signature is not an ed25519 signature".to_owned())?;
     // Strict: refuses signatures that other implementations refuse, and malleable ones.
-    key.verify_strict(signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
+    key.verify_strict(signed, &bytes).map_err(|_| "the signature does not verify".to_owned())?;
     Ok(identity)
 }
 
@@ -165,10 +165,10 @@ mod tests {
         one.signatures.extend(other.signatures);
         one.signatures[0].sig = one.signatures[1].sig.clone();
         let envelope = read(&serde_json::json!(one).to_string()).expect("an envelope");
-        assert_eq!(envelope.signers[0], Err("its signature does not verify".to_owned()));
+        assert_eq!(envelope.signers[0], Err("the signature does not verify".to_owned()));
         assert!(envelope.signers[1].is_ok());
         one.signatures.clear();
-        assert_eq!(read(&serde_json::json!(one).to_string()).expect_err("none"), "it has no signature");
+        assert_eq!(read(&serde_json::json!(one).to_string()).expect_err("none"), "the envelope has no signature");
     }
 
     /// One flipped bit anywhere in an envelope: it is no longer an envelope, or its signature is none.

@@ -80,7 +80,7 @@ impl FromStr for Identity {
 /// `E_KEY_INVALID` if it is not such a line, or is a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
-        .map_err(|error| invalid("It is not a public key in OpenSSH format").with_source(error))?;
+        .map_err(|error| invalid("Not a public key in OpenSSH format").with_source(error))?;
     verifying_key(key.key_data())
 }
 
@@ -107,7 +107,7 @@ pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
 pub fn line_of(key: &VerifyingKey) -> Result<String> {
     PublicKey::from(KeyData::Ed25519(Ed25519PublicKey(key.to_bytes())))
         .to_openssh()
-        .map_err(|error| Error::internal("a public key has no line").with_source(error))
+        .map_err(|error| Error::internal("a public key cannot be encoded").with_source(error))
 }
 
 fn invalid(why: &str) -> Error {

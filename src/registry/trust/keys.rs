@@ -86,9 +86,9 @@ pub fn make(name: &str) -> Result<Key> {
     }
     let mut seed = Zeroizing::new([0; 32]);
     getrandom::fill(seed.as_mut())
-        .map_err(|error| Error::internal("the system has no randomness").with_source(error))?;
+        .map_err(|error| Error::internal("the system returned no random bytes").with_source(error))?;
     let pair = KeypairData::Ed25519(Ed25519Keypair::from_seed(&seed));
-    let odd = |error: ssh_key::Error| Error::internal("a key has no text").with_source(error);
+    let odd = |error: ssh_key::Error| Error::internal("a key cannot be encoded").with_source(error);
     let private = PrivateKey::new(pair, name).map_err(odd)?;
     let text = private.to_openssh(LineEnding::LF).map_err(odd)?;
     write(&path, text.as_bytes(), 0o600).map_err(|error| match error.code() {
@@ -158,15 +158,12 @@ pub fn choose(named: Option<&str>) -> Result<Key> {
         Some(name) if disk::metadata(Path::new(name))?.is_some() => load(Path::new(name), None),
         Some(name) => Err(missing(name)),
         None => match names.as_slice() {
-            [] => Err(Error::new(Code::NotFound, "There is no key to sign with")
-                .hint("`mcpkg tool key new` makes one; `--key FILE` uses an OpenSSH key")),
+            [] => Err(Error::new(Code::NotFound, "No signing key exists")
+                .hint("make a key with `mcpkg tool key new`, or pass an OpenSSH key with `--key FILE`")),
             [only] => load(&path_of(only)?, Some(only)),
             several if several.iter().any(|name| name == USUAL) => load(&path_of(USUAL)?, Some(USUAL)),
-            several => Err(Error::new(
-                Code::InvalidArgument,
-                format!("Name the key to sign with; you have {}", several.join(", ")),
-            )
-            .hint("choose one with `--key`")),
+            several => Err(Error::new(Code::InvalidArgument, format!("Several keys can sign: {}", several.join(", ")))
+                .hint("choose one with `--key`")),
         },
     }
 }
@@ -190,7 +187,9 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     };
     let made = |public: &PublicKey, secret| -> Result<Key> {
         let key = identity::verifying_key(public.key_data())?;
-        let line = public.to_openssh().map_err(|error| Error::internal("a key has no line").with_source(error))?;
+        let line = public
+            .to_openssh()
+            .map_err(|error| Error::internal("a public key cannot be encoded").with_source(error))?;
         let name = name.map(str::to_owned);
         Ok(Key { name, path: path.to_owned(), identity: Identity::of(&key), line, secret })
     };
@@ -240,10 +239,12 @@ impl Key {
         match &self.secret {
             Secret::Open(key) => dsse::sign(statement.as_bytes(), key),
             Secret::Locked if context.confirmation != Confirmation::Ask => {
-                let message =
-                    format!("The key `{}` has a passphrase, and nobody can enter it here", self.path.display());
+                let message = format!(
+                    "The key `{}` has a passphrase, which cannot be entered without a terminal",
+                    self.path.display()
+                );
                 Err(Error::new(Code::TerminalRequired, message).hint(
-                    "run the command at a terminal, or add the key to an ssh-agent and name its `.pub` file with `--key`",
+                    "run the command at a terminal, or add the key to an ssh-agent and pass its `.pub` file with `--key`",
                 ))
             }
             Secret::Locked | Secret::Agent => self.sign_elsewhere(context, statement),
@@ -260,7 +261,7 @@ impl Key {
         let why = if matches!(self.secret, Secret::Locked) {
             let status = program.environment(Environment::Whole).run_in_terminal();
             let status = status.map_err(|error| refused(&self.path, &format!("it did not start: {error}")))?;
-            (!status.success()).then(|| "it ended with an error".to_owned())
+            (!status.success()).then(|| "it exited with an error".to_owned())
         } else {
             let limits = Limits::new(SIGN, &context.cancelled);
             let output =
@@ -289,7 +290,7 @@ impl Key {
 fn path_of(name: &str) -> Result<PathBuf> {
     if !is_name(name) {
         return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid key name", name.escape_debug()))
-            .hint("a name consists of letters, digits, hyphens and underscores"));
+            .hint("use only letters, digits, hyphens and underscores"));
     }
     Ok(folder()?.join(name))
 }
@@ -319,7 +320,7 @@ fn refused(path: &Path, why: &str) -> Error {
 }
 
 fn taken(name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("A key '{name}' already exists"))
+    Error::new(Code::AlreadyExists, format!("The key '{name}' already exists"))
         .hint(format!("`mcpkg tool key show {name}` shows it"))
 }
 

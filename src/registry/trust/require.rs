@@ -38,7 +38,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     let mut effects = vec![
         format!("archive: SHA-256 {}", subject.digest()),
         format!(
-            "requested: to {} it; after that mcpkg uses this archive without asking again, but no other one",
+            "requested: to {} it; if you approve, mcpkg uses exactly this archive from then on without asking again",
             verb.word()
         ),
     ];
@@ -70,7 +70,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
 /// Returns for each attestation why it does not count.
 fn said(verdict: &Verdict) -> Vec<String> {
     if verdict.attestations.is_empty() {
-        return vec!["nobody signed it".to_owned()];
+        return vec!["nobody has signed this archive".to_owned()];
     }
     let line = |one: &Counted| {
         let who = one.identity.as_ref().map_or("nobody", |identity| identity.as_str());
@@ -101,13 +101,13 @@ fn failed(subject: &Subject, verdict: &Verdict) -> Error {
 fn required(subject: &Subject, verdict: &Verdict) -> Error {
     let (counted, minimum) = (verdict.identities.len(), verdict.minimum);
     let message = format!(
-        "{} is not verified: {counted} of {minimum} attestations count, and the policy is {}",
+        "{} is not verified: {counted} of {minimum} required attestations count (policy {})",
         subject.reference(),
         verdict.policy.word()
     );
     Error::new(Code::TrustRequired, message)
         .with_details(details(subject, verdict))
-        .hint(format!("`mcpkg tool verify {}` shows why each signature counts or not", subject.reference()))
+        .hint(format!("`mcpkg tool verify {}` shows why each signature counts or does not count", subject.reference()))
         .hint("to trust a signer, the user runs `mcpkg tool trust add IDENTITY` at a terminal")
 }
 

@@ -54,11 +54,11 @@ pub fn bundle(statement: &[u8], signature: &str) -> String {
 /// Why it is not valid, for people.
 pub fn read(text: &str) -> Result<Signed, String> {
     let written: Written =
-        serde_json::from_str(text).map_err(|error| format!("it is not a signed statement: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("the attestation is not a signed statement: {error}"))?;
     if written.media_type != MEDIA_TYPE || written.payload_type != STATEMENT {
-        return Err(format!("its payload has the unsupported type '{}'", written.payload_type.escape_debug()));
+        return Err(format!("the payload has the unsupported type '{}'", written.payload_type.escape_debug()));
     }
-    let payload = STANDARD.decode(&written.payload).map_err(|_| "its payload is not valid base64".to_owned())?;
+    let payload = STANDARD.decode(&written.payload).map_err(|_| "the payload is not valid base64".to_owned())?;
     let signer = signer(&written.signature, &payload);
     Ok(Signed { payload, signer })
 }
@@ -66,31 +66,31 @@ pub fn read(text: &str) -> Result<Signed, String> {
 /// Returns the signer of a signature over `payload`, or why the signature is not valid.
 fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
     let signature =
-        SshSig::from_pem(pem).map_err(|error| format!("its signature was not made by ssh-keygen: {error}"))?;
+        SshSig::from_pem(pem).map_err(|error| format!("the signature was not made by ssh-keygen: {error}"))?;
     // Neither the version nor the armour is signed: there is one text for each signature.
     if signature.version() != VERSION {
-        return Err(format!("its signature has the unsupported version {}", signature.version()));
+        return Err(format!("the signature has the unsupported version {}", signature.version()));
     }
     if signature.to_pem(LineEnding::LF).ok().as_deref().map(str::trim_end) != Some(pem.trim_end_matches('\n')) {
-        return Err("its signature is not in ssh-keygen's format".to_owned());
+        return Err("the signature is not in ssh-keygen's format".to_owned());
     }
     if signature.namespace() != NAMESPACE {
         let namespace = signature.namespace().escape_debug().to_string();
-        return Err(format!("its signature is for '{namespace}', not for '{NAMESPACE}'"));
+        return Err(format!("the signature is for '{namespace}', not for '{NAMESPACE}'"));
     }
     if !signature.reserved().is_empty() {
-        return Err("its signature has unknown fields".to_owned());
+        return Err("the signature has unknown fields".to_owned());
     }
     if signature.algorithm() != Algorithm::Ed25519 {
-        return Err(format!("its signature has the unsupported kind {}", signature.algorithm()));
+        return Err(format!("the signature has the unsupported algorithm {}", signature.algorithm()));
     }
     let key = identity::verifying_key(signature.public_key())
-        .map_err(|error| format!("its public key is of an unsupported kind: {error}"))?;
+        .map_err(|error| format!("the public key cannot be used: {error}"))?;
     let signed = SshSig::signed_data(NAMESPACE, signature.hash_alg(), payload)
-        .map_err(|error| format!("its signature was not made by ssh-keygen: {error}"))?;
+        .map_err(|error| format!("the signature was not made by ssh-keygen: {error}"))?;
     let bytes = Signature::from_slice(signature.signature_bytes())
-        .map_err(|_| "its signature is not an ed25519 signature".to_owned())?;
-    key.verify_strict(&signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
+        .map_err(|_| "the signature is not an ed25519 signature".to_owned())?;
+    key.verify_strict(&signed, &bytes).map_err(|_| "the signature does not verify".to_owned())?;
     Ok(Identity::of(&key))
 }
 
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn a_signature_for_something_else_is_none() {
         for (namespace, statement, why) in [
-            ("git", &b"{}"[..], "its signature is for 'git', not for 'mcpkg-tool'"),
-            (NAMESPACE, b"{} ", "its signature does not verify"),
+            ("git", &b"{}"[..], "the signature is for 'git', not for 'mcpkg-tool'"),
+            (NAMESPACE, b"{} ", "the signature does not verify"),
         ] {
             let signed = read(&bundle(b"{}", &signature(namespace, statement))).expect("read");
             assert_eq!(signed.signer, Err(why.to_owned()));

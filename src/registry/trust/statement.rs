@@ -228,31 +228,31 @@ struct WrittenAudit {
 /// # Errors
 /// Why it can never count, for people.
 pub fn read(bytes: &[u8]) -> Result<Statement, String> {
-    let odd = |error: serde_json::Error| format!("its statement is malformed: {error}");
+    let odd = |error: serde_json::Error| format!("the statement is malformed: {error}");
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
-    unique_keys::check(bytes).map_err(|why| format!("its statement is malformed: {why}"))?;
+    unique_keys::check(bytes).map_err(|why| format!("the statement is malformed: {why}"))?;
     if written.kind != STATEMENT {
-        return Err(format!("its statement has the unsupported type '{}'", written.kind.escape_debug()));
+        return Err(format!("the statement has the unsupported type '{}'", written.kind.escape_debug()));
     }
     if written.subject.len() > MAX_SUBJECTS {
-        return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
+        return Err(format!("the statement has more than {MAX_SUBJECTS} subjects"));
     }
     let (said, tool) = match written.predicate_type.as_str() {
         TOOL => (Said::Made, Some(OfTool::deserialize(written.predicate).map_err(odd)?.tool)),
         AUDIT => {
             let of_audit = OfAudit::deserialize(written.predicate).map_err(odd)?;
             let outcome = Outcome::of_word(&of_audit.audit.result)
-                .map_err(|_| format!("its audit has the unknown result '{}'", of_audit.audit.result.escape_debug()))?;
+                .map_err(|_| format!("the audit has the unknown result '{}'", of_audit.audit.result.escape_debug()))?;
             (Said::Audited(outcome), Some(of_audit.tool))
         }
         PROVENANCE => (Said::Made, None),
-        other => return Err(format!("its predicate has the unsupported type '{}'", other.escape_debug())),
+        other => return Err(format!("the predicate has the unsupported type '{}'", other.escape_debug())),
     };
     let is_long = |text: &String| text.len() > LONGEST;
     if written.subject.iter().any(|subject| is_long(&subject.name))
         || tool.as_ref().is_some_and(|tool| is_long(&tool.name) || is_long(&tool.version))
     {
-        return Err("its statement has a name of more than 1 KiB".to_owned());
+        return Err("the statement contains a name longer than 1 KiB".to_owned());
     }
     // A digest that is not a SHA-256 in hex matches no archive.
     let digest = |digest: WrittenDigest| digest.sha256.filter(|sha256| sha256.len() == 64);

@@ -28,10 +28,10 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::n
 /// Which archive is meant.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The tool, with its version unless it is the latest, such as alice/weather@1.2.0; or a folder or an archive, such as ./weather
+    /// Tool, such as alice/weather@1.2.0 (without a version: the latest), or the path of a folder or an archive, such as ./weather
     #[arg(add = TOOLS)]
     tool: String,
-    /// Registry whose archive to use, if several have this version
+    /// Registry to take the archive from, if several registries have this version
     #[arg(long)]
     registry: Option<String>,
 }
@@ -103,10 +103,11 @@ impl Target {
             let row = packages::kept(db, &subject.sha256)?;
             row.map_or(Ok(None), |row| packages::archive(db, &row))
         })?;
-        let archive = stored.ok_or_else(|| Error::internal("an archive that is kept has no bytes"))?;
+        let archive = stored.ok_or_else(|| Error::internal("a stored archive has no content"))?;
         let found = Found::of(&archive::open(archive)?)?;
         if found.subject != subject {
-            let message = format!("The archive of {} contains {}", subject.reference(), found.subject.reference());
+            let message =
+                format!("The archive stored for {} contains {}", subject.reference(), found.subject.reference());
             return Err(Error::new(Code::DigestMismatch, message).hint("check the database with `mcpkg check`"));
         }
         Ok(found)
@@ -117,7 +118,7 @@ impl Target {
     fn fetched(&self, context: &Context) -> Result<Found> {
         self.in_registry(context).map_err(|error| match error.code() {
             Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {
-                error.hint(format!("a folder `{0}` is here: write `./{0}`", self.tool))
+                error.hint(format!("to use the folder `{0}`, write `./{0}`", self.tool))
             }
             _ => error,
         })
@@ -133,13 +134,13 @@ impl Target {
             return Ok(found);
         }
         let message = format!(
-            "The archive that registry '{}' has for {}@{} contains {}",
+            "Registry '{}' lists {}@{}, but its archive contains {}",
             resolved.registry,
             wanted.0,
             wanted.1,
             found.subject.reference()
         );
-        Err(Error::new(Code::ArchiveInvalid, message).hint("tell the registry's maintainers"))
+        Err(Error::new(Code::ArchiveInvalid, message).hint("report this to the registry's maintainers"))
     }
 
     /// Returns the archive that the database knows by the name, and under which registries.
@@ -157,10 +158,10 @@ impl Target {
         found.retain(|archive| self.registry.as_ref().is_none_or(|registry| *registry == archive.registry));
         found.retain(|archive| archive.kept || !kept);
         if found.is_empty() {
-            return Err(Error::new(Code::ToolNotFound, format!("There is no archive of the tool '{name}' here"))
+            return Err(Error::new(Code::ToolNotFound, format!("This database has no archive of the tool '{name}'"))
                 .with_details(json!({ "tool": name }))
                 .hint(
-                    "publish the tool to this database or install it; for a folder name its path, such as ./my-tool",
+                    "publish the tool to this database or install it; to use a folder, give its path, such as ./my-tool",
                 ));
         }
         let version = choose(&reference.version, &found).ok_or_else(|| no_version(&reference, &found))?;
@@ -172,7 +173,7 @@ impl Target {
                 "The registries '{}' and '{}' have different archives for {name}@{version}",
                 archive.registry, other.registry
             );
-            return Err(Error::new(Code::InvalidArgument, message).hint("name one of them with `--registry`"));
+            return Err(Error::new(Code::InvalidArgument, message).hint("choose one of them with `--registry`"));
         }
         let subject = Subject { name: name.to_owned(), version, sha256: archive.sha256 };
         found.retain(|archive| archive.version == subject.version);
@@ -266,8 +267,8 @@ fn choose(wanted: &Wanted, found: &[Archive]) -> Option<Version> {
 fn no_version(reference: &Reference, found: &[Archive]) -> Error {
     let mut versions: Vec<&str> = found.iter().map(|archive| archive.version.as_str()).collect();
     versions.dedup();
-    let message = format!("There is no archive of {reference} here");
+    let message = format!("This database has no archive of {reference}");
     Error::new(Code::VersionNotFound, message)
         .with_details(json!({ "tool": reference.name.as_str(), "versions": versions }))
-        .hint(format!("there is {}", versions.join(", ")))
+        .hint(format!("available versions: {}", versions.join(", ")))
 }

@@ -71,7 +71,7 @@ impl Rules {
         let (identity, part) = (signer.as_ref().ok().cloned(), said.map(Said::part));
         let (counted, refuses, why) = match (signer, &bundle.statement) {
             (Err(why), Ok(statement)) if bundle.form == Form::Sigstore && statement.about(subject) == About::Text => {
-                (false, false, format!("{why}; it signs the hash of a text, not an archive"))
+                (false, false, format!("{why}; the signature covers the hash of a text, not an archive"))
             }
             (Err(why), _) => (false, false, why.clone()),
             (Ok(_), Err(why)) => (false, false, why.clone()),
@@ -88,22 +88,22 @@ impl Rules {
         let not = |why: &str| (false, false, why.to_owned());
         match statement.about(subject) {
             About::This => {}
-            About::OtherTool => return not("it is about a different tool or version"),
-            About::Text => return not("it signs the hash of a text, not an archive"),
+            About::OtherTool => return not("the statement is about a different tool or version"),
+            About::Text => return not("the signature covers the hash of a text, not an archive"),
             About::OtherArchive if may_refuse => {
                 let why = format!("somebody you trust signed a different archive as {}", subject.reference());
                 return (false, true, why);
             }
-            About::OtherArchive => return not("it is about a different archive of this version"),
+            About::OtherArchive => return not("the statement is about a different archive of this version"),
         }
         if statement.said() == Said::Audited(Outcome::Failed) {
             return match trust {
-                Err(why) if !may_refuse => (false, false, format!("it reports a failed audit; {why}")),
-                _ => (false, true, "an auditor you trust reports that it failed".to_owned()),
+                Err(why) if !may_refuse => (false, false, format!("the audit reports a failure, but {why}")),
+                _ => (false, true, "an auditor you trust reports a failed audit".to_owned()),
             };
         }
         if !statement.predicate_names(subject) {
-            return not("its predicate names a different tool or version from its subject");
+            return not("the predicate and the subject name different tools or versions");
         }
         match trust {
             Ok(()) => (true, false, format!("you trust this {}", part.word())),

@@ -97,7 +97,7 @@ fn a_certificate_for_several_names_counts_for_nobody() {
         &[Name::Uri("https://example.com/eve"), Name::Mail("alice@example.com")],
     ] {
         let bundle = authority.read(&authority.bundle(&Order { names, issuer: GOOGLE, ..Order::by_alice(&made) }));
-        assert_eq!(refused(&bundle), "its certificate has more than one name");
+        assert_eq!(refused(&bundle), "the certificate has more than one name");
         assert_eq!(weigh(&bundle, "google:alice@example.com").status, Status::Unverified);
     }
 }
@@ -159,7 +159,7 @@ fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
         assert_eq!(signer(&logged(inside)), "github:alice", "{inside}");
     }
     for outside in [-1, -LIFE, LIFE + 1, LIFE * 1_000, i64::from(u32::MAX)] {
-        assert!(refused(&logged(outside)).starts_with("it does not verify"), "{outside}");
+        assert!(refused(&logged(outside)).starts_with("the bundle does not verify"), "{outside}");
     }
     // Before the root believes the instance: the log of certificates took it after a second.
     let bundle = authority.bundle(&Order::by_alice(&made)).to_string();
@@ -168,7 +168,7 @@ fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
         Root::Replaced(std::sync::Arc::new(mcpkg::registry::trust::sigstore::Replaced { text, since: 0 }))
     };
     assert_eq!(signer(&Bundle::read(&bundle, &root(1))), "github:alice");
-    assert!(refused(&Bundle::read(&bundle, &root(2))).starts_with("it does not verify"));
+    assert!(refused(&Bundle::read(&bundle, &root(2))).starts_with("the bundle does not verify"));
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn what_another_instance_has_part_in_is_signed_by_nobody() {
     let made = made();
     let (ours, theirs) = (authority.bundle(&Order::by_alice(&made)), other.bundle(&Order::by_alice(&made)));
     assert_eq!(signer(&authority.read(&ours)), "github:alice");
-    assert!(refused(&authority.read(&theirs)).starts_with("it does not verify"));
-    assert!(refused(&Bundle::read(&ours.to_string(), &Root::Embedded)).starts_with("it does not verify"));
+    assert!(refused(&authority.read(&theirs)).starts_with("the bundle does not verify"));
+    assert!(refused(&Bundle::read(&ours.to_string(), &Root::Embedded)).starts_with("the bundle does not verify"));
     // Each part of theirs instead of ours.
     for path in [
         "/verificationMaterial/certificate",
@@ -193,7 +193,7 @@ fn what_another_instance_has_part_in_is_signed_by_nobody() {
         assert!(authority.read(&mixed).signers.iter().all(Result::is_err), "{path}");
     }
     let unlisted = authority.bundle(&Order { is_listed: false, ..Order::by_alice(&made) });
-    assert!(refused(&authority.read(&unlisted)).starts_with("it does not verify"));
+    assert!(refused(&authority.read(&unlisted)).starts_with("the bundle does not verify"));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn x2_a_bundle_over_the_hash_of_a_text_binds_no_archive() {
     assert_eq!(signer(&bundle), "github:alice");
     let verdict = weigh(&bundle, "github:alice");
     assert_eq!(verdict.status, Status::Unverified);
-    assert_eq!(verdict.attestations[0].why, "it signs the hash of a text, not an archive");
+    assert_eq!(verdict.attestations[0].why, "the signature covers the hash of a text, not an archive");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
     let with = ["tool", "sign", TOOL, "--with", "weather.sigstore.json"];
     let ran = scratch.run(&with);
     assert!(
-        ran.status == 1 && ran.stderr.contains("Did not store `weather.sigstore.json`: it does not verify"),
+        ran.status == 1 && ran.stderr.contains("Did not store `weather.sigstore.json`: the bundle does not verify"),
         "{ran}"
     );
 
@@ -285,7 +285,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
     let (shown, done) = at_terminal(&["tool", "trust", "root", "--default"], "y\n").expect("there is a script");
     assert!(done && shown.contains("is now the one of 2026-10-23"), "{shown}");
     let (status, why) = verified();
-    assert!(status == "unverified" && why.contains("it does not verify"), "{status} {why}");
+    assert!(status == "unverified" && why.contains("the bundle does not verify"), "{status} {why}");
     let ran = scratch.run(&["--json", "tool", "run", TOOL]);
     assert!(
         ran.stdout.contains("E_CONSENT_REQUIRED")

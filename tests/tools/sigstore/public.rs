@@ -36,11 +36,11 @@ fn who_signed_is_told_by_the_certificate() {
         (CONDA, "github-workflow:prefix-dev/sigstore-example/.github/workflows/action.yaml@refs/heads/main"),
     ] {
         assert_eq!(signer(&read(text)), expected);
-        assert!(refused(&Bundle::read(text, &staging())).starts_with("it does not verify"));
+        assert!(refused(&Bundle::read(text, &staging())).starts_with("the bundle does not verify"));
     }
     assert_eq!(signer(&Bundle::read(CONDA_2, &staging())), "github:jku@goto.fi");
-    assert!(refused(&read(CONDA_2)).starts_with("it does not verify"));
-    assert_eq!(refused(&read(OTHER_NAME)), "it signs only the digest of a file, not a statement");
+    assert!(refused(&read(CONDA_2)).starts_with("the bundle does not verify"));
+    assert_eq!(refused(&read(OTHER_NAME)), "the bundle signs only the digest of a file, not a statement");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
     assert_eq!(verdict.status, Status::Unverified);
     let [counted] = &verdict.attestations[..] else { panic!("{verdict:?}") };
     assert_eq!(counted.identity.as_ref().map(|identity| identity.as_str()), Some(RELEASE));
-    assert_eq!(counted.why, "it is about a different tool or version");
+    assert_eq!(counted.why, "the statement is about a different tool or version");
     // What conda's say is nothing that counts for a tool.
     let verdict = weigh(&Bundle::read(CONDA_2, &staging()), "github:jku@goto.fi");
     assert_eq!(verdict.status, Status::Unverified);
@@ -63,7 +63,7 @@ fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
 fn another_root_believes_none_of_them() {
     let authority = Authority::new();
     for text in [NPM, CONDA, CONDA_2] {
-        assert!(refused(&Bundle::read(text, &authority.root())).starts_with("it does not verify"));
+        assert!(refused(&Bundle::read(text, &authority.root())).starts_with("the bundle does not verify"));
         assert!(refused(&Bundle::read(text, &Root::Unreadable)).contains("cannot be read"));
     }
 }

@@ -38,15 +38,15 @@ fn either() -> String {
 pub struct Add {
     /// Whom to trust: an identity, or a file with a public key
     identity: String,
-    /// Name to show for them
+    /// Display name for the identity
     #[arg(id = "as", long = "as", value_name = "NAME")]
     #[serde(rename = "as")]
     label: Option<String>,
-    /// For which tools: a name, or a pattern such as alice/*
+    /// Tools to trust the identity for: a name, or a pattern such as alice/*
     #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = every_tool())]
     #[serde(rename = "for", default = "every_tool")]
     pattern: String,
-    /// In which role: publisher, auditor or both
+    /// Role to trust the identity in: publisher, auditor or both
     #[arg(long, add = PARTS, default_value_t = either())]
     #[serde(default = "either")]
     kind: String,
@@ -59,8 +59,8 @@ impl Operation for Add {
     const ABOUT: &'static str = "Trust somebody's signatures from now on";
     const HELP: &'static str = concat!(
         forms!(),
-        " mcpkg shows the identity at a terminal and asks; there is no --yes. Compare a fingerprint with the one that its owner \
-        publishes. You trust the identity on this machine only: people who get a copy of your database do not."
+        " mcpkg shows the identity and asks you to confirm at a terminal; --yes cannot skip this. Before you confirm a key, compare its \
+            fingerprint with the one its owner has published. The trust applies on this machine only, not to copies of your database."
     );
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust add alice.pub --as alice --for 'alice/*' --kind publisher",
@@ -101,7 +101,7 @@ impl Operation for Add {
             format!("for       {}", row.pattern),
             format!("as        {}", row.part.word()),
         ];
-        let what = format!("Trust what {} signs of {}?", row.identity, row.pattern);
+        let what = format!("Trust signatures by {} on tools that match {}?", row.identity, row.pattern);
         terminal::ask(context, &shown, &what)?;
         // The record comes first: neither a row without a record nor a record without a row grants trust.
         Record::Identity(&row).keep(context)?;
@@ -137,7 +137,7 @@ pub(super) fn identity(text: &str) -> Result<Identity> {
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn part(word: &str) -> Result<TrustedPart> {
     TrustedPart::of_word(word).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("'{}' is not a role to trust somebody in", word.escape_debug()))
+        Error::new(Code::InvalidArgument, format!("'{}' is not a trust role", word.escape_debug()))
             .hint("the roles are publisher, auditor and both")
     })
 }

@@ -21,7 +21,7 @@ pub struct Audit {
     /// Result: passed, passed-with-warnings or failed
     #[arg(long, add = RESULTS)]
     result: Option<String>,
-    /// Notes for those who read the audit
+    /// Notes for the readers of the audit
     #[arg(long, conflicts_with = "with")]
     notes: Option<String>,
     /// Severity, such as low or critical
@@ -37,8 +37,8 @@ impl Operation for Audit {
     const CLI: &'static [&'static str] = &["tool", "audit"];
     const TITLE: &'static str = "Sign an audit of a tool";
     const ABOUT: &'static str = "Sign the result of a tool's audit";
-    const HELP: &'static str = "A failed audit is a veto: people who trust the key as an auditor cannot use the archive, whatever their \
-        policy says.";
+    const HELP: &'static str = "A failed audit is a veto: people who trust your key as an auditor's key cannot use the archive, \
+        regardless of their policy.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool audit alice/weather --result passed",
         "mcpkg tool audit alice/weather@1.2.0 --result failed --notes 'sends what it reads to another host' --severity high",

@@ -16,9 +16,9 @@ use crate::registry::trust::verdict::Part;
 /// Check whether somebody is trusted
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Who: their identity, their name, or a file with their public key
+    /// Whom to check: an identity, a name, or a public key file
     identity: String,
-    /// The tool
+    /// Tool, such as alice/weather
     #[arg(add = TOOLS)]
     tool: String,
 }
@@ -27,9 +27,8 @@ impl Operation for Check {
     const TOOL: &'static str = "trust_check";
     const CLI: &'static [&'static str] = &["tool", "trust", "check"];
     const TITLE: &'static str = "Check whether somebody is trusted";
-    const ABOUT: &'static str =
-        "Show whether somebody's signature would count for a tool, as its publisher and as an auditor";
-    const HELP: &'static str = "The exit status is 1 if it would count in neither role.";
+    const ABOUT: &'static str = "Show whether you trust somebody as the publisher or as an auditor of a tool";
+    const HELP: &'static str = "The exit status is 1 if you trust the identity in neither role.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust check alice alice/weather"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -29,10 +29,10 @@ pub struct New {
 impl Operation for New {
     const TOOL: &'static str = "new_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "new"];
-    const TITLE: &'static str = "Make a key for tools";
-    const ABOUT: &'static str = "Make an ed25519 key that signs tools and audits of tools";
-    const HELP: &'static str = "The key is an OpenSSH file in your data folder. Only you can read it, and no database contains it. Add a \
-        passphrase with `ssh-keygen -p -f FILE`.";
+    const TITLE: &'static str = "Make a key for signing tools";
+    const ABOUT: &'static str = "Make an ed25519 key for signing tools and audits";
+    const HELP: &'static str = "mcpkg stores the key as an OpenSSH file in your data folder. Only you can read the file, and the key is \
+        never stored in a database. Add a passphrase with `ssh-keygen -p -f FILE`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key new", "mcpkg tool key new work"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -67,8 +67,8 @@ pub struct List {}
 impl Operation for List {
     const TOOL: &'static str = "list_tool_keys";
     const CLI: &'static [&'static str] = &["tool", "key", "list"];
-    const TITLE: &'static str = "List keys for tools";
-    const ABOUT: &'static str = "List the keys that sign tools";
+    const TITLE: &'static str = "List keys for signing tools";
+    const ABOUT: &'static str = "List your keys for signing tools";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -111,8 +111,8 @@ pub struct Show {
 impl Operation for Show {
     const TOOL: &'static str = "show_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "show"];
-    const TITLE: &'static str = "Show a key for tools";
-    const ABOUT: &'static str = "Show the public half of a key, for others to trust";
+    const TITLE: &'static str = "Show a key for signing tools";
+    const ABOUT: &'static str = "Show a public key, so that others can trust it";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool key show", "mcpkg tool key show work > work.pub", "mcpkg tool key show ~/.ssh/id_ed25519.pub"];
     const EFFECT: Effect = Effect::Read;
@@ -127,7 +127,7 @@ impl Operation for Show {
     fn run(self, _context: &Context) -> Result<Reply> {
         let key = keys::choose(Some(&self.key))?;
         Ok(Reply::new(Body::Text(format!("{}\n", key.line)), data(&key)).hint(format!(
-            "its identity is {}; others save this line in a file and run `mcpkg tool trust add FILE`",
+            "the key's identity is {}; to trust the key, others save this line in a file and run `mcpkg tool trust add FILE`",
             key.identity
         )))
     }
@@ -144,8 +144,8 @@ pub struct Remove {
 impl Operation for Remove {
     const TOOL: &'static str = "remove_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "remove"];
-    const TITLE: &'static str = "Delete a key for tools";
-    const ABOUT: &'static str = "Delete a key for good; its signatures stay valid";
+    const TITLE: &'static str = "Delete a key for signing tools";
+    const ABOUT: &'static str = "Delete a key for good; signatures made with it stay valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key remove work"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

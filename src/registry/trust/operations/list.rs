@@ -14,15 +14,15 @@ use crate::registry::trust::records::Record;
 use crate::registry::trust::subject::Subject;
 use crate::store::tools::trust::{self, Approval, TrustedRow};
 
-/// List who is trusted
+/// List trusted identities
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {}
 
 impl Operation for List {
     const TOOL: &'static str = "trust_list";
     const CLI: &'static [&'static str] = &["tool", "trust", "list"];
-    const TITLE: &'static str = "List who is trusted";
-    const ABOUT: &'static str = "List whose signatures count, and which archives you approved";
+    const TITLE: &'static str = "List trusted identities";
+    const ABOUT: &'static str = "List the identities you trust and the archives you approved";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -70,13 +70,14 @@ impl Operation for List {
             Reply::new(Body::Several(bodies), json!({ "trusted": data_of_trusted, "approved": data_of_archives }));
         if undecided {
             reply = reply.hint(
-                "rows that do not count come from the database: you never decided them on this machine; to trust somebody, run `mcpkg \
-                tool trust add`",
+                "rows that do not count come from the database and were never confirmed on this machine; to trust an identity, run \
+                    `mcpkg tool trust add`",
             );
         }
         if ended {
             reply = reply.hint(
-                "an identity that ~/.enact/config.yaml no longer names can still veto tools; `mcpkg tool trust remove` ends that too",
+                "an identity that was removed from ~/.enact/config.yaml can still veto tools; to end that, run `mcpkg tool trust \
+                    remove`",
             );
         }
         Ok(reply)

@@ -21,10 +21,10 @@ const POLICIES: Names = Names::Known(|| Policy::ALL.iter().map(|policy| policy.w
 /// Show or set the policy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct SetPolicy {
-    /// What happens with an unverified tool: require_attestation refuses it, prompt asks a person, allow uses it
+    /// What to do with an unverified tool: require_attestation refuses it, prompt asks a person, allow uses it
     #[arg(add = POLICIES)]
     policy: Option<String>,
-    /// How many different trusted identities must sign a tool before it is verified
+    /// How many different trusted identities must sign a tool before the tool counts as verified
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     minimum: Option<u32>,
 }
@@ -33,9 +33,9 @@ impl Operation for SetPolicy {
     const TOOL: &'static str = "trust_policy";
     const CLI: &'static [&'static str] = &["tool", "trust", "policy"];
     const TITLE: &'static str = "Show or set the trust policy";
-    const ABOUT: &'static str = "Show or set what happens with unverified tools";
-    const HELP: &'static str = "A looser policy or a smaller number needs a terminal; there is no --yes for it. A failed audit by \
-        somebody you trust blocks a tool under every policy.";
+    const ABOUT: &'static str = "Show or set how mcpkg treats unverified tools";
+    const HELP: &'static str = "To loosen the policy or lower the minimum, you must confirm at a terminal; --yes cannot skip this. A \
+        failed audit by somebody you trust blocks a tool under every policy.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust policy",
         "mcpkg tool trust policy require_attestation",
@@ -67,7 +67,7 @@ impl Operation for SetPolicy {
             let mut reply = reply(policy, minimum?.unwrap_or(1), "The policy is");
             if let Some(named) = named {
                 reply = reply.warn([format!(
-                    "ignored the policy {} from the database: you never decided that on this machine",
+                    "ignored the policy {} from the database: that policy was never confirmed on this machine",
                     named.word()
                 )]);
             }
@@ -82,7 +82,7 @@ impl Operation for SetPolicy {
                 format!("policy   {} -> {}", before.word(), after.word()),
                 format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
             ];
-            let what = format!("Allow more than now: policy {} with at least {count}?", after.word());
+            let what = format!("Loosen the trust policy to {} with a minimum of {count}?", after.word());
             terminal::ask(context, &shown, &what)?;
         }
         // The record of the old policy goes before a stricter one is set; the record of a looser one is kept before it is set.
@@ -101,12 +101,12 @@ impl Operation for SetPolicy {
 
 fn reply(policy: Policy, minimum: u32, says: &str) -> Reply {
     let what = match policy {
-        Policy::RequireAttestation => "unverified tools are refused",
+        Policy::RequireAttestation => "mcpkg refuses unverified tools",
         Policy::Prompt => "mcpkg asks before it uses an unverified tool",
-        Policy::Allow => "unverified tools are used, and marked as unverified",
+        Policy::Allow => "mcpkg uses unverified tools, and marks them as unverified",
     };
     let who =
-        if minimum == 1 { "1 trusted identity is".to_owned() } else { format!("{minimum} trusted identities are") };
+        if minimum == 1 { "1 trusted identity has".to_owned() } else { format!("{minimum} trusted identities have") };
     let data: Value = json!({ "policy": policy.word(), "minimum": minimum });
-    Reply::sentence(format!("{says} {}: {what}; {who} required", policy.word()), data)
+    Reply::sentence(format!("{says} {}: {what}; a tool is verified if {who} signed it", policy.word()), data)
 }

@@ -30,7 +30,7 @@ pub struct Remove {
     /// Identity, name or public key file of somebody you trust, or NAME@VERSION of a tool that you approved
     #[arg(add = TRUSTED)]
     identity: String,
-    /// Only their trust for this pattern
+    /// Remove only the trust for this pattern
     #[arg(id = "for", long = "for", value_name = "PATTERN")]
     #[serde(rename = "for")]
     pattern: Option<String>,
@@ -41,8 +41,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["tool", "trust", "remove"];
     const TITLE: &'static str = "Stop trusting somebody";
     const ABOUT: &'static str = "Stop trusting somebody's signatures, or revoke the approval of an archive";
-    const HELP: &'static str =
-        "Tools that only they signed are refused from the next call on, even if they are installed.";
+    const HELP: &'static str = "Starting with the next call, mcpkg refuses tools signed only by the removed identity, even if they are \
+        already installed.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool trust remove alice", "mcpkg tool trust remove alice/weather@1.2.0"];
     const ALIASES: &'static [&'static str] = &["rm"];
@@ -98,7 +98,7 @@ fn withdraw(context: &Context, reference: &str, approved: &[Approval]) -> Result
         context.event(db, context.author(), None, "tool.trust.remove", reference)
     })?;
     let digests: Vec<String> = approved.iter().map(|one| hex::encode(&one.sha256)).collect();
-    let sentence = format!("Revoked the approval of {} of {reference}", plural::count(approved.len(), "archive"));
+    let sentence = format!("Revoked the approval of {} ({reference})", plural::count(approved.len(), "archive"));
     Ok(Reply::sentence(sentence, json!({ "approved": reference, "sha256": digests })))
 }
 
@@ -106,5 +106,5 @@ fn missing(named: &str, trusted: &[TrustedRow]) -> Error {
     let known = trusted.iter().map(|row| row.label.as_deref().unwrap_or(&row.identity));
     Error::new(Code::NotFound, format!("'{}' is not trusted", named.escape_debug()))
         .with_details(json!({ "identity": named }))
-        .suggest(named, known, "`mcpkg tool trust list` shows whom you trust")
+        .suggest(named, known, "`mcpkg tool trust list` lists the identities you trust")
 }

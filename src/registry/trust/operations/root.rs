@@ -24,7 +24,7 @@ const LARGEST: u64 = 1 << 20;
 /// Show or replace Sigstore's root
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct ShowRoot {
-    /// File trusted_root.json with a root to use instead of the embedded one
+    /// The trusted_root.json file to use instead of the embedded root
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Go back to the embedded root
@@ -38,9 +38,9 @@ impl Operation for ShowRoot {
     const CLI: &'static [&'static str] = &["tool", "trust", "root"];
     const TITLE: &'static str = "Show or replace Sigstore's root";
     const ABOUT: &'static str = "Show or replace the root that Sigstore bundles are checked against";
-    const HELP: &'static str = "The root decides whose certificates, logs and timestamps mcpkg accepts. You can change or reset it only \
-        at a terminal; there is no --yes. It applies on this machine, for this user and every database. Needs an mcpkg built with the \
-        feature `sigstore`.";
+    const HELP: &'static str = "The root decides whose certificates, logs and timestamps mcpkg accepts. You can change or reset the root \
+        only at a terminal; --yes cannot skip the confirmation. The root applies to this user on this machine, with every database. This \
+        command needs an mcpkg built with the feature `sigstore`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool trust root", "mcpkg tool trust root trusted_root.json", "mcpkg tool trust root --default"];
     const EFFECT: Effect = Effect::Write;
@@ -94,8 +94,8 @@ fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
 fn which(root: &Root, described: &Described) -> String {
     match (root, described.dated) {
         (Root::Replaced(root), _) => format!("the one you chose on {}", rfc3339(root.since)),
-        (_, Some(dated)) => format!("the one of {dated} that this mcpkg came with"),
-        (_, None) => "the one that this mcpkg came with".to_owned(),
+        (_, Some(dated)) => format!("the one of {dated} embedded in this mcpkg"),
+        (_, None) => "the one embedded in this mcpkg".to_owned(),
     }
 }
 

@@ -21,10 +21,10 @@ impl Operation for Sign {
     const TOOL: &'static str = "sign_tool";
     const CLI: &'static [&'static str] = &["tool", "sign"];
     const TITLE: &'static str = "Sign a tool";
-    const ABOUT: &'static str = "Sign an archive of a tool as its publisher";
-    const HELP: &'static str = "The signature covers the tool's name, its version and the SHA-256 of its archive. It counts for people \
-        who trust the key. If the key has a passphrase, ssh-keygen signs and asks for it. --print and --with do the same in two steps, \
-        also on another machine.";
+    const ABOUT: &'static str = "Sign a tool's archive as the tool's publisher";
+    const HELP: &'static str = "The signature covers the tool's name, its version and the SHA-256 of its archive. The signature counts \
+        for people who trust the key. If the key has a passphrase, ssh-keygen signs and asks for it. To sign in two steps, for example \
+        on another machine, use --print and then --with.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool sign alice/weather",
         "mcpkg tool sign ./weather --key ~/.ssh/id_ed25519",

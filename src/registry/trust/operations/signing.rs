@@ -38,17 +38,17 @@ pub(super) struct Signing {
     #[command(flatten)]
     #[serde(flatten)]
     target: Target,
-    /// Key to sign with: its name, or an OpenSSH file [default: the only one, or `default`]
+    /// Key to sign with: a key name or an OpenSSH file [default: your only key, or the key `default`]
     #[arg(long, add = KEYS, conflicts_with = "with")]
     key: Option<String>,
-    /// Print what would be signed, for `ssh-keygen -Y sign -n mcpkg-tool -f KEY FILE`, without signing it
+    /// Print the unsigned statement, which you can sign with `ssh-keygen -Y sign -n mcpkg-tool -f KEY FILE`
     #[arg(long, conflicts_with_all = ["with", "key"])]
     #[serde(default)]
     print: bool,
-    /// Registry to send it to as well; it must have exactly this archive
+    /// Also send the signature to this registry, which must have exactly this archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
-    /// File that you printed with --print, with the signature of ssh-keygen next to it as FILE.sig; or a Sigstore bundle for it
+    /// Store a signature made elsewhere: the file from --print, with ssh-keygen's FILE.sig next to it, or a Sigstore bundle
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
 }
@@ -151,7 +151,7 @@ fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> R
     if there.sha256 == subject.sha256 {
         return backend.attest(&there, bundle);
     }
-    let why = format!("The archive that registry '{registry}' has for {name}@{version} is not the one that you signed");
+    let why = format!("Registry '{registry}' has a different archive of {name}@{version} than the one you signed");
     Err(Error::new(Code::DigestMismatch, why)
         .with_details(
             json!({ "registry": registry, "expected": subject.digest(), "actual": hex::encode(&there.sha256) }),
@@ -181,13 +181,13 @@ fn taken_over(
     let identity = bundle.signers.remove(0).map_err(odd)?;
     let statement = bundle.statement.map_err(odd)?;
     if statement.about(subject) != About::This || !statement.predicate_names(subject) {
-        return Err(odd(format!("it is not about this archive of {}", subject.reference())));
+        return Err(odd(format!("the statement is not about this archive of {}", subject.reference())));
     }
     match (statement.said(), says) {
         (Said::Made, _) if !is_audit => {}
         (Said::Audited(_), None) if is_audit => {}
         (Said::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
-        _ => return Err(odd("it does not say what you asked to sign".to_owned())),
+        _ => return Err(odd("the statement differs from the one you asked to sign".to_owned())),
     }
     Ok((text, identity, bundle.form.word()))
 }

@@ -10,7 +10,7 @@ use crate::op::{Body, Confirmation, Context};
 /// says no.
 pub(super) fn ask(context: &Context, shown: &[String], question: &str) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
-        let message = "Only a person at a terminal can decide whom to trust; there is no --yes for it";
+        let message = "Only a person at a terminal can decide whom to trust; --yes cannot skip this confirmation";
         return Err(Error::new(Code::TerminalRequired, message).hint("run the command at a terminal, without --yes"));
     }
     (context.ask)(Body::lines(shown), question)

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::plural;
 use crate::registry::GROUP;
 use crate::registry::trust::identity::Identity;
 use crate::registry::trust::judge::judge;
@@ -25,9 +26,10 @@ impl Operation for Verify {
     const TOOL: &'static str = "verify_tool";
     const CLI: &'static [&'static str] = &["tool", "verify"];
     const TITLE: &'static str = "Verify a tool";
-    const ABOUT: &'static str = "Show whether a tool's archive is verified, and why each signature counts or not";
-    const HELP: &'static str = "Asks the registries that have the archive for its latest signatures. The exit status is 1 if the archive \
-        is not verified, even if you approved it.";
+    const ABOUT: &'static str =
+        "Show whether a tool's archive is verified, and why each signature counts or does not count";
+    const HELP: &'static str = "mcpkg asks each registry that has the archive for the latest signatures. The exit status is 1 if the \
+        archive is not verified, even if you approved it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Offer;
@@ -50,11 +52,11 @@ impl Operation for Verify {
 }
 
 fn shown(subject: &Subject, verdict: &Verdict) -> Body {
-    let (counted, minimum) = (verdict.identities.len(), verdict.minimum);
+    let (signers, minimum) = (plural::count(verdict.identities.len(), "trusted signer"), verdict.minimum);
     let says = match verdict.status {
-        Status::Verified => format!("is verified: {counted} of {minimum} required"),
+        Status::Verified => format!("is verified by {signers} ({minimum} required)"),
         Status::Approved => "is not verified, but you approved this archive".to_owned(),
-        Status::Unverified => format!("is not verified: {counted} of {minimum} required"),
+        Status::Unverified => format!("is not verified: signed by {signers} ({minimum} required)"),
         Status::Refused => "is refused: somebody you trust vetoed it".to_owned(),
     };
     let row = |one: &Counted| {
@@ -74,7 +76,7 @@ fn shown(subject: &Subject, verdict: &Verdict) -> Body {
     let table = Table {
         columns: &["COUNTS", "AS", "FORM", "IDENTITY", "WHY"],
         rows: verdict.attestations.iter().map(row).collect(),
-        empty: "Nobody signed it".to_owned(),
+        empty: "Nobody has signed this archive".to_owned(),
     };
     Body::Several(vec![
         Body::Sentence(format!("{} {says} (policy {})", subject.reference(), verdict.policy.word())),

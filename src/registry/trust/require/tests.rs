@@ -221,7 +221,7 @@ fn a_refusal_says_of_each_attestation_why() {
     let error = require(&home.context, Verb::Install, &subject(1)).expect_err("a stranger");
     assert_eq!(
         error.message(),
-        "alice/weather@1.0.0 is not verified: 0 of 1 attestations count, and the policy is require_attestation"
+        "alice/weather@1.0.0 is not verified: 0 of 1 required attestations count (policy require_attestation)"
     );
     let details = error.details().expect("details");
     assert_eq!(details["attestations"][0]["why"], "you do not trust the signer");

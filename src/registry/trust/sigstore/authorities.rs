@@ -16,16 +16,17 @@ const DATED: &str = "2026-10-23";
 /// `E_INVALID_ARGUMENT` where it is not a root that bundles can be checked against.
 pub fn described(root: &Root) -> Result<Described> {
     let invalid = |why: String| {
-        Error::new(Code::InvalidArgument, format!("Invalid Sigstore root: {why}"))
-            .hint("a root is a `trusted_root.json` from a Sigstore TUF repository; it names certificate authorities, a signature log and \
-                a certificate log")
+        Error::new(Code::InvalidArgument, format!("Invalid Sigstore root: {why}")).hint(
+            "a root is a `trusted_root.json` from a Sigstore TUF repository; the file names certificate authorities, a signature log and \
+                a certificate log",
+        )
     };
     // A root without authorities, or with a broken certificate, is refused: only a root that works is shown.
     verifier(root).map_err(invalid)?;
     let (dated, text) = match root {
         Root::Embedded => (Some(DATED), SIGSTORE_PRODUCTION_TRUSTED_ROOT),
         Root::Replaced(root) => (None, root.text.as_str()),
-        Root::Unreadable => return Err(invalid("its record cannot be read".to_owned())),
+        Root::Unreadable => return Err(invalid("the stored root cannot be read".to_owned())),
     };
     let parsed = TrustedRoot::from_json(text).map_err(|error| invalid(error.to_string()))?;
     Ok(Described { dated, sha256: disk::sha256(text.as_bytes()), authorities: authorities(&parsed) })

@@ -34,10 +34,10 @@ static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made
 pub fn read(text: &str, root: &Root) -> Held {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
-        Err(error) => return Held::unreadable(format!("it is not a Sigstore bundle: {error}")),
+        Err(error) => return Held::unreadable(format!("the attestation is not a Sigstore bundle: {error}")),
     };
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-        return Held::unreadable("it signs only the digest of a file, not a statement".to_owned());
+        return Held::unreadable("the bundle signs only the digest of a file, not a statement".to_owned());
     };
     // The bytes that are checked are the bytes that count: the text is not read a second time.
     let payload = envelope.payload.as_bytes();
@@ -46,7 +46,7 @@ pub fn read(text: &str, root: &Root) -> Held {
 }
 
 fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String, String> {
-    let fails = |why: String| format!("it does not verify: {why}");
+    let fails = |why: String| format!("the bundle does not verify: {why}");
     // The library asks for an artifact that the statement is about. It gets one of those that the statement names: whether
     // that is the archive is decided where all attestations are weighed.
     let statement: Statement = serde_json::from_slice(payload).map_err(|error| fails(error.to_string()))?;
@@ -57,22 +57,22 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
         }
         _ => None,
     });
-    let Some(digest) = named else { return Err("its statement names no supported digest".to_owned()) };
+    let Some(digest) = named else { return Err("the statement names no supported digest".to_owned()) };
     // Nothing is left out of the check. The signer is read from the certificate that was checked.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
         .map_err(|error| fails(reason(&error)))?;
     if !is_whole(&checked) {
-        return Err(fails("a part of it was not checked".to_owned()));
+        return Err(fails("part of the bundle was not checked".to_owned()));
     }
     // A certificate with several names, of which one may be trusted, does not identify the signer.
     let names = bundle.signing_certificate().and_then(|certificate| names(certificate.as_bytes()));
     if names.is_none_or(|names| names > 1) {
-        return Err("its certificate has more than one name".to_owned());
+        return Err("the certificate has more than one name".to_owned());
     }
     match (checked.identity(), checked.issuer(), checked.certificate()) {
         (Some(name), Some(issuer), Some(certificate)) => of_certificate(name, issuer, &certificate.ci_claims),
-        _ => Err("its certificate does not name its owner".to_owned()),
+        _ => Err("the certificate does not name its owner".to_owned()),
     }
 }
 
@@ -94,7 +94,7 @@ fn reason(error: &Error) -> String {
         }
         Error::TransparencyLog(TransparencyLogError::EntryMismatch(_)) => "the log entry is for a different signature",
         Error::TransparencyLog(_) => "the log entry has no valid proof",
-        Error::Timestamp(_) => "no trusted timestamp says when it was signed",
+        Error::Timestamp(_) => "no trusted timestamp shows when the statement was signed",
         Error::UnsupportedBundle(_) | Error::UnsupportedArtifact(_) => "mcpkg does not support this kind of bundle",
         Error::ArtifactMismatch(_) => "the statement is for a different file",
         _ => "the bundle is malformed",
@@ -147,7 +147,7 @@ fn made(text: &str) -> Result<Arc<Verifier>, String> {
         (root.ctlogs.is_empty(), "certificate log"),
     ] {
         if missing {
-            return Err(format!("it names no {what}"));
+            return Err(format!("the root names no {what}"));
         }
     }
     Verifier::new(&root).map(Arc::new).map_err(|error| error.to_string())

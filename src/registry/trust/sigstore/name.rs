@@ -48,9 +48,8 @@ pub fn name(text: &str) -> Result<Option<String>> {
     let (name, form) = match kind {
         WORKFLOW => (
             workflow_pattern(rest).then(|| text.to_owned()),
-            "`github-workflow:OWNER/REPO/.github/workflows/FILE.yml@REFERENCE`, where REFERENCE is refs/heads/BRANCH or \
-             refs/tags/TAG and may contain `*`, as in \
-             github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/*",
+            "`github-workflow:OWNER/REPO/.github/workflows/FILE.yml@REFERENCE`, where REFERENCE is refs/heads/BRANCH or refs/tags/TAG \
+                and can contain `*`, as in github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/*",
         ),
         GITHUB => (person(kind, rest), "`github:USER`, or `github:MAIL`"),
         _ if PROVIDERS.iter().any(|(provider, _)| *provider == kind) => {
@@ -74,7 +73,7 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
         format!(
-            "its certificate is for '{}' by the unknown issuer '{}'",
+            "the certificate for '{}' is by the unknown issuer '{}'",
             san.as_str().escape_debug(),
             issuer.escape_debug()
         )
@@ -88,11 +87,12 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
             match called_by(claims) {
                 Some(caller) if caller.eq_ignore_ascii_case(repository) => Ok(format!("{WORKFLOW}:{rest}")),
                 Some(caller) => Err(format!(
-                    "its certificate is for the workflow '{}', but the repository '{}' called it, and anybody may call a workflow",
+                    "the certificate is for the workflow '{}', but the repository '{}' called that workflow, and anybody can call a \
+                        workflow",
                     rest.escape_debug(),
                     caller.escape_debug()
                 )),
-                None => Err("its certificate does not name the repository that the workflow ran for".to_owned()),
+                None => Err("the certificate does not name the repository that the workflow ran for".to_owned()),
             }
         }
         _ => Err(odd()),

@@ -16,11 +16,11 @@ pub fn covers(trusted: &str, signer: &str) -> bool {
 const KINDS: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "microsoft"];
 
 /// What builds a program that checks them.
-const BUILD: &str = "`cargo install --path . --features full` builds an mcpkg that checks them";
+const BUILD: &str = "to build an mcpkg that checks Sigstore bundles: `cargo install --path . --features full`";
 
 /// Recognises a bundle without checking its signature. Its statement is read, to report one that binds no archive.
 pub fn read(text: &str, _: &Root) -> Held {
-    let why = "it is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED)".to_owned();
+    let why = "the attestation is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED)".to_owned();
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
     Held { payload: payload.ok_or_else(|| why.clone()), signer: Err(why) }
@@ -38,7 +38,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
     let message =
         format!("'{}' is a Sigstore identity, but this mcpkg cannot check Sigstore bundles", text.escape_debug());
     Err(Error::new(Code::TrustUnsupported, message)
-        .hint("trust a key of the same person instead: `mcpkg tool trust add KEYFILE`")
+        .hint("instead, trust a key of that person: `mcpkg tool trust add KEYFILE`")
         .hint(BUILD))
 }
 

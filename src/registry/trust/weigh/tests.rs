@@ -101,12 +101,15 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
         let subject = Subject { name: name.to_owned(), version: version.to_owned(), sha256 };
         signed(&statement::write(&subject, None, &Says::Made, None, 0), 1)
     };
-    assert_not_counted(text("alice/other", "1.0.0", [0xab; 32]), "it is about a different tool or version");
-    assert_not_counted(text("alice/weather", "1.0.1", [0xab; 32]), "it is about a different tool or version");
+    assert_not_counted(text("alice/other", "1.0.0", [0xab; 32]), "the statement is about a different tool or version");
+    assert_not_counted(
+        text("alice/weather", "1.0.1", [0xab; 32]),
+        "the statement is about a different tool or version",
+    );
     // By a stranger: it does not count. By somebody trusted: whoever replaced the archive is found out.
     let other = text("alice/weather", "1.0.0", [0xcd; 32]);
     let verdict = weigh(std::slice::from_ref(&other), vec![trusted(2, "*", TrustedPart::Both)]);
-    assert_eq!(verdict.attestations[0].why, "it is about a different archive of this version");
+    assert_eq!(verdict.attestations[0].why, "the statement is about a different archive of this version");
     let verdict = weigh(&[other, signed(&made(), 1)], vec![trusted(1, "*", TrustedPart::Both)]);
     assert_eq!(verdict.status, Status::Refused);
 }
@@ -115,7 +118,7 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
 fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
     let sha256 = disk::sha256(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
-    assert_not_counted(signed(&of_text, 1), "it signs the hash of a text, not an archive");
+    assert_not_counted(signed(&of_text, 1), "the signature covers the hash of a text, not an archive");
 }
 
 /// Where they are checked, tests/tools/sigstore shows the same.
@@ -131,7 +134,8 @@ fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_chec
     });
     assert_not_counted(
         sigstore.to_string(),
-        "it is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED); it signs the hash of a text, not an archive",
+        "the attestation is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED); the signature covers the hash of a \
+            text, not an archive",
     );
 }
 
@@ -189,7 +193,7 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
     let verdict = weigh(&texts, everybody(TrustedPart::Auditor));
     assert_eq!(verdict.status, Status::Refused);
     assert!(verdict.attestations[2].refuses && !verdict.attestations[2].counted);
-    assert_eq!(verdict.attestations[2].why, "an auditor you trust reports that it failed");
+    assert_eq!(verdict.attestations[2].why, "an auditor you trust reports a failed audit");
     // Trusted as a publisher only, for other tools, or not at all: no veto, and no trust either.
     for others in [
         everybody(TrustedPart::Publisher),
