@@ -56,7 +56,7 @@ fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
     assert_eq!((&ran["stderr"], &ran["verification"]["status"]), (&json!("11 ***\n"), &json!("unverified")));
     assert_eq!(std::fs::read_to_string(scratch.path().join("out/left.txt")).expect("a file"), "x\n");
     let again = scratch.run(&[&run[..], &["-o", "out"]].concat());
-    assert!(again.status == 1 && again.stderr.contains("there already"), "{again}");
+    assert!(again.status == 1 && again.stderr.contains("already exists"), "{again}");
     let wrong = scratch.run(&["--json", "tool", "run", "./greet", "-a", "{\"name\": 5}"]);
     assert!(wrong.stdout.contains("E_TOOL_INPUT"), "{wrong}");
     let runs = scratch.json(&["tool", "runs", "--tool", "test/greet"]);
@@ -131,7 +131,7 @@ fn no_secret_leaves_a_run_in_a_file() {
     let runs = || scratch.json(&["tool", "runs", "--tool", "test/files"])["runs"].as_array().expect("rows").len();
     let before = runs();
     let refused = scratch.run(&["tool", "run", "./files", "-o", "KEY"]);
-    assert!(refused.status == 2 && refused.stderr.contains("nothing was run"), "{refused}");
+    assert!(refused.status == 2 && refused.stderr.contains("the tool was not run"), "{refused}");
     assert_eq!(runs(), before);
     let refused = scratch.run(&["tool", "run", "./files", "-t", "99h"]);
     assert!(refused.status == 2 && refused.stderr.contains("at most 1h"), "{refused}");

@@ -219,7 +219,7 @@ fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
     // What lies elsewhere is not for agents to find out.
     let why = |file: &str| match file {
         "nowhere.pdf" => "which does not exist",
-        _ => "which is neither below the deploy root nor in a folder that a person allowed for the tool",
+        _ => "which is neither below the deploy root nor in a folder that the tool is allowed to use",
     };
     for file in ["../id_ed25519", "../none", "link", "dangling", "/etc/passwd", "/etc/none", "nowhere.pdf"] {
         let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": file } });

@@ -187,7 +187,7 @@ fn whose_a_tool_is_stays_known_when_it_is_gone() {
     };
     let back = ["tool", "install", "alice/weather@1.0.0", "--accept-publisher"];
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(done && shown.contains(&format!("`mcpkg {}` at a terminal goes back", back.join(" "))), "{shown}");
+    assert!(done && shown.contains(&format!("to go back, run `mcpkg {}` at a terminal", back.join(" "))), "{shown}");
     assert_eq!(homes.installed(), one("1.1.0"));
     user.ok(&["tool", "run", newer]);
     let (shown, done) = at(&back).expect("there is a script");

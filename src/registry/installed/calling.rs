@@ -189,7 +189,9 @@ fn paths(
             Err(Error::new(Code::ToolInput, why).with_details(details))
         };
         if !context.caller.is_on_this_machine() {
-            return refused(format!("'{parameter}' names a file on this machine, which only a local user may do"));
+            return refused(format!(
+                "'{parameter}' names a file on this machine, which only a local user is allowed to do"
+            ));
         }
         let real = named.canonicalize();
         // The error is the same whether the file exists or not, so that agents cannot probe other folders.
@@ -200,7 +202,7 @@ fn paths(
         };
         if !may_be_given {
             return refused(format!(
-                "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed for the tool",
+                "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that the tool is allowed to use",
                 named.display()
             ));
         }

@@ -81,8 +81,8 @@ pub fn subject(install: &Install) -> Subject {
 pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) -> Result<Subject> {
     let (name, version) = (&resolved.version.name, &resolved.version.version);
     if manifest.name != *name || manifest.version.as_ref() != Some(version) {
-        let what = format!("The archive of {name}@{version} contains '{}'", manifest.name);
-        let hint = "mcpkg discarded it; tell the registry's maintainers";
+        let what = format!("The archive of {name}@{version} contains a different tool or version: '{}'", manifest.name);
+        let hint = "mcpkg discarded the archive; report this to the registry's maintainers";
         return Err(Error::new(Code::ArchiveInvalid, what).hint(hint));
     }
     Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })

@@ -30,7 +30,7 @@ pub fn text(plan: &Value) -> String {
         lines.push(match runner["reason"].as_str() {
             Some(why) => format!("runner {name}: no ({why})"),
             None if runner["runner"] == plan["runner"] => {
-                format!("runner {name}: yes, this one would run it")
+                format!("runner {name}: yes, mcpkg would use this one")
             }
             None => format!("runner {name}: yes"),
         });

@@ -30,7 +30,7 @@ pub struct Install {
     /// Specific version (optional, defaults to latest)
     #[arg(skip)]
     version: Option<String>,
-    /// Registry to install it from [default: the first that has it]
+    /// Registry to install from [default: the first registry that has the tool]
     #[arg(long, value_name = "NAME", conflicts_with = "locked")]
     #[serde(skip)]
     registry: Option<String>,
@@ -42,15 +42,15 @@ pub struct Install {
     #[arg(long, conflicts_with = "locked")]
     #[serde(skip)]
     pre: bool,
-    /// Install it only for the selected project
+    /// Install the tool only for the selected project
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
-    /// Accept a publisher other than that of the previous version; asks at a terminal
+    /// Accept a different publisher from the previous version; asks at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_publisher: bool,
-    /// Install exactly what a lock from `mcpkg tool lock` names, or nothing
+    /// Install exactly the tools in a lock file from `mcpkg tool lock`, or nothing
     #[arg(long, value_name = "FILE", conflicts_with = "tool")]
     #[serde(skip)]
     locked: Option<PathBuf>,
@@ -67,9 +67,10 @@ impl Operation for Install {
     const TITLE: &'static str = "Install a tool";
     const ABOUT: &'static str =
         "Install a tool globally. After installation, the tool becomes available as a callable MCP tool.";
-    const HELP: &'static str = "mcpkg checks the archive against its digest and trusted signatures before it shows or runs anything of \
-        it. The tool runs in a sandbox, and does not need its registry again. A folder or an archive named by its path is installed as it \
-        is now, and is never updated. A lock is installed all or nothing, from whichever registry has the digests that it names.";
+    const HELP: &'static str = "Before mcpkg shows or runs any part of an archive, it checks the archive's digest and signatures. The \
+        tool runs in a sandbox, and no longer needs its registry. If you give the path of a folder or an archive, mcpkg installs its \
+        current content and never updates it. With --locked, mcpkg installs all tools in the lock file or none, from any registry that \
+        has archives with these digests.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool install alice/utils/weather",
         "mcpkg tool install alice/utils/weather@^1.2 --registry team",
@@ -139,7 +140,7 @@ impl Operation for Install {
         }
         if let (false, Some(border)) = (done.exposed, done.border) {
             reply = reply.hint(format!(
-                "agents do not see it yet: `mcpkg toolset add {border} {name}` adds it to the toolset that they see"
+                "agents do not see the tool yet; add it to their toolset with `mcpkg toolset add {border} {name}`"
             ));
         }
         Ok(reply)
@@ -155,9 +156,8 @@ impl Install {
             && let Some(package) = Package::at_path(text)?
         {
             if self.registry.is_some() {
-                return Err(
-                    Error::new(Code::InvalidArgument, "A path belongs to no registry").hint("leave out --registry")
-                );
+                return Err(Error::new(Code::InvalidArgument, "A path cannot be combined with a registry")
+                    .hint("leave out --registry"));
             }
             let release = package.without_registry(context.clock.now());
             return Ok((package, release, Vec::new()));

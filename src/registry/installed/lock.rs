@@ -26,7 +26,7 @@ pub struct Lock {
     /// File to write; `-` for standard output [default: mcpkg-tools.lock]
     #[serde(default)]
     file: Option<PathBuf>,
-    /// Lock what is installed for the selected project
+    /// Lock the tools installed for the selected project
     #[arg(long)]
     #[serde(default)]
     for_project: bool,
@@ -37,8 +37,8 @@ impl Operation for Lock {
     const CLI: &'static [&'static str] = &["tool", "lock"];
     const TITLE: &'static str = "Lock the installed tools";
     const ABOUT: &'static str = "Write the version, SHA-256 and signers of each installed tool";
-    const HELP: &'static str = "`mcpkg tool install --locked mcpkg-tools.lock` installs exactly these tools in another database, or \
-        nothing. The same tools always give the same bytes.";
+    const HELP: &'static str = "To install exactly these tools in another database, run `mcpkg tool install --locked mcpkg-tools.lock`. \
+        Lock files for the same tools are identical, byte for byte.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool lock", "mcpkg tool lock team-tools.lock", "mcpkg tool lock - --for-project"];
     const EFFECT: Effect = Effect::Read;
@@ -73,7 +73,7 @@ fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Re
     let subject = checked::subject(&install);
     let verdict = trust::judge_by(rules, db, context, &subject)?;
     if verdict.status == Status::Refused {
-        let why = format!("Cannot lock {}: it is refused", subject.reference());
+        let why = format!("Cannot lock {}: somebody you trust vetoed it", subject.reference());
         return Err(Error::new(Code::TrustFailed, why)
             .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference())));
     }

@@ -115,7 +115,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
 /// Finds a version with the digest of the lock: in this database, then in the registry that the lock names, then in all others in
 /// order.
 fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved> {
-    let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock was not checked")) };
+    let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock file was not checked")) };
     let found = match kept(context, locked, &sha256)? {
         Some(found) => found,
         None => asked(context, locked, &sha256)?,
@@ -172,7 +172,7 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
     match (another, failed) {
         (Some((registry, actual)), _) => {
             let what = format!(
-                "The archive of registry '{registry}' for {} is not the one in the lock; nothing was installed",
+                "Registry '{registry}' has a different archive of {} than the lock file; nothing was installed",
                 locked.reference()
             );
             Err(Error::new(Code::DigestMismatch, what)
@@ -180,10 +180,13 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
                 .hint(another_than(locked, &registry, is_known)))
         }
         (None, Some(error)) => {
-            let lacks =
-                format!("Cannot get {} from the lock; nothing was installed: {}", locked.reference(), error.message());
+            let lacks = format!(
+                "Cannot get {}, which is in the lock file; nothing was installed: {}",
+                locked.reference(),
+                error.message()
+            );
             let new = Error::new(error.code(), lacks);
-            Err(new.hint(format!("the lock was written from the registry '{}'", locked.registry)))
+            Err(new.hint(format!("the locked archive came from the registry '{}'", locked.registry)))
         }
         (None, None) => Err(Error::internal("there are no registries")),
     }
@@ -194,12 +197,16 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
         true if registry == from => {
-            "the lock was written from this registry: somebody replaced the archive there or edited the lock".to_owned()
+            "the locked archive came from this registry: somebody replaced it there or edited the lock file".to_owned()
         }
         true => {
-            format!("the lock was written from the registry '{from}', which has no such version or cannot be reached")
+            format!(
+                "the locked archive came from the registry '{from}', which no longer has this version or cannot be reached"
+            )
         }
-        false => format!("the lock was written from the registry '{from}'; `mcpkg registry add` adds it"),
+        false => {
+            format!("the locked archive came from the registry '{from}'; add that registry with `mcpkg registry add`")
+        }
     }
 }
 
@@ -212,7 +219,10 @@ fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> 
     let counts = |who: &&String| !verdict.identities.iter().any(|identity| identity.as_str() == **who);
     let missing: Vec<&String> = locked.identities.iter().filter(counts).collect();
     let Some(first) = missing.first() else { return Ok(()) };
-    let what = format!("{} was locked with a signature of {first}, whom you do not trust here", subject.reference());
+    let what = format!(
+        "{} was locked with a signature by {first}, which you do not trust on this machine",
+        subject.reference()
+    );
     Err(Error::new(Code::TrustRequired, format!("{what}; nothing was installed"))
         .with_details(json!({
             "tool": subject.name,
@@ -221,7 +231,8 @@ fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> 
             "missing": missing,
             "attestations": verdict.attestations.iter().map(trust::Counted::data).collect::<Vec<_>>(),
         }))
-        .hint(format!("`mcpkg tool trust add {first}` at a terminal trusts that identity; its signature on this archive then counts")))
+        .hint(format!("to trust that identity, run `mcpkg tool trust add {first}` at a terminal; its signature on this archive then \
+            counts")))
 }
 
 impl Ready {
@@ -256,7 +267,7 @@ fn reply(path: &Path, scope: &Scope, ready: &[Ready], placed: &[Placed], others:
         (new, 0) => format!("Installed {} as locked in {shown}", plural::count(new, "tool")),
         (0, _) => format!("All tools in {shown} are already installed as locked"),
         (new, there) => {
-            format!("Installed {} as locked in {shown}; {there} were already installed", plural::count(new, "tool"))
+            format!("Installed {} as locked in {shown}; already installed: {there}", plural::count(new, "tool"))
         }
     };
     let data = json!({
@@ -272,7 +283,7 @@ fn reply(path: &Path, scope: &Scope, ready: &[Ready], placed: &[Placed], others:
         reply = reply.warn([format!("nobody you trust has signed {}", ready.subject.reference())]);
     }
     if !others.is_empty() {
-        reply = reply.warn([format!("installed, but not in the lock: {}", others.join(", "))]);
+        reply = reply.warn([format!("installed, but not in the lock file: {}", others.join(", "))]);
     }
     reply
 }

@@ -59,7 +59,7 @@ fn yes() -> bool {
     true
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what a field is by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 fn is_yes(active: &bool) -> bool {
     *active
 }
@@ -122,11 +122,11 @@ impl Lockfile {
                 return Err(invalid(format!("names {name}@{version} twice")));
             }
             if tool.active && !active.insert(name) {
-                return Err(invalid(format!("marks two versions of {name} as the one that agents see")));
+                return Err(invalid(format!("marks two versions of {name} as the version that agents see")));
             }
         }
         match seen.iter().find(|(name, _)| !active.contains(name)) {
-            Some((name, _)) => Err(invalid(format!("marks no version of {name} as the one that agents see"))),
+            Some((name, _)) => Err(invalid(format!("marks no version of {name} as the version that agents see"))),
             None => Ok(()),
         }
     }

@@ -60,16 +60,19 @@ const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     let mut reference = Reference::parse(tool).map_err(|error| match is_path(tool) {
         true => error.hint(format!(
-            "to run a folder, name its path: `mcpkg tool run {tool}`; to make it a tool, publish it: `mcpkg tool publish`"
+            "to run a folder, name its path: `mcpkg tool run {tool}`; to make the folder a tool, publish it with `mcpkg tool publish`"
         )),
         false => error,
     })?;
     let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(reference) };
     let wanted = Wanted::parse(version)?;
     if reference.version != Wanted::Latest && reference.version != wanted {
-        let what =
-            format!("'{}' and version '{}' are two different versions", tool.escape_debug(), version.escape_debug());
-        return Err(Error::new(Code::InvalidArgument, what).hint("give only one of them"));
+        let what = format!(
+            "'{}' and version '{}' ask for two different versions",
+            tool.escape_debug(),
+            version.escape_debug()
+        );
+        return Err(Error::new(Code::InvalidArgument, what).hint("give the version only once"));
     }
     reference.version = wanted;
     Ok(reference)
@@ -93,18 +96,17 @@ fn scope(context: &Context, for_project: bool) -> Result<Scope> {
     let key = || context.caller.key().map(|key| Scope::Key(key.to_owned()));
     let session = || context.session.clone().map(Scope::Session);
     let lacking = |what: &str, hint: &str| {
-        Error::new(
-            Code::InvalidArgument,
-            format!("This server installs tools for {what}, but the call came without one"),
-        )
-        .hint(hint)
+        Error::new(Code::InvalidArgument, format!("This server installs tools per {what}, but this call has no {what}"))
+            .hint(hint)
     };
     match context.install_scope {
         None => Ok(key().or_else(session).unwrap_or(Scope::Global)),
         Some(InstallScope::Global) => Ok(Scope::Global),
-        Some(InstallScope::Key) => key()
-            .ok_or_else(|| lacking("access keys", "`mcpkg access create NAME` makes a key, which the client sends")),
-        Some(InstallScope::Session) => session()
-            .ok_or_else(|| lacking("sessions", "revisions with a handshake have sessions; 2026-07-28 has none")),
+        Some(InstallScope::Key) => key().ok_or_else(|| {
+            lacking("access key", "create a key with `mcpkg access create NAME`, and have the client send it")
+        }),
+        Some(InstallScope::Session) => session().ok_or_else(|| {
+            lacking("session", "only protocol revisions with a handshake have sessions; 2026-07-28 has none")
+        }),
     }
 }

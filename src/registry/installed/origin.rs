@@ -47,7 +47,8 @@ fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Resu
         return Ok(None);
     }
     let known = Known::named(context, &install.registry).map_err(|error| removed(install, error))?;
-    let here = install.version.parse::<semver::Version>().map_err(|_| Error::internal("an install has no version"))?;
+    let here =
+        install.version.parse::<semver::Version>().map_err(|_| Error::internal("an installed tool has no version"))?;
     let name = Name::parse(&install.name)?;
     let of = |version| Reference { name: name.clone(), version, action: None };
     let choice = Choice { registry: Some(&install.registry), pre: true, allow_yanked: true, ..Choice::default() };
@@ -71,6 +72,6 @@ fn removed(install: &Install, error: Error) -> Error {
     let Install { name, registry, .. } = install;
     let what = format!("'{name}' comes from the registry '{registry}', which was removed");
     Error::new(Code::NotFound, what)
-        .hint(format!("`mcpkg registry add {registry} PATH|URL` adds it again"))
-        .hint(format!("`mcpkg tool install {name} --registry NAME` switches it to another registry"))
+        .hint(format!("`mcpkg registry add {registry} PATH|URL` adds that registry again"))
+        .hint(format!("`mcpkg tool install {name} --registry NAME` switches the tool to another registry"))
 }

@@ -20,7 +20,7 @@ pub struct Outdated {
     /// Name of the tool [default: all installed tools]
     #[arg(value_name = "TOOL", add = TOOLS)]
     tool: Option<String>,
-    /// Exit with status 3 if a tool has a newer version or was yanked
+    /// Exit with status 3 if a newer version exists or an installed version was yanked
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -35,8 +35,9 @@ impl Operation for Outdated {
     const CLI: &'static [&'static str] = &["tool", "outdated"];
     const TITLE: &'static str = "List outdated tools";
     const ABOUT: &'static str = "Check each installed tool for a newer version in its registry";
-    const HELP: &'static str = "Compares the version that agents see. It also records yanks and failed audits, which apply from the next \
-        call on. If a registry cannot be reached, a warning says so, and the exit status is 1.";
+    const HELP: &'static str = "mcpkg compares the version that agents see with the newest one. It also records yanked versions and \
+        failed audits, which apply starting with the next call. If a registry cannot be reached, mcpkg prints a warning and exits with \
+        status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool outdated", "mcpkg tool outdated --check", "mcpkg tool outdated alice/utils/weather"];
     // It records what registries have.

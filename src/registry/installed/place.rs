@@ -83,6 +83,6 @@ fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
 
 /// Returns the failure of an archive that another process freed before anything referred to it.
 fn freed(subject: &Subject) -> Error {
-    let why = format!("Another process has just freed the archive of {}; nothing was installed", subject.reference());
+    let why = format!("Another process has just deleted the archive of {}; nothing was installed", subject.reference());
     Error::new(Code::PlanChanged, why).hint("try again")
 }

@@ -56,8 +56,8 @@ fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
     Ok(note.as_ref().and_then(|note| note["publisher"].as_str()).map(str::to_owned))
 }
 
-/// Remembers who publishes a tool that is about to be installed for a scope: `None` where a person accepted that nobody vouches for it. What a
-/// session has installed ends with it, and is not remembered.
+/// Remembers who publishes a tool that is about to be installed for a scope: `None` where a person accepted that nobody vouches for it.
+/// What a session has installed ends with it, and is not remembered.
 ///
 /// # Errors
 /// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
@@ -106,11 +106,14 @@ fn changed(verb: Verb, subject: &Subject, before: &str, now: &[&str]) -> Error {
     let takes = match verb {
         Verb::Install | Verb::Update => "to accept the change, pass --accept-publisher at a terminal".to_owned(),
         _ => {
-            format!("`mcpkg tool install {} --accept-publisher` at a terminal accepts the change", subject.reference())
+            format!(
+                "to accept the change, run `mcpkg tool install {} --accept-publisher` at a terminal",
+                subject.reference()
+            )
         }
     };
     let what = format!(
-        "{} was published by {before} until now, but no signature of theirs on {} counts",
+        "{} was published by {before} until now, but that publisher's signature on {} is missing or does not count",
         subject.name,
         subject.reference()
     );
@@ -121,11 +124,11 @@ fn changed(verb: Verb, subject: &Subject, before: &str, now: &[&str]) -> Error {
 
 fn ask(context: &Context, subject: &Subject, before: &str, now: &[&str]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal can accept another publisher; there is no --yes for it";
+        let why = "Only a person at a terminal can accept a different publisher; --yes cannot skip this confirmation";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let now = if now.is_empty() { "nobody you trust".to_owned() } else { now.join(", ") };
-    let lines = [format!("published before by  {before}"), format!("{} by  {now}", subject.reference())];
+    let lines = [format!("previously published by  {before}"), format!("{} by  {now}", subject.reference())];
     (context.ask)(
         Body::lines(lines),
         &format!("Accept {now} as the publisher of {} instead of {before}?", subject.name),

@@ -39,7 +39,7 @@ pub struct Run {
     #[arg(short, long, value_name = "FILE")]
     #[serde(skip)]
     file: Option<PathBuf>,
-    /// One argument; read as JSON unless the tool takes text there
+    /// One argument; mcpkg reads the value as JSON unless the tool expects text
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     input: Vec<String>,
@@ -47,15 +47,15 @@ pub struct Run {
     #[arg(short, long, value_name = "DIR")]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// How long it may run, such as 30s, 10m or 1h
+    /// Maximum run time, such as 30s, 10m or 1h
     #[arg(short, long, value_name = "TIME")]
     #[serde(skip)]
     time: Option<Span>,
-    /// Runner to use, if it suits the tool [default: the first that works]
+    /// Runner to use, if it can run the tool [default: the first runner that works]
     #[arg(long, value_enum)]
     #[serde(skip)]
     runner: Option<RunnerKind>,
-    /// Show what would run, with which variables, files and limits, without running it
+    /// Show what would run, and with which variables, files and limits, without running the tool
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -70,7 +70,7 @@ impl FromStr for Arguments {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map(Self).map_err(|error| format!("it is not a JSON object: {error}"))
+        serde_json::from_str(text).map(Self).map_err(|error| format!("not a JSON object: {error}"))
     }
 }
 
@@ -87,13 +87,13 @@ impl FromStr for Span {
             "s" => 1,
             "m" => 60,
             "h" => 3600,
-            _ => return Err("write a whole number and a unit: 30s, 10m or 1h".to_owned()),
+            _ => return Err("use a whole number and a unit, such as 30s, 10m or 1h".to_owned()),
         };
         let seconds = text[..digits].parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
         match seconds {
             Some(seconds) if seconds > LONGEST.as_secs() => Err("a run can take at most 1h".to_owned()),
             Some(seconds) if seconds > 0 => Ok(Self(seconds)),
-            _ => Err("it is not a duration".to_owned()),
+            _ => Err("not a valid duration".to_owned()),
         }
     }
 }
@@ -104,8 +104,9 @@ impl Operation for Run {
     const TITLE: &'static str = "Run a tool";
     const ABOUT: &'static str =
         "Run any tool by name, even if not installed. For installed tools, prefer calling them directly.";
-    const HELP: &'static str = "It runs in a sandbox, without the network, your files or your variables, and within limits of time and \
-        memory. A tool that is not installed is fetched, checked and run without installing it. To run a folder, name its path.";
+    const HELP: &'static str = "The tool runs in a sandbox with time and memory limits, and without access to the network, your files or \
+        your environment variables. If the tool is not installed, mcpkg fetches and checks it, and runs it without installing it. To run \
+        a folder, give its path.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool run alice/utils/weather -i city=Bern",
         "mcpkg tool run alice/utils/weather@^1.2:forecast -a '{\"city\": \"Bern\", \"days\": 3}'",
@@ -184,7 +185,8 @@ impl Run {
         let schema = action.and_then(|action| action.input_schema.as_ref());
         for given in &self.input {
             let Some((name, text)) = given.split_once('=') else {
-                return Err(Error::new(Code::InvalidArgument, "An input is NAME=VALUE").hint("such as -i city=Bern"));
+                return Err(Error::new(Code::InvalidArgument, "An input must have the form NAME=VALUE")
+                    .hint("for example -i city=Bern"));
             };
             let kind = schema.and_then(|schema| schema.get("properties")?.get(name)?.get("type")?.as_str());
             let parsed = match kind {
@@ -242,7 +244,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let resolved = resolve(context, reference, Choice::default()).map_err(|error| {
         let name = reference.name.as_str();
         match error.code() == Code::ToolNotFound && context.is_shell() && Path::new(name).is_dir() {
-            true => error.hint(format!("to run the folder, name its path: `mcpkg tool run ./{name}`")),
+            true => error.hint(format!("to run the folder, give its path: `mcpkg tool run ./{name}`")),
             false => error,
         }
     })?;
@@ -291,7 +293,7 @@ fn require_folder(folder: &Path) -> Result<()> {
     match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
         Some(there) if !there.is_dir() => {
             let why = format!("Cannot write the tool's files into `{}`: it is a file, not a folder", there.display());
-            Err(Error::new(Code::InvalidArgument, why).hint("nothing was run; name a folder with `-o DIR`"))
+            Err(Error::new(Code::InvalidArgument, why).hint("the tool was not run; choose a folder with `-o DIR`"))
         }
         _ => Ok(()),
     }
@@ -312,8 +314,8 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
         let kept = made.and_then(|mut made| std::io::Write::write_all(&mut made, &file.bytes));
         kept.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                Error::new(Code::AlreadyExists, format!("`{}` is there already", path.display()))
-                    .hint("the tool has run; name a folder that is empty")
+                Error::new(Code::AlreadyExists, format!("`{}` already exists", path.display()))
+                    .hint("the tool has already run; to run it again, choose an empty folder")
             }
             _ => Error::file("write", &path, error),
         })?;
@@ -348,10 +350,10 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
     if let Some(written) = written {
         reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
     } else if !files.is_empty() {
-        reply = reply.hint("it wrote files; keep them with `-o DIR`");
+        reply = reply.hint("the tool wrote files; to keep them, run it with `-o DIR`");
     }
     if outcome.runner == RunnerKind::None {
-        reply = reply.warn(["it ran without a sandbox, because a person allowed that".to_owned()]);
+        reply = reply.warn(["the tool ran without a sandbox, because a person allowed it".to_owned()]);
     }
     if !outcome.left_out.is_empty() {
         reply = reply.warn([format!("left out of /output: {}", outcome.left_out.join(", "))]);

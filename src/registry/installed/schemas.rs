@@ -85,7 +85,7 @@ pub struct Learned {
     pub tool: Option<String>,
     /// The version
     pub version: Option<String>,
-    /// What it does
+    /// What the tool does
     pub description: Option<String>,
     /// Its documentation, from the checked archive
     pub documentation: Option<String>,
@@ -108,12 +108,12 @@ pub struct LearnedAction {
     pub name: Option<String>,
     /// The tool that it is once installed
     pub mcp_name: Option<String>,
-    /// What it does
+    /// What the tool does
     pub description: Option<Value>,
-    /// The JSON Schema of its arguments
+    /// The JSON Schema of the tool's arguments
     #[serde(rename = "inputSchema")]
     pub input_schema: Option<Value>,
-    /// The JSON Schema of its output
+    /// The JSON Schema of the tool's output
     #[serde(rename = "outputSchema")]
     pub output_schema: Option<Value>,
 }
@@ -196,7 +196,7 @@ pub struct ListedTool {
     pub version: Option<String>,
     /// The tools that it is called by
     pub mcp_tools: Option<Vec<String>>,
-    /// What it does
+    /// What the tool does
     pub description: Option<String>,
     /// Whom it is installed for
     pub scope: Option<String>,

@@ -19,7 +19,7 @@ pub struct Uninstall {
     /// Tool name to uninstall
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     tool: String,
-    /// Uninstall it only for the selected project
+    /// Uninstall the tool only for the selected project
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
@@ -30,8 +30,8 @@ impl Operation for Uninstall {
     const CLI: &'static [&'static str] = &["tool", "uninstall"];
     const TITLE: &'static str = "Uninstall a tool";
     const ABOUT: &'static str = "Uninstall a globally installed tool.";
-    const HELP: &'static str =
-        "Removes all its versions, unless you name one. No other tool gets the name that agents called it by.";
+    const HELP: &'static str = "mcpkg removes all versions of the tool unless you name one. The name by which agents called the tool is \
+        not given to another tool.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool uninstall alice/utils/weather", "mcpkg tool uninstall alice/utils/weather@1.0.0"];
     const EFFECT: Effect = Effect::Write;
@@ -108,9 +108,11 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
     };
     // Installs of other scopes are not removed.
     let whose = Scope::word(&found.scope);
-    let what = format!("This version of tool '{name}' is not installed here; {} is installed ({whose})", found.version);
-    Err(Error::new(Code::VersionNotFound, what)
-        .hint("`mcpkg tool list` shows each version and whom it is installed for"))
+    let what = format!(
+        "This version of tool '{name}' is not installed in this scope; {} is installed (scope: {whose})",
+        found.version
+    );
+    Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` shows each version and its scope"))
 }
 
 /// Makes the last installed version visible to agents, if none is.

@@ -18,7 +18,7 @@ pub struct Use {
     /// Tool with an installed version, such as alice/utils/weather@1.2.0
     #[arg(value_name = "TOOL@VERSION", add = TOOLS)]
     tool: String,
-    /// Choose for the selected project
+    /// Choose the version for the selected project only
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
@@ -53,7 +53,7 @@ impl Operation for Use {
         context.store.write(|db| {
             if !installs::activate(db, &scope, name, &version)? {
                 return Err(Error::new(Code::VersionNotFound, format!("{name}@{version} is not installed"))
-                    .hint(format!("`mcpkg tool install {name}@{version}` installs it next to the others")));
+                    .hint(format!("`mcpkg tool install {name}@{version}` installs it next to the other versions")));
             }
             context.event(db, author, None, "tool.use", &self.tool)
         })?;

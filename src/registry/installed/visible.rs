@@ -128,10 +128,10 @@ impl Border {
         let name = self.name().unwrap_or_default();
         let first = match installs::names(db)?.iter().any(|installed| installed == tool) {
             true => String::new(),
-            false => format!(" once `mcpkg tool install {tool}` has installed it"),
+            false => format!(" after installing it with `mcpkg tool install {tool}`"),
         };
         Err(Error::new(Code::NotInToolset, format!("Tool '{tool}' is not in the toolset '{name}'")).hint(format!(
-            "a person adds it with `mcpkg toolset add {name} {tool}`{first}, or shows all with `mcpkg toolset use --all`"
+            "a person can add it with `mcpkg toolset add {name} {tool}`{first}, or show every tool with `mcpkg toolset use --all`"
         )))
     }
 }

@@ -26,7 +26,7 @@ impl Operation for Use {
     const TOOL: &'static str = "use_toolset";
     const CLI: &'static [&'static str] = &["toolset", "use"];
     const TITLE: &'static str = "Limit agents to a toolset";
-    const ABOUT: &'static str = "Show agents only the tools of one toolset, in running servers too";
+    const ABOUT: &'static str = "Show agents only the tools of one toolset, including in running servers";
     const HELP: &'static str =
         "Agents can neither see nor call other tools. `mcpkg serve --toolset NAME` does this for one server only.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset use web-dev", "mcpkg toolset use --all"];
@@ -43,8 +43,8 @@ impl Operation for Use {
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(name) = &self.name else {
             if !self.all {
-                return Err(Error::new(Code::InvalidArgument, "No toolset was named")
-                    .hint("pass its name, or --all to show every installed tool"));
+                return Err(Error::new(Code::InvalidArgument, "No toolset given")
+                    .hint("pass a toolset name, or --all to show every installed tool"));
             }
             write(context, "toolset.use", "", |db| {
                 toolsets::activate(db, None)?;

@@ -87,9 +87,9 @@ impl Operation for Delete {
             if set.active {
                 return Err(Error::new(
                     Code::InvalidArgument,
-                    format!("Cannot delete toolset '{}': it is the active one", self.name),
+                    format!("Cannot delete toolset '{}': it is the active toolset", self.name),
                 )
-                .hint("activate another one with `mcpkg toolset use NAME`, or none with `mcpkg toolset use --all`"));
+                .hint("activate another toolset with `mcpkg toolset use NAME`, or show every tool with `mcpkg toolset use --all`"));
             }
             toolsets::delete(db, set.id)
         })?;

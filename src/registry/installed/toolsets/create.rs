@@ -16,7 +16,7 @@ use crate::store::tools::toolsets;
 pub struct Create {
     /// The name of the toolset
     name: String,
-    /// Tools to put into it [default: all installed tools]
+    /// Tools to put into the toolset [default: all installed tools]
     #[arg(value_name = "TOOL", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
@@ -30,8 +30,8 @@ impl Operation for Create {
     const TOOL: &'static str = "create_toolset";
     const CLI: &'static [&'static str] = &["toolset", "create"];
     const TITLE: &'static str = "Make a toolset";
-    const ABOUT: &'static str = "Make a toolset from all installed tools, or from some";
-    const HELP: &'static str = "It has no effect until you activate it with `mcpkg toolset use NAME`.";
+    const ABOUT: &'static str = "Make a toolset from all or some of the installed tools";
+    const HELP: &'static str = "The toolset has no effect until you activate it with `mcpkg toolset use NAME`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg toolset create web-dev",
         "mcpkg toolset create data alice/data/csv",
@@ -78,5 +78,5 @@ pub fn check_name(name: &str) -> Result<()> {
     }
     let shown = name.escape_debug();
     Err(Error::new(Code::InvalidArgument, format!("'{shown}' is not a valid toolset name"))
-        .hint("a name has up to 64 characters: a-z, 0-9, `.`, `_` and `-`"))
+        .hint("a toolset name has up to 64 characters: a-z, 0-9, `.`, `_` and `-`"))
 }

@@ -71,9 +71,9 @@ impl Operation for Import {
     const TOOL: &'static str = "import_toolsets";
     const CLI: &'static [&'static str] = &["toolset", "import"];
     const TITLE: &'static str = "Import toolsets from JSON";
-    const ABOUT: &'static str = "Import the toolsets of an mcp.json file, all or none";
+    const ABOUT: &'static str = "Import the toolsets in an mcp.json file, either all of them or none";
     const HELP: &'static str =
-        "Tools that are not installed are left out with a warning. The active toolset does not change.";
+        "mcpkg warns about tools that are not installed, and leaves them out. The active toolset does not change.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset import mcp.json"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = CHANGES;
@@ -111,7 +111,8 @@ impl Operation for Import {
         let mut reply =
             Reply::sentence(sentence, json!({ "toolsets": names, "missing": missing })).warn(missing.clone());
         if let Some(active) = sets.active_toolset {
-            reply = reply.hint(format!("the file's active toolset is not active yet: `mcpkg toolset use {active}`"));
+            reply =
+                reply.hint(format!("to activate the toolset that is active in the file: `mcpkg toolset use {active}`"));
         }
         Ok(reply)
     }

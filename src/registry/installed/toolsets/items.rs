@@ -17,7 +17,7 @@ pub struct Add {
     /// The name of the toolset
     #[arg(add = TOOLSETS)]
     name: String,
-    /// Installed tools, such as alice/utils/weather
+    /// Installed tools to add, such as alice/utils/weather
     #[arg(value_name = "TOOL", required = true, add = TOOLS)]
     tools: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Operation for Add {
             Ok((added, data(db, &toolsets::get(db, &self.name)?)?))
         })?;
         let sentence = match added.as_slice() {
-            [] => format!("Toolset '{}' already has them", self.name),
+            [] => format!("Toolset '{}' already has these tools", self.name),
             added => format!("Added {} to toolset '{}'", added.join(", "), self.name),
         };
         Ok(Reply::sentence(sentence, data))
@@ -58,7 +58,7 @@ pub struct Remove {
     /// The name of the toolset
     #[arg(add = TOOLSETS)]
     name: String,
-    /// Tools of the toolset
+    /// Tools to remove from the toolset
     #[arg(value_name = "TOOL", required = true, add = TOOLS)]
     tools: Vec<String>,
 }
@@ -67,7 +67,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_from_toolset";
     const CLI: &'static [&'static str] = &["toolset", "remove"];
     const TITLE: &'static str = "Remove tools from a toolset";
-    const ABOUT: &'static str = "Remove tools from a toolset; they stay installed";
+    const ABOUT: &'static str = "Remove tools from a toolset; the tools stay installed";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset remove web-dev alice/utils/weather"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -88,8 +88,8 @@ impl Differences {
         self.actions.lines("action", &mut lines);
         self.mcp_tools.lines("MCP tool", &mut lines);
         lines.extend(self.schemas.iter().map(SchemaChange::line));
-        lines.extend(self.required_variables.iter().map(|name| format!("it now asks for the variable {name}")));
-        lines.extend(self.lost_grants.iter().map(|grant| format!("it is no longer allowed {grant}")));
+        lines.extend(self.required_variables.iter().map(|name| format!("the tool now needs the variable {name}")));
+        lines.extend(self.lost_grants.iter().map(|grant| format!("the tool loses its permission: {grant}")));
         lines
     }
 
@@ -205,7 +205,7 @@ mod tests {
                 "action one was removed",
                 "input schema of two: new 'c'; gone 'b'; changed 'a'; required now 'c'",
                 "output schema of two: changed",
-                "it now asks for the variable FREE",
+                "the tool now needs the variable FREE",
             ]
         );
         assert_eq!(found.data()["schemas"][0]["properties"], json!({ "added": ["c"], "removed": ["b"] }));

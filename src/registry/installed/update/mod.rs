@@ -29,7 +29,7 @@ use crate::store::tools::installs::{self, Install, Scope};
 /// Update tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
-    /// Installed tools, each optionally with a version or a range [default: the newest]
+    /// Installed tools, each optionally with a version or a range [default: the newest version]
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Update {
     #[arg(long)]
     #[serde(default)]
     for_project: bool,
-    /// Accept a version that another identity published; asks at a terminal
+    /// Accept a version from a different publisher; asks at a terminal
     #[arg(long)]
     #[serde(default)]
     accept_publisher: bool,
@@ -62,8 +62,8 @@ impl Operation for Update {
     const ABOUT: &'static str = "Update installed tools to the newest version, each from its own registry";
     const HELP: &'static str = "A new version goes through the same checks as in `mcpkg tool install`, and replaces the version that \
         agents see. If you chose an older version with `mcpkg tool use`, that version stays installed, and --all does not update the \
-        tool. Versions installed for other scopes stay, and toolsets keep the tool. A tool is updated completely or not at all. If one of \
-        several cannot be updated, an error says so, the others are updated, and the exit status is 1.";
+        tool. Versions in other scopes stay installed, and the tool stays in its toolsets. Each tool is updated completely or not at \
+        all. If a tool cannot be updated, mcpkg reports the error, updates the other tools, and exits with status 1.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool update alice/utils/weather",
         "mcpkg tool update --all --dry-run",
@@ -103,7 +103,7 @@ impl Update {
     /// Returns the installs to update, each with the wanted version.
     fn meant(&self, context: &Context, scope: &Scope) -> Result<Vec<(Install, Wanted)>> {
         if self.tools.is_empty() && !self.all {
-            return Err(Error::new(Code::InvalidArgument, "No tool was named").hint("pass a tool's name, or --all"));
+            return Err(Error::new(Code::InvalidArgument, "No tool given").hint("pass a tool's name, or --all"));
         }
         context.store.read(|db| {
             if self.all {
@@ -190,10 +190,13 @@ impl Update {
 fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     let found = visible::require(db, &context.audience(), name)?;
     let whose = Scope::word(&found.scope);
-    let error = Error::new(Code::ToolNotFound, format!("Tool '{name}' is installed {whose}, not in this scope"));
+    let error = Error::new(
+        Code::ToolNotFound,
+        format!("Tool '{name}' is not installed in this scope, but in the scope '{whose}'"),
+    );
     Ok(match whose {
-        "project" => error.hint("--for-project updates tools installed for the selected project"),
-        _ => error.hint("leave out --for-project to update tools installed for all projects"),
+        "project" => error.hint("to update tools installed for the selected project, pass --for-project"),
+        _ => error.hint("to update tools installed for all projects, leave out --for-project"),
     })
 }
 

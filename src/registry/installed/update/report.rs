@@ -79,12 +79,13 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
         let Install { name, version, .. } = &report.install;
         // Back is to another publisher once more.
         reply = reply.hint(match report.change().is_some_and(|change| change.another_publisher) {
-            true => format!("`mcpkg tool install {name}@{version} --accept-publisher` at a terminal goes back"),
-            false => format!("`mcpkg tool install {name}@{version}` goes back"),
+            true => format!("to go back, run `mcpkg tool install {name}@{version} --accept-publisher` at a terminal"),
+            false => format!("to go back, run `mcpkg tool install {name}@{version}`"),
         });
     }
     if let Some(Report { install, .. }) = reports.iter().find(|report| matches!(report.result, Ok(Done::Held { .. }))) {
-        reply = reply.hint(format!("`mcpkg tool update {}` updates it despite the chosen version", install.name));
+        reply =
+            reply.hint(format!("to update a tool despite its chosen version: `mcpkg tool update {}`", install.name));
     }
     reply
 }
@@ -109,12 +110,14 @@ impl Report {
 
     fn why(&self) -> String {
         match &self.result {
-            Ok(Done::Held { newer }) => format!("you chose it with `mcpkg tool use`, though {newer} is installed"),
+            Ok(Done::Held { newer }) => {
+                format!("you chose this version with `mcpkg tool use`, although {newer} is installed")
+            }
             Ok(Done::WouldUpdate(change)) if change.another_publisher => "another publisher".to_owned(),
             Ok(Done::WouldUpdate(change)) if change.differences.is_none() => {
-                format!("{}; its changes are not shown", change.verification["status"].as_str().unwrap_or_default())
+                format!("{}; the changes are not shown", change.verification["status"].as_str().unwrap_or_default())
             }
-            Ok(Done::Current { yank: Some(_) }) => "it was yanked, and there is no newer version".to_owned(),
+            Ok(Done::Current { yank: Some(_) }) => "this version was yanked, and no newer version exists".to_owned(),
             Ok(_) => String::new(),
             Err(error) => error.public_message().to_owned(),
         }
@@ -133,7 +136,7 @@ impl Report {
         let name = &self.install.name;
         let Some(change) = self.change() else { return Vec::new() };
         let differences = change.differences.iter().flat_map(Differences::lines);
-        let beside = (!change.beside.is_empty()).then(|| format!("installed beside it: {}", change.beside.join(", ")));
+        let beside = (!change.beside.is_empty()).then(|| format!("installed next to it: {}", change.beside.join(", ")));
         differences.chain(beside).map(|line| format!("{name}: {line}")).collect()
     }
 
