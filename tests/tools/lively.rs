@@ -73,7 +73,7 @@ fn progress_and_log_messages_tell_that_a_run_lives_and_a_cancelled_one_ends() {
     let progress = client.notification("notifications/progress")["params"].clone();
     assert_eq!(progress["progressToken"], "t");
     let told = progress["message"].as_str().expect("a message").to_owned();
-    assert!(told.starts_with("alice/sleeper has run for ") && told.ends_with(" s: begun"), "{told}");
+    assert!(told.starts_with("alice/sleeper has been running for ") && told.ends_with(" s: begun"), "{told}");
     let logged = client.notification("notifications/message")["params"].clone();
     assert_eq!((&logged["level"], &logged["data"]), (&json!("info"), &json!(told)));
     // It holds up no other request, and a second message says more.

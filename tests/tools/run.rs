@@ -113,7 +113,7 @@ fn no_secret_leaves_a_run_in_a_file() {
     let ran = scratch.json(&["tool", "run", "./files", "-o", "left"]);
     let names: Vec<_> = ran["files"].as_array().expect("files").iter().map(|file| file["path"].clone()).collect();
     assert_eq!(names, [json!("k.md"), json!("ok.bin")], "{ran}");
-    assert!(ran["warnings"].to_string().contains("k.bin (it contains a secret)"), "{ran}");
+    assert!(ran["warnings"].to_string().contains("k.bin (the file contains a secret)"), "{ran}");
     assert_eq!(std::fs::read_to_string(scratch.path().join("left/k.md")).expect("a file"), "key=***\n");
     // What an agent gets of a tool that is installed: text as text, and the same taken out.
     scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
@@ -125,7 +125,7 @@ fn no_secret_leaves_a_run_in_a_file() {
         result["content"].as_array().expect("blocks").iter().map(|block| &block["resource"]).collect();
     assert_eq!((&contents[1]["text"], &contents[1]["mimeType"]), (&json!("key=***\n"), &json!("text/markdown")));
     assert_eq!(contents[2]["blob"], "/w==", "{result}");
-    assert_eq!(result["_meta"]["mcpkg/run"]["left_out"], json!(["k.bin (it contains a secret)"]), "{result}");
+    assert_eq!(result["_meta"]["mcpkg/run"]["left_out"], json!(["k.bin (the file contains a secret)"]), "{result}");
     client.finish();
     // No folder can be where a file is: that is known before anything runs.
     let runs = || scratch.json(&["tool", "runs", "--tool", "test/files"])["runs"].as_array().expect("rows").len();

@@ -72,7 +72,10 @@ fn x37_an_engine_whose_daemon_is_dead_does_not_count() {
     // A docker whose client answers for a daemon that does not.
     let silent = "exit 0";
     let refused = error(&run_with(&scratch, &[("docker", silent)], &[]));
-    assert_eq!(refused["details"]["runners"][1], json!({ "runner": "docker", "reason": "its daemon does not answer" }));
+    assert_eq!(
+        refused["details"]["runners"][1],
+        json!({ "runner": "docker", "reason": "the daemon does not respond" })
+    );
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn a_runner_that_a_tool_does_not_suit_is_refused() {
     }
     let scratch = with_tool(IMAGE);
     let refused = error(&scratch.run(&["--json", "tool", "run", "./tool", "--runner", "bubblewrap"]));
-    assert_eq!(refused["details"]["runners"][0]["reason"], format!("test/tool asks for the image {IMAGE}"));
+    assert_eq!(refused["details"]["runners"][0]["reason"], format!("test/tool needs the image {IMAGE}"));
 }
 
 #[test]

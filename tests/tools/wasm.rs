@@ -128,10 +128,10 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
     }
     // Who said how long it may take is told.
-    assert!(error(&scratch, "loops")["hint"].as_str().is_some_and(|hint| hint.contains("its manifest")));
+    assert!(error(&scratch, "loops")["hint"].as_str().is_some_and(|hint| hint.contains("the tool's manifest")));
     let ended = scratch.finish(&mut alone(&scratch, &["tool", "run", "test/module:loops", "-t", "1s"]));
     assert!(
-        ended.stderr.contains("ran for more than 1 s") && ended.stderr.contains("give it a longer limit with `-t`"),
+        ended.stderr.contains("ran for more than 1 s") && ended.stderr.contains("set a longer limit with `-t`"),
         "{ended}"
     );
     let other = scratch.run(&["--json", "tool", "run", "test/module:fits", "--runner", "bubblewrap"]);

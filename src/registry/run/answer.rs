@@ -46,14 +46,14 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
         }
         Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
             .with_details(json!({ "exit_code": null, "stderr": tail }))
-            .hint("a sandbox has only the programs of /usr and of the tool itself"),
+            .hint("a sandbox contains only the programs in /usr and the tool's own files"),
         None => failed(format!("{name} was killed"), json!({ "exit_code": null, "stderr": tail })),
     })
 }
 
 /// Returns the failure of a tool that reached a limit.
 pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
-    Error::new(Code::ToolLimit, format!("{} reached its limit of {}", tool.name, limit.replace('_', " ")))
+    Error::new(Code::ToolLimit, format!("{} reached its {} limit", tool.name, limit.replace('_', " ")))
         .with_details(json!({ "limit": limit, "stderr": stderr }))
 }
 
@@ -63,8 +63,8 @@ pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
     Error::new(Code::ToolTimeout, format!("{} ran for more than {seconds} s and was stopped", tool.name))
         .with_details(json!({ "limit": "time", "seconds": seconds }))
         .hint(match is_callers {
-            true => "give it a longer limit with `-t`, 1h at most, or leave `-t` out",
-            false => "its manifest's `timeout` sets the limit, an hour at most",
+            true => "set a longer limit with `-t` (at most 1h), or leave out `-t`",
+            false => "the `timeout` in the tool's manifest sets the limit (at most 1h)",
         })
 }
 
@@ -74,7 +74,8 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
         NotRun::TimedOut => timed_out(tool, limits, false),
         NotRun::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled", tool.name)),
         NotRun::Lost(error) => {
-            Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", tool.name)).with_source(error)
+            Error::new(Code::FileFailed, format!("Lost contact with the sandbox of {}: {error}", tool.name))
+                .with_source(error)
         }
         NotRun::Failed(error) => error,
         NotRun::Unavailable(why) => Error::new(Code::RunnerUnavailable, why),
@@ -99,8 +100,8 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
         Error::new(Code::ToolOutput, message).with_details(json!({ "errors": errors }))
     };
     let value = match parsed {
-        None => return Err(wrong("it is longer than mcpkg keeps".to_owned(), json!([]))),
-        Some(Err(error)) => return Err(wrong(format!("it is not a single JSON value ({error})"), json!([]))),
+        None => return Err(wrong("the output is longer than mcpkg can store".to_owned(), json!([]))),
+        Some(Err(error)) => return Err(wrong(format!("the output is not a single JSON value ({error})"), json!([]))),
         Some(Ok(value)) => value,
     };
     let misfits = schema::check_input(shape, &value);
@@ -122,7 +123,7 @@ pub fn without_secrets(
     let mut left_out: Vec<String> = left_out.iter().map(|path| secrets.hidden_in(path).into_owned()).collect();
     for OutputFile { path, bytes } in files {
         if secrets.are_in(path.as_bytes()) {
-            left_out.push(format!("{} (its name contains a secret)", secrets.hidden_in(&path)));
+            left_out.push(format!("{} (the file name contains a secret)", secrets.hidden_in(&path)));
             continue;
         }
         match String::from_utf8(bytes) {
@@ -133,7 +134,9 @@ pub fn without_secrets(
                 };
                 taken.push(OutputFile { path, bytes: hidden.unwrap_or(text).into_bytes() });
             }
-            Err(error) if secrets.are_in(error.as_bytes()) => left_out.push(format!("{path} (it contains a secret)")),
+            Err(error) if secrets.are_in(error.as_bytes()) => {
+                left_out.push(format!("{path} (the file contains a secret)"));
+            }
             Err(error) => taken.push(OutputFile { path, bytes: error.into_bytes() }),
         }
     }
@@ -207,7 +210,7 @@ mod tests {
         ];
         let (taken, left_out) = without_secrets(left.into_iter(), vec!["link-hunter2222".to_owned()], &secrets);
         assert_eq!(taken, [file("a.txt", b"is ***, in base64 ***"), file("c.bin", b"\xff\x00hunter")]);
-        let named = ["link-***", "b.bin (it contains a secret)", "***.txt (its name contains a secret)"];
+        let named = ["link-***", "b.bin (the file contains a secret)", "***.txt (the file name contains a secret)"];
         assert_eq!(left_out, named);
     }
 

@@ -67,8 +67,8 @@ impl Drop for Beat {
 fn told(tool: &str, seconds: u64, line: Option<&str>) -> String {
     let line = line.map(|line| line.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
     match line.filter(|line| !line.trim().is_empty()) {
-        Some(line) => format!("{tool} has run for {seconds} s: {}", line.trim()),
-        None => format!("{tool} has run for {seconds} s"),
+        Some(line) => format!("{tool} has been running for {seconds} s: {}", line.trim()),
+        None => format!("{tool} has been running for {seconds} s"),
     }
 }
 
@@ -138,13 +138,13 @@ mod tests {
             last.push(bytes);
             told("a/b", 3, last.whole.as_deref())
         };
-        assert_eq!(said(b"key s3cret\x1b[2J\n"), "a/b has run for 3 s: key ***[2J");
-        assert_eq!(said(b"s3cret-and-longer\n"), "a/b has run for 3 s: ***");
-        assert_eq!(said(b"password: hunter2\n"), "a/b has run for 3 s: password: ***");
-        assert_eq!(said(b"token:\n"), "a/b has run for 3 s: password: ***");
-        assert_eq!(said(b"  hunter2\n"), "a/b has run for 3 s: ***");
-        assert_eq!(told("a/b", 6, Some(" ")), "a/b has run for 6 s");
-        assert_eq!(told("a/b", 9, None), "a/b has run for 9 s");
+        assert_eq!(said(b"key s3cret\x1b[2J\n"), "a/b has been running for 3 s: key ***[2J");
+        assert_eq!(said(b"s3cret-and-longer\n"), "a/b has been running for 3 s: ***");
+        assert_eq!(said(b"password: hunter2\n"), "a/b has been running for 3 s: password: ***");
+        assert_eq!(said(b"token:\n"), "a/b has been running for 3 s: password: ***");
+        assert_eq!(said(b"  hunter2\n"), "a/b has been running for 3 s: ***");
+        assert_eq!(told("a/b", 6, Some(" ")), "a/b has been running for 6 s");
+        assert_eq!(told("a/b", 9, None), "a/b has been running for 9 s");
         let long = "y".repeat(5_000);
         assert!(told("a/b", 9, Some(&long)).len() < 300);
     }

@@ -62,11 +62,11 @@ pub fn probe() -> Result<(), String> {
     });
     match ran {
         Ok(ran) if ran.ended == Some(Ended::Exited(0)) => Ok(()),
-        Ok(ran) => Err(started::first_line(&ran.stderr).unwrap_or_else(|| "it could not run `true`".to_owned())),
+        Ok(ran) => Err(started::first_line(&ran.stderr).unwrap_or_else(|| "bwrap could not run `true`".to_owned())),
         Err(NotRun::Unavailable(why)) => Err(why),
-        Err(NotRun::TimedOut) => Err(format!("it did not finish running `true` within {} seconds", PROBE.as_secs())),
+        Err(NotRun::TimedOut) => Err(format!("bwrap did not finish running `true` within {} seconds", PROBE.as_secs())),
         Err(NotRun::Lost(error)) => Err(format!("cannot wait for bwrap: {error}")),
-        Err(NotRun::Failed(error)) => Err(format!("the files that it needs cannot be written: {}", error.message())),
+        Err(NotRun::Failed(error)) => Err(format!("the files that bwrap needs cannot be written: {}", error.message())),
         Err(NotRun::Cancelled) => Err("the check was cancelled".to_owned()),
     }
 }

@@ -93,7 +93,7 @@ fn check(bytes: &[u8], build: &Build) -> Result<()> {
     match disk::sha256(bytes) == build.sha256 {
         true => Ok(()),
         false => {
-            let why = "The stored build of a tool no longer matches its digest";
+            let why = "The stored build of a tool no longer matches the build's digest";
             Err(Error::new(Code::Damaged, why).hint("install the tool again"))
         }
     }
@@ -172,7 +172,7 @@ fn run_build(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner, f
         failed.with_details(error.details().cloned().unwrap_or_default())
     })?;
     if let Some(first) = ran.left_out.first() {
-        let what = format!("Cannot store what the build of {} wrote: {first}", call.tool.name);
+        let what = format!("Cannot store the files from the build of {}: {first}", call.tool.name);
         return Err(Error::new(Code::ToolOutput, what)
             .with_details(json!({ "errors": ran.left_out }))
             .hint("a build can write at most 10,000 files and 200 MiB, and no pipes or devices"));

@@ -126,11 +126,11 @@ fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
     }
     if !suitable(wanted).contains(&kind) {
         let from = match &wanted.call.from {
-            _ if is_module(wanted.call) => "mcpkg itself, since it is a WebAssembly module".to_owned(),
-            Base::Host => "this machine's own programs".to_owned(),
+            _ if is_module(wanted.call) => "mcpkg's own WebAssembly runtime".to_owned(),
+            Base::Host => "the programs on this machine".to_owned(),
             Base::Image(image) => format!("the image {image}"),
         };
-        return Err(Why::Unsuitable(format!("{} asks for {from}", wanted.call.tool.name)));
+        return Err(Why::Unsuitable(format!("{} needs {from}", wanted.call.tool.name)));
     }
     match (kind, &wanted.call.from) {
         (RunnerKind::Podman | RunnerKind::Docker, Base::Image(name)) => {
@@ -160,12 +160,12 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;
     let reasons = [
-        (*builds, "builds run only in a sandbox".to_owned()),
-        (is_module(call), "a WebAssembly module runs in mcpkg itself".to_owned()),
+        (*builds, "mcpkg runs builds only in a sandbox".to_owned()),
+        (is_module(call), "mcpkg itself runs WebAssembly modules".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
         (!granted.unsandboxed, format!("you have not allowed it: `mcpkg tool allow {tool} unsandboxed`")),
         (!is_trusted(&call.verdict), format!("{tool} is {}", call.verdict)),
-        (!call.is_local, "calls over the network never run without a sandbox".to_owned()),
+        (!call.is_local, "mcpkg never runs a tool without a sandbox for a call over the network".to_owned()),
     ];
     match reasons.into_iter().find(|(holds, _)| *holds) {
         Some((_, why)) => Err(why),
@@ -200,7 +200,7 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
         let what = format!("{tool} needs the image {image}, which is not on this machine");
         return Error::new(Code::ImageMissing, what)
             .with_details(json!({ "image": image, "pull": pull, "runners": runners }))
-            .hint(format!("the user has to run `{pull}`; mcpkg does not fetch images itself"));
+            .hint(format!("the user has to run `{pull}`, since mcpkg does not fetch images"));
     }
     let reasons: Vec<String> = refused.iter().map(|(kind, why)| format!("{}: {}", kind.word(), why.text())).collect();
     let what = format!("Cannot run {tool} on this machine ({})", reasons.join("; "));

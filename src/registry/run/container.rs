@@ -161,7 +161,7 @@ impl Runner for Container {
                 _ => format!("`{word}` cannot be started: {error}"),
             },
             not_made: &|line: &str| {
-                format!("{word} could not make a container: {}", line.trim_start_matches("Error: "))
+                format!("{word} could not create a container: {}", line.trim_start_matches("Error: "))
             },
         };
         // Where memory runs out podman's monitor leaves a file in the folder that it was started in.

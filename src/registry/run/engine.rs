@@ -66,7 +66,7 @@ pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
     }
     let said = ask(kind, &["info", "--format", "{{.ServerVersion}}"])?;
     if said.is_empty() {
-        return Err("its daemon does not answer".to_owned());
+        return Err("the daemon does not respond".to_owned());
     }
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     Ok(Engine { kind, limits: true, user: format!("{}:{}", user.as_raw(), group.as_raw()) })
@@ -163,7 +163,7 @@ fn run(kind: RunnerKind, arguments: &[&str]) -> Result<Output, String> {
     let word = kind.word();
     program(kind).args(arguments).run(&[], &Limits::new(ANSWER, &token)).map_err(|failure| match failure {
         Failure::NotStarted(error) => format!("`{word}` cannot be started: {error}"),
-        Failure::TimedOut => format!("`{word} {}` did not answer within {} seconds", arguments[0], ANSWER.as_secs()),
+        Failure::TimedOut => format!("`{word} {}` did not respond within {} seconds", arguments[0], ANSWER.as_secs()),
         Failure::Lost(error) => format!("cannot wait for `{word}`: {error}"),
         Failure::Cancelled => format!("`{word}` was cancelled"),
     })

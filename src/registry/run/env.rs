@@ -103,12 +103,12 @@ fn unusable(tool: &str, name: &str, error: Error) -> Error {
 /// Returns the error for a secret that cannot be redacted, since it is part of unrelated texts.
 fn too_short(tool: &str, name: &str) -> Error {
     let why = format!(
-        "{tool} needs the variable {name}, but its secret value has less than {SHORTEST_HIDDEN} bytes, too few to hide it in the tool's \
-        output"
+        "{tool} needs the variable {name}, but its secret value has less than {SHORTEST_HIDDEN} bytes, which is too short to hide in the \
+            tool's output"
     );
-    Error::new(Code::ToolEnv, why)
-        .with_details(serde_json::json!({ "names": [name] }))
-        .hint(format!("set a value that need not be hidden with `mcpkg tool env set {name} --value TEXT --for {tool}`"))
+    Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).hint(format!(
+        "if the value need not be hidden, set it with `mcpkg tool env set {name} --value TEXT --for {tool}`"
+    ))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn sweep(parent: &Path) {
         }
         let lock = disk::lock_folder(&path).filter(FolderLock::is_held);
         if lock.is_some() && fs::remove_dir_all(&path).is_ok() {
-            tracing::info!(folder = %path.display(), "removed what a killed run left");
+            tracing::info!(folder = %path.display(), "removed the files of a killed run");
         }
     }
 }

@@ -48,7 +48,7 @@ pub fn mend(why: &str) -> &'static str {
     } else if says(&["Linux only"]) {
         "run mcpkg on Linux; elsewhere you can find and install tools, but not run them"
     } else {
-        "run `bwrap --unshare-all --ro-bind / / true` and see what it says"
+        "run `bwrap --unshare-all --ro-bind / / true` and read the error message"
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
             ("bubblewrap is not installed: there is no `bwrap` on PATH", "install"),
             ("bwrap: Unknown option --disable-userns: bubblewrap is older than 0.8", "install"),
             (
-                "the files that it needs cannot be written: The file `/c/mcpkg` cannot be made: Permission denied",
+                "the files that bwrap needs cannot be written: The file `/c/mcpkg` cannot be made: Permission denied",
                 "XDG_CACHE_HOME",
             ),
             ("bwrap: No permissions to create a new namespace", "user namespaces"),

@@ -28,7 +28,7 @@ const LONGEST: usize = 1_024;
 /// `E_TOOL_OUTPUT` where a path leads elsewhere or stands below a link, or a file is too large.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
-    let failed = |error: io::Error| Error::internal("a build's files make an archive").with_source(error);
+    let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);
     let gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::fast());
     let mut tar = tar::Builder::new(gzip);
     for (path, entry) in entries {
@@ -70,7 +70,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
             return refused(&path, "has a name that mcpkg cannot store");
         }
         if length > MAX_MEMBER {
-            return refused(&path, &format!("has more than {} MiB", MAX_MEMBER >> 20));
+            return refused(&path, &format!("is larger than {} MiB", MAX_MEMBER >> 20));
         }
         if entries.insert(path.clone(), entry).is_some() {
             return refused(&path, "appears twice");

@@ -121,7 +121,7 @@ fn inputs(call: &Call) -> error::Result<Given> {
             Content::Bytes(bytes) => bytes.clone(),
             Content::Path(path) => file::read(path, MAX_INPUT).map_err(|error| {
                 let path = path.display();
-                let why = format!("Cannot pass `{path}` to a module, which takes only files: {error}");
+                let why = format!("Cannot pass `{path}` to a WebAssembly module, which accepts only files: {error}");
                 let at = given.at.trim_start_matches(INPUT).split('/').next().unwrap_or_default();
                 let details = json!({ "errors": [{ "path": format!("/{at}"), "message": why }] });
                 Error::new(Code::ToolInput, why).with_details(details)

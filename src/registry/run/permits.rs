@@ -46,9 +46,9 @@ impl Permits {
         let waking = Arc::clone(self);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.free == 0 && state.waiting >= MOST_WAITING {
-            return Err(Error::new(Code::ToolLimit, format!("{MOST_WAITING} runs of tools are already waiting"))
+            return Err(Error::new(Code::ToolLimit, format!("{MOST_WAITING} tool runs are already waiting"))
                 .with_details(serde_json::json!({ "limit": "waiting" }))
-                .hint("call it again when others have finished"));
+                .hint("try again after other runs have finished"));
         }
         drop(state);
         // Who cancels may be this thread, so the lock is not held while the token is looked at.

@@ -115,7 +115,7 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
         runs::end(db, run.id, &ended)
     });
     if let Err(error) = written {
-        tracing::warn!(run = %run.id, outcome = ended.outcome, %error, "could not record how a run ended");
+        tracing::warn!(run = %run.id, outcome = ended.outcome, %error, "could not record the outcome of a run");
     }
 }
 

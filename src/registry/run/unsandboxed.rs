@@ -57,14 +57,14 @@ impl Runner for Unsandboxed {
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
         if job.takes == Takes::Workspace {
-            return Err(NotRun::Unavailable("builds run only in a sandbox".to_owned()));
+            return Err(NotRun::Unavailable("mcpkg runs builds only in a sandbox".to_owned()));
         }
         let Places { workspace, output, home } = Places::of(job.scratch);
         for folder in [&workspace, &output, &home] {
             fs::create_dir(folder).map_err(NotRun::Lost)?;
         }
-        let request =
-            request(&job).ok_or_else(|| NotRun::Unavailable("the run's folder is not valid UTF-8".to_owned()))?;
+        let request = request(&job)
+            .ok_or_else(|| NotRun::Unavailable("the path of the run's folder is not valid UTF-8".to_owned()))?;
         let cgroup = cgroup(&job.limits);
         let not_started = |error: &std::io::Error| format!("mcpkg's own program cannot be started: {error}");
         let program = starter::program().map_err(|error| NotRun::Unavailable(not_started(&error)))?;

@@ -37,26 +37,26 @@ const TAKEN: [&str; 14] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum What {
-    #[value(help = "To reach other hosts, and services on this one")]
+    #[value(help = "Reach other hosts, and services on this machine")]
     Network,
-    #[value(help = "To read and write a folder")]
+    #[value(help = "Read and write a folder")]
     Files,
-    #[value(help = "To run without a sandbox, if the setting execution.allow_unsandboxed is on")]
+    #[value(help = "Run without a sandbox, if the setting execution.allow_unsandboxed is on")]
     Unsandboxed,
 }
 
-/// Allow a tool more than its sandbox
+/// Grant a tool access beyond its sandbox
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Allow {
-    /// Tool name, or the path of its folder; left out, all that tools are allowed is listed
+    /// Tool name, or the path of the tool's folder [default: list the permissions of all tools]
     tool: Option<String>,
-    /// What it may do [default: show what it is allowed]
+    /// Permission to grant the tool [default: show its current permissions]
     #[arg(value_enum)]
     what: Option<What>,
-    /// The folder, for `files`
+    /// Folder that the tool can use, for `files`
     #[arg(requires = "what")]
     folder: Option<String>,
-    /// Revoke it
+    /// Revoke the permission
     #[arg(long, requires = "what")]
     #[serde(default)]
     revoke: bool,
@@ -65,10 +65,10 @@ pub struct Allow {
 impl Operation for Allow {
     const TOOL: &'static str = "allow_tool";
     const CLI: &'static [&'static str] = &["tool", "allow"];
-    const TITLE: &'static str = "Allow a tool more than its sandbox";
-    const ABOUT: &'static str = "Allow a tool the network, a folder, or to run without a sandbox";
-    const HELP: &'static str = "Asks at a terminal; there is no --yes. It applies to this tool by this publisher, on this machine. For an \
-        unsigned tool it applies to exactly this archive or folder.";
+    const TITLE: &'static str = "Grant a tool access beyond its sandbox";
+    const ABOUT: &'static str = "Let a tool use the network, access a folder, or run without a sandbox";
+    const HELP: &'static str = "mcpkg asks you to confirm at a terminal; --yes cannot skip this. The permission applies to this tool by \
+        this publisher, on this machine. For an unsigned tool, it applies to exactly this archive or folder.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool allow alice/utils/weather network",
         "mcpkg tool allow alice/utils/weather",
@@ -96,7 +96,7 @@ impl Operation for Allow {
             (What::Network, None) => Allowed::Network,
             (What::Unsandboxed, None) => Allowed::Unsandboxed,
             (What::Network | What::Unsandboxed, Some(_)) => {
-                return Err(Error::new(Code::InvalidArgument, "Name a folder only with `files`"));
+                return Err(Error::new(Code::InvalidArgument, "Only `files` takes a folder"));
             }
             (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` needs a folder")),
             // One that is gone can be taken back by the path that was shown.
@@ -113,7 +113,7 @@ impl Operation for Allow {
 
 fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
     if context.confirmation != Confirmation::Ask {
-        let why = "Only a person at a terminal can allow a tool more than its sandbox; there is no --yes for it";
+        let why = "Only a person at a terminal can grant a tool access beyond its sandbox; --yes cannot skip this confirmation";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let does = match &grant.allowed {
@@ -132,7 +132,7 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
         stored::insert(db, grant)?;
         context.event(db, author, None, "tool.allow", &grant.tool)
     })?;
-    let sentence = format!("{} may {does}", grant.tool);
+    let sentence = format!("{} can now {does}", grant.tool);
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [data(grant, true)] })).hint(format!(
         "revoke it with `mcpkg tool allow {} {} --revoke`",
         grant.tool,
@@ -151,8 +151,8 @@ fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
     })?;
     grants::withdraw(&context.approved, grant)?;
     let sentence = match was {
-        true => format!("{} is no longer allowed: {}", grant.tool, words(&grant.allowed)),
-        false => format!("{} was not allowed: {}", grant.tool, words(&grant.allowed)),
+        true => format!("Revoked a permission of {}: {}", grant.tool, words(&grant.allowed)),
+        false => format!("{} did not have this permission: {}", grant.tool, words(&grant.allowed)),
     };
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
 }
@@ -169,7 +169,7 @@ fn all(context: &Context) -> Result<Reply> {
         listed.push(data);
     }
     let columns = &["TOOL", "ALLOWED", "COUNTS", "PUBLISHER"];
-    let empty = "No tool is allowed anything beyond its sandbox".to_owned();
+    let empty = "No tool has permissions beyond its sandbox".to_owned();
     Ok(Reply::new(Body::Table(Table { columns, rows, empty }), json!({ "granted": listed })))
 }
 
@@ -178,12 +178,12 @@ fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
     let (mut lines, mut listed) = (Vec::new(), Vec::new());
     for grant in &found {
         let counts = grants::counts(&context.approved, grant)?;
-        let note = if counts { "" } else { " (without effect: you have not allowed it on this machine)" };
-        lines.push(format!("{} is allowed: {}{note}\n", tool.name, words(&grant.allowed)));
+        let note = if counts { "" } else { " (no effect: you have not allowed it on this machine)" };
+        lines.push(format!("{} has this permission: {}{note}\n", tool.name, words(&grant.allowed)));
         listed.push(data(grant, counts));
     }
     if lines.is_empty() {
-        lines.push(format!("{} is allowed nothing beyond its sandbox\n", tool.name));
+        lines.push(format!("{} has no permissions beyond its sandbox\n", tool.name));
     }
     Ok(Reply::new(Body::Text(lines.concat()), json!({ "tool": tool.name, "granted": listed })))
 }
@@ -201,15 +201,15 @@ fn checked(context: &Context, folder: &str) -> Result<String> {
     }
     let taken = TAKEN.iter().map(Path::new).find(|taken| path.starts_with(taken) || taken.starts_with(path));
     if let Some(taken) = taken {
-        let why = format!("Cannot allow `{real}`: a sandbox has its own `{}`", taken.display());
+        let why = format!("Cannot allow `{real}`: every sandbox has its own `{}`", taken.display());
         return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder of your own, such as ~/data"));
     }
     let own = [context.database().parent().map(Path::to_owned), context.approved.folder().map(Path::to_owned)];
     for own in own.into_iter().flatten() {
         let own = std::fs::canonicalize(&own).unwrap_or(own);
         if own.starts_with(path) || path.starts_with(&own) {
-            let why = format!("Cannot allow `{real}`: mcpkg keeps trusted files in `{}`", own.display());
-            return Err(Error::new(Code::InvalidArgument, why).hint("allow a folder next to it"));
+            let why = format!("Cannot allow `{real}`: mcpkg stores trusted files in `{}`", own.display());
+            return Err(Error::new(Code::InvalidArgument, why).hint("choose a different folder"));
         }
     }
     Ok(real)

@@ -22,18 +22,18 @@ const SET: Names = Names::Stored(|typed| {
     Ok(names.take(typed.limit).map(Name::from).collect())
 });
 
-/// Set a variable of tools
+/// Set a variable for tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
     /// The variable's name
     name: String,
-    /// Where its value is kept: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
+    /// Where mcpkg reads the value: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
     #[arg(required_unless_present = "value")]
     reference: Option<String>,
     /// A value that is not a secret; stored in plain text
     #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
     value: Option<String>,
-    /// The tools that get it, such as 'alice/*'
+    /// Tools that get the variable, such as 'alice/*'
     #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = everything())]
     #[serde(default = "everything", rename = "for")]
     pattern: String,
@@ -46,10 +46,10 @@ fn everything() -> String {
 impl Operation for Set {
     const TOOL: &'static str = "set_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "set"];
-    const TITLE: &'static str = "Set a variable of tools";
-    const ABOUT: &'static str = "Set where mcpkg reads a variable that tools need";
+    const TITLE: &'static str = "Set a variable for tools";
+    const ABOUT: &'static str = "Set the value of a variable for tools, or where mcpkg reads the value";
     const HELP: &'static str = "A tool gets a variable only if its manifest declares it. mcpkg reads the value when it starts the tool, \
-        stores it nowhere, and hides it in the tool's output. A secret needs at least four bytes.";
+        stores it nowhere, and hides it in the tool's output. A secret must have at least four bytes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool env set WEATHER_KEY env:WEATHER_KEY --for 'alice/*'",
         "mcpkg tool env set GITHUB_TOKEN 'command:gh auth token' --for bob/github/issues",
@@ -76,7 +76,7 @@ impl Operation for Set {
             }
             (None, Some(value)) => Setting::Value(value),
             (None, None) => {
-                return Err(Error::new(Code::InvalidArgument, "A variable needs a reference, or a --value")
+                return Err(Error::new(Code::InvalidArgument, "Pass a reference or a --value for the variable")
                     .hint("such as env:API_TOKEN, file:~/.config/token or command:pass show token"));
             }
         };
@@ -95,22 +95,24 @@ impl Operation for Set {
         }
         let sentence = match &variable.setting {
             Setting::Reference(reference) => {
-                format!("Tools of '{}' get {} from `{reference}`", variable.pattern, variable.name)
+                format!("Tools that match '{}' get {} from `{reference}`", variable.pattern, variable.name)
             }
-            Setting::Value(_) => format!("Tools of '{}' get {} with this value", variable.pattern, variable.name),
+            Setting::Value(_) => {
+                format!("Tools that match '{}' get {} with this value", variable.pattern, variable.name)
+            }
         };
         Ok(Reply::sentence(sentence, data(&variable, true)))
     }
 }
 
-/// List variables of tools
+/// List variables for tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {}
 
 impl Operation for List {
     const TOOL: &'static str = "list_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "list"];
-    const TITLE: &'static str = "List variables of tools";
+    const TITLE: &'static str = "List variables for tools";
     const ABOUT: &'static str = "List the variables that tools get, and where mcpkg reads secrets";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
@@ -148,13 +150,13 @@ impl Operation for List {
     }
 }
 
-/// Unset a variable of tools
+/// Unset a variable for tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unset {
     /// The variable's name
     #[arg(add = SET)]
     name: String,
-    /// The tools that it was set for
+    /// Tools that the variable was set for
     #[arg(id = "for", long = "for", value_name = "PATTERN", default_value_t = everything())]
     #[serde(default = "everything", rename = "for")]
     pattern: String,
@@ -163,7 +165,7 @@ pub struct Unset {
 impl Operation for Unset {
     const TOOL: &'static str = "unset_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "unset"];
-    const TITLE: &'static str = "Unset a variable of tools";
+    const TITLE: &'static str = "Unset a variable for tools";
     const ABOUT: &'static str = "Stop passing a variable to tools";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool env unset WEATHER_KEY --for 'alice/*'"];
     const EFFECT: Effect = Effect::Write;
@@ -191,7 +193,7 @@ impl Operation for Unset {
             Ok(variable)
         })?;
         grants::withdraw_secret(&context.approved, &variable)?;
-        let sentence = format!("Tools of '{}' no longer get {}", variable.pattern, variable.name);
+        let sentence = format!("Tools that match '{}' no longer get {}", variable.pattern, variable.name);
         Ok(Reply::sentence(sentence, data(&variable, false)))
     }
 }
@@ -206,10 +208,13 @@ fn check(name: &str) -> Result<()> {
             Code::InvalidArgument,
             format!("'{}' is not a valid variable name", name.escape_debug()),
         )
-        .hint("a name consists of letters, digits and underscores, and does not begin with a digit"));
+        .hint("a name consists of letters, digits and underscores, and does not start with a digit"));
     }
     if USUAL.iter().any(|(usual, _)| *usual == name) {
-        return Err(Error::new(Code::InvalidArgument, format!("mcpkg sets {name} itself, the same for every tool")));
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("mcpkg sets {name} itself, to the same value for every tool"),
+        ));
     }
     Ok(())
 }

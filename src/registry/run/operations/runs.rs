@@ -26,10 +26,10 @@ const RUNS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
 });
 
-/// Show runs of tools
+/// Show tool runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Runs {
-    /// Id of a run, or the end of one if it is unique among the newest thousand
+    /// Run id, or a suffix of one that is unique among the newest thousand runs
     #[arg(add = RUNS)]
     id: Option<String>,
     /// Only runs of this tool
@@ -48,11 +48,10 @@ fn default_limit() -> u32 {
 impl Operation for Runs {
     const TOOL: &'static str = "list_tool_runs";
     const CLI: &'static [&'static str] = &["tool", "runs"];
-    const TITLE: &'static str = "Show runs of tools";
-    const ABOUT: &'static str =
-        "Show the runs of tools, including refused ones: who ran what, when, and with what result";
-    const HELP: &'static str = "Stores no contents, only a hash of the arguments and the size of the output. A run is `interrupted` if \
-        its process was killed.";
+    const TITLE: &'static str = "Show tool runs";
+    const ABOUT: &'static str = "Show tool runs, including refused ones: who ran what, when, and with what result";
+    const HELP: &'static str = "mcpkg stores only a hash of the arguments and the size of the output, not their contents. The outcome of \
+        a run is `interrupted` if its process was killed.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool runs", "mcpkg tool runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(None);

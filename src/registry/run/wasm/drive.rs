@@ -39,7 +39,7 @@ fn instantiate(program: &Program, store: &mut Store<Host>) -> Result<Vec<Functio
     store.data_mut().memory = instance.get_memory(&*store, "memory");
     let first = function(store, &instance, start::EXPORT)?;
     let main = function(store, &instance, "_start")?;
-    let none = || End::NotStarted("it does not export `_start`, which every WASI command needs".to_owned());
+    let none = || End::NotStarted("the module does not export `_start`, which every WASI command needs".to_owned());
     Ok(first.into_iter().chain([main.ok_or_else(none)?]).collect())
 }
 
@@ -49,7 +49,7 @@ type Function = TypedFunc<(), ()>;
 fn function(store: &Store<Host>, instance: &Instance, name: &str) -> Result<Option<Function>, End> {
     let typed = |function: Func| function.typed(store);
     let function = instance.get_func(store, name).map(typed).transpose();
-    function.map_err(|_| End::NotStarted(format!("`{name}` must be a function without parameters and results")))
+    function.map_err(|_| End::NotStarted(format!("`{name}` must be a function without parameters or results")))
 }
 
 fn call_all(store: &mut Store<Host>, functions: Vec<Function>) -> End {
@@ -102,7 +102,7 @@ fn why(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Linker(LinkerError::MissingDefinition { name, .. }) => {
             let name = format!("{}::{}", name.module(), name.name());
-            format!("it imports `{name}`, but only WASI preview 1 is available")
+            format!("the module imports `{name}`, but only WASI preview 1 is available")
         }
         _ => error.to_string().trim().to_owned(),
     }

@@ -33,7 +33,7 @@ impl Program {
     pub fn compile(path: &str, files: Arc<Given>) -> Result<Self, String> {
         let name = in_package(path).filter(|name| files.contains_key(name));
         let Some(bytes) = name.and_then(|name| files.get(&name).map(Arc::clone)) else {
-            return Err(format!("its package has no file `{path}`"));
+            return Err(format!("the tool's package has no file `{path}`"));
         };
         let wrong = |why: &str| Err(format!("`{path}` {why}"));
         match *bytes {
@@ -44,7 +44,7 @@ impl Program {
             _ => return wrong("is not a WebAssembly module"),
         }
         if bytes.len() > MAX_MODULE {
-            return wrong(&format!("has more than {} MiB", MAX_MODULE >> 20));
+            return wrong(&format!("is larger than {} MiB", MAX_MODULE >> 20));
         }
         let moved = start::exported(&bytes);
         let module = Module::new(&Engine::new(&config()), moved.as_deref().unwrap_or(&bytes));
@@ -121,7 +121,7 @@ mod tests {
         assert!(of(&wrong).contains("type mismatch"), "{}", of(&wrong));
         assert_eq!(
             Program::compile("b.wasm", Arc::default()).err().as_deref(),
-            Some("its package has no file `b.wasm`")
+            Some("the tool's package has no file `b.wasm`")
         );
     }
 }
