@@ -163,8 +163,8 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     let takes = schema::listed(schema).filter(|takes| input.keys().any(|given| !takes.contains(&given.as_str())));
     Err(match takes.as_deref() {
         None => error,
-        Some([]) => error.hint("it takes none"),
-        Some(takes) => error.hint(format!("it takes {}", takes.join(", "))),
+        Some([]) => error.hint("the tool takes no arguments"),
+        Some(takes) => error.hint(format!("valid arguments: {}", takes.join(", "))),
     })
 }
 
@@ -190,7 +190,7 @@ fn paths(
         };
         if !context.caller.is_on_this_machine() {
             return refused(format!(
-                "'{parameter}' names a file on this machine, which only a local user is allowed to do"
+                "'{parameter}' names a file on this machine; only a local user is allowed to do that"
             ));
         }
         let real = named.canonicalize();

@@ -282,7 +282,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
     let plan = Plan::of(context, call)?;
     let tree = match &call.tree {
         Tree::Folder(folder) => folder.clone(),
-        Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("its archive"),
+        Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("the tool's archive"),
     };
     let data = plan.data(context, call, &tree);
     Ok(Reply::new(Body::Text(dry::text(&data)), data))

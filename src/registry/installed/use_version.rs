@@ -44,7 +44,7 @@ impl Operation for Use {
     fn run(self, context: &Context) -> Result<Reply> {
         let reference = named(&alias::expanded(context, &self.tool)?, None)?;
         let Wanted::Exact(version) = &reference.version else {
-            return Err(Error::new(Code::InvalidArgument, format!("'{}' names no version", self.tool))
+            return Err(Error::new(Code::InvalidArgument, format!("'{}' does not name a version", self.tool))
                 .hint(format!("write {}@1.2.0; `mcpkg tool list` lists the installed versions", reference.name)));
         };
         let (scope, name, version) =

@@ -75,7 +75,7 @@ impl Operation for Show {
             for tool in toolsets::tools(db, set.id)? {
                 let version = match visible::active(db, &context.audience(), &tool)? {
                     Some(install) => install.version,
-                    None if known.contains(&tool) => "only for others".to_owned(),
+                    None if known.contains(&tool) => "not in this scope".to_owned(),
                     None => "not installed".to_owned(),
                 };
                 rows.push(vec![cell(&tool).into_owned(), version]);

@@ -136,9 +136,9 @@ impl SchemaChange {
         };
         let parts = [
             list("new", &self.properties.added),
-            list("gone", &self.properties.removed),
+            list("removed", &self.properties.removed),
             list("changed", &self.changed),
-            list("required now", &self.required),
+            list("now required", &self.required),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let what = if parts.is_empty() { "changed".to_owned() } else { parts.join("; ") };
@@ -203,7 +203,7 @@ mod tests {
             [
                 "new action three",
                 "action one was removed",
-                "input schema of two: new 'c'; gone 'b'; changed 'a'; required now 'c'",
+                "input schema of two: new 'c'; removed 'b'; changed 'a'; now required 'c'",
                 "output schema of two: changed",
                 "the tool now needs the variable FREE",
             ]

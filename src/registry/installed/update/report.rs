@@ -113,7 +113,7 @@ impl Report {
             Ok(Done::Held { newer }) => {
                 format!("you chose this version with `mcpkg tool use`, although {newer} is installed")
             }
-            Ok(Done::WouldUpdate(change)) if change.another_publisher => "another publisher".to_owned(),
+            Ok(Done::WouldUpdate(change)) if change.another_publisher => "different publisher".to_owned(),
             Ok(Done::WouldUpdate(change)) if change.differences.is_none() => {
                 format!("{}; the changes are not shown", change.verification["status"].as_str().unwrap_or_default())
             }

@@ -59,7 +59,7 @@ impl Operation for List {
         let people = Table {
             columns: &["IDENTITY", "NAME", "FOR", "AS", "COUNTS", "ADDED"],
             rows,
-            empty: "Nobody is trusted".to_owned(),
+            empty: "There are no trusted identities".to_owned(),
         };
         let mut bodies = vec![Body::Table(people)];
         if !archives.is_empty() {
