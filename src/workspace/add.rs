@@ -14,11 +14,11 @@ use super::step::{Step, relative};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Clone one more repository into the workspace
+/// Clone another repository into the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// An https, ssh, git or file URL, host:path or a folder; append =PATH to choose where it goes
+    /// An https, ssh, git or file URL, host:path or a folder; append =PATH to choose its folder
     #[arg(value_name = "URL[=PATH]")]
     url: RepoArg,
     /// Show what would be done, and do nothing
@@ -31,7 +31,7 @@ impl Operation for Add {
     const TOOL: &'static str = "add_workspace_repo";
     const CLI: &'static [&'static str] = &["workspace", "add"];
     const TITLE: &'static str = "Add repository to workspace";
-    const ABOUT: &'static str = "Clone one more repository into the workspace";
+    const ABOUT: &'static str = "Clone another repository into the workspace";
     const HELP: &'static str = "The repository gets a main and a develop branch. If its folder already holds a clone of it, mcpkg \
         uses that clone.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -124,6 +124,6 @@ fn refuse_known(workspace: &Workspace, new: &New) -> Result<()> {
             format!("The workspace '{}' already has the repository '{}'", workspace.manifest.name, repo.name),
         )
         .with_details(json!({ "repo": repo.name, "path": repo.path, "url": repo.url }))
-        .hint("to add another repository, give it a different place: URL=PATH")),
+        .hint("to add a different repository, choose another folder for it: URL=PATH")),
     }
 }

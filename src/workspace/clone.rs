@@ -39,21 +39,21 @@ impl Origin {
                 .hint("give an https, ssh, git or file URL, host:path, or a folder"))
         };
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
-            return refused("it is empty, begins with `-`, or has control characters");
+            return refused("it is empty, starts with `-`, or contains control characters");
         }
         if let Some((scheme, rest)) = text.split_once("://") {
             refuse_unencoded(scheme, rest)?;
             if !SCHEMES.contains(&scheme) {
-                return refused("git would run a helper program for it");
+                return refused("git would run a helper program for this address");
             }
             if rest.starts_with('-') {
-                return refused("its host begins with `-`");
+                return refused("its host starts with `-`");
             }
             let local = (scheme == "file").then(|| PathBuf::from(rest));
             return Ok(Self { address: text.to_owned(), local });
         }
         if text.contains("::") {
-            return refused("git would run a helper program for it");
+            return refused("git would run a helper program for this address");
         }
         let folder = start.join(text);
         let is_remote = text.split('/').next().is_some_and(|first| first.contains(':'));
@@ -109,8 +109,8 @@ impl Origin {
         if names::is_name(name) {
             return Ok(name.to_owned());
         }
-        Err(Error::new(Code::InvalidArgument, format!("`{}` does not end with the name of a repository", self.shown()))
-            .hint("say where it goes: URL=PATH"))
+        Err(Error::new(Code::InvalidArgument, format!("`{}` does not end with a repository name", self.shown()))
+            .hint("give a folder for the clone: URL=PATH"))
     }
 }
 
@@ -176,14 +176,17 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
     let exists = |branch: &str| has(format!("refs/heads/{branch}")) || has(format!("refs/remotes/origin/{branch}"));
     let usual = main.or_else(|| exists("main").then_some("main"));
     let Some(main) = usual.or_else(|| checked_out.filter(|branch| *branch != develop)).or(checked_out) else {
-        return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no main branch"))
+        return Err(Error::new(Code::BranchNotFound, format!("{name}: the repository has no main branch"))
             .with_details(serde_json::json!({ "repo": name }))
             .hint("push a first commit to it"));
     };
     if !exists(main) {
-        return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no branch `{main}`, or no commits"))
-            .with_details(serde_json::json!({ "repo": name, "branch": main }))
-            .hint("push a first commit to it, or set `default_branch` to its main branch"));
+        return Err(Error::new(
+            Code::BranchNotFound,
+            format!("{name}: the repository has no branch `{main}`, or no commits"),
+        )
+        .with_details(serde_json::json!({ "repo": name, "branch": main }))
+        .hint("push a first commit to it, or set `default_branch` to its main branch"));
     }
     for branch in [main, develop] {
         if has(format!("refs/heads/{branch}")) {
@@ -209,7 +212,7 @@ fn failed(name: &str, origin: &Origin, had_secret: bool, error: Error) -> Error 
     }
     Error::new(Code::RemoteFailed, format!("{name}: cannot clone `{}`: {said}", origin.shown()))
         .with_details(serde_json::json!({ "repo": name, "remote": origin.shown(), "stderr_tail": tail }))
-        .hint("mcpkg cannot answer questions that git or ssh ask; try `git clone` by hand")
+        .hint("mcpkg cannot answer prompts from git or ssh; try `git clone` by hand")
         .with_source(error)
 }
 

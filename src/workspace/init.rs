@@ -53,7 +53,7 @@ pub struct Init {
     /// Workspace name [default: the folder's name]
     #[serde(default)]
     name: Option<String>,
-    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; append =PATH to choose where to
+    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; append =PATH to choose its folder
     #[arg(long = "repo", value_name = "URL[=PATH]")]
     #[serde(default)]
     repos: Vec<RepoArg>,
@@ -80,9 +80,9 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["workspace", "init"];
     const TITLE: &'static str = "Initialize workspace";
     const ABOUT: &'static str = "Initialize a SmallAIOS multi-repo workspace";
-    const HELP: &'static str = "Clones the repositories and gives each a main and a develop branch. If one of them fails, \
-        nothing is left behind. A folder that already holds a clone of the same repository is used; any other folder that \
-        is not empty is refused.";
+    const HELP: &'static str = "Clones the repositories and gives each a main and a develop branch. If any \
+        repository fails, nothing is left behind. mcpkg uses a folder that already holds a clone of the same \
+        repository, and refuses any other folder that is not empty.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workspace init",
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
@@ -114,7 +114,7 @@ impl Operation for Init {
         if name.trim().is_empty() || name.len() > 100 || name.contains(char::is_control) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("`{}` is not a name of a workspace", name.escape_debug()),
+                format!("`{}` is not a valid workspace name", name.escape_debug()),
             )
             .hint("a name has 1 to 100 characters"));
         }
@@ -230,9 +230,9 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
         if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!("Two repositories would have the name '{name}', or the folder `{}`", other.path),
+                format!("Two repositories would share the name '{name}' or the folder `{}`", other.path),
             )
-            .hint("choose another place for one of them: --repo URL=PATH"));
+            .hint("choose another folder for one of them: --repo URL=PATH"));
         }
         let is_there = is_there(context, &folder, &origin)?;
         all.push(New { name, path, origin, is_there });
@@ -260,7 +260,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
         format!("`{}` already exists, and is not a clone of `{}`", folder.display(), origin.shown()),
     )
     .with_details(json!({ "path": folder.display().to_string() }))
-    .hint("move it away, or choose another place: --repo URL=PATH"))
+    .hint("move it away, or choose another folder: --repo URL=PATH"))
 }
 
 /// Asks a person where an agent would have a folder read that lies outside of the workspace.

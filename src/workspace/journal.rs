@@ -117,7 +117,7 @@ pub fn recover(context: &Context) {
     match put_right(context, &root, false) {
         Ok(None) => {}
         Ok(Some(what)) => tracing::warn!(root = %root.display(), "{what}"),
-        Err(error) => tracing::warn!(root = %root.display(), %error, "a change of the workspace is still incomplete"),
+        Err(error) => tracing::warn!(root = %root.display(), %error, "a change to the workspace is still incomplete"),
     }
 }
 
@@ -147,14 +147,14 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
         None if is_ours && !by_file => {
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
-            Ok(Some(format!("{what} had not begun, and was discarded")))
+            Ok(Some(format!("{what} had not started, and was discarded")))
         }
         Some((id, State::Landed)) => {
             let warnings = tidy(&carrier, &applying.tidy);
             set(context, id, State::Done)?;
             end(root)?;
             let more = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
-            Ok(Some(format!("{what} was interrupted; completed it now{more}")))
+            Ok(Some(format!("{what} was interrupted; mcpkg has now completed it{more}")))
         }
         Some((_, state)) if state.is_over() => {
             end(root)?;
@@ -172,7 +172,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
             let more = kept.iter().map(|kept| format!("; {}: {}", kept.repo, kept.what)).collect::<String>();
-            Ok(Some(format!("{what} was interrupted; undid it{more}")))
+            Ok(Some(format!("{what} was interrupted; mcpkg has now undone it{more}")))
         }
     };
     clear(root);
@@ -290,7 +290,7 @@ fn read(root: &Path) -> Result<Option<(Applying, String)>> {
     };
     let applying: Applying = serde_json::from_str(&text).map_err(|error| {
         Error::new(Code::WorkspaceBusy, format!("`{}` is damaged: {error}", path.display()))
-            .hint("check the repositories; when they are in order, delete the file")
+            .hint("check the repositories; if they are intact, delete the file")
     })?;
     let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
     let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
@@ -393,8 +393,7 @@ fn said(error: Error, kept: &[Kept]) -> Error {
     }
     let rows: Vec<Value> = kept.iter().map(|kept| json!({ "repo": kept.repo, "what": kept.what })).collect();
     let lines = kept.iter().map(|kept| format!("{}: {}", kept.repo, kept.what));
-    let undone =
-        Error::new(Code::FlowUndone, format!("{}; only a part of what was done could be undone", error.message()));
+    let undone = Error::new(Code::FlowUndone, format!("{}; only some of the changes could be undone", error.message()));
     lines.fold(undone.with_details(json!({ "kept": rows })), Error::hint).with_source(error)
 }
 

@@ -122,11 +122,12 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
     }
     if let Some(own) = own_folder(folder) {
         if own.join("index.lock").exists() {
-            look.refused.push("another git is running in it, or was killed there (index.lock)".to_owned());
+            look.refused.push("another git process is running in it, or was killed there (index.lock)".to_owned());
         }
         if std::fs::read_dir(own.join("modules")).is_ok_and(|mut modules| modules.next().is_some()) {
-            look.refused
-                .push("it has submodules, whose commits mcpkg cannot keep (`git submodule deinit --all`)".to_owned());
+            look.refused.push(
+                "it has submodules, and mcpkg cannot keep their commits (`git submodule deinit --all`)".to_owned(),
+            );
         }
     }
     let mut size = 0;
@@ -141,8 +142,9 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
                 let metadata = path.symlink_metadata().map_err(|error| Error::file("read", &path, error))?;
                 size += metadata.len();
                 if metadata.len() > IGNORED_FILE {
-                    look.refused
-                        .push(format!("git ignores `{shown}`, and it is larger than 1 MiB, the most that mcpkg keeps"));
+                    look.refused.push(format!(
+                        "`{shown}` is ignored by git and larger than 1 MiB, the limit for a file that mcpkg keeps"
+                    ));
                 }
                 look.ignored.push(entry.path.clone());
             }
@@ -150,7 +152,7 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
         }
     }
     if size > IGNORED_FILES {
-        look.refused.push("its ignored files are larger than 16 MiB, the most that mcpkg keeps".to_owned());
+        look.refused.push("its ignored files exceed 16 MiB in total, the limit for what mcpkg keeps".to_owned());
     }
     Ok(look)
 }
@@ -176,7 +178,7 @@ pub fn message(set: &str, branch: Option<&str>) -> String {
 pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     let message = git.text(&["show", "--no-patch", "--format=%B", kept, "--"])?;
     if !message.lines().any(|line| line.starts_with("Set: ")) {
-        return Err(Error::new(Code::NotFound, format!("{kept} keeps no worktree")));
+        return Err(Error::new(Code::NotFound, format!("{kept} does not hold a worktree")));
     }
     Ok(message.lines().find_map(|line| line.strip_prefix(BRANCH)).map(str::to_owned))
 }

@@ -24,8 +24,8 @@ impl Operation for ListKept {
     const CLI: &'static [&'static str] = &["workspace", "kept"];
     const TITLE: &'static str = "What the workspace keeps";
     const ABOUT: &'static str = "List the old branches and removed worktrees that the workspace keeps";
-    const HELP: &'static str = "They are refs below refs/mcpkg/kept/ in each repository, so that git never deletes their \
-        commits. Delete old ones with `mcpkg workspace prune`.";
+    const HELP: &'static str = "They are stored as refs below refs/mcpkg/kept/ in each repository, so that git \
+        never deletes their commits. Delete old ones with `mcpkg workspace prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace kept"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::SHAPE;

@@ -45,7 +45,7 @@ impl Lock {
         let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(lock) = Self::try_take(root)? {
-                return lock.told(&format!("{what}, begun {}", rfc3339(context.clock.now())));
+                return lock.told(&format!("{what}, started {}", rfc3339(context.clock.now())));
             }
             context.unless_cancelled()?;
             if Instant::now() >= until {
@@ -148,7 +148,10 @@ fn words(root: &Path) -> String {
 
 fn busy(root: &Path) -> Error {
     let holder = words(root);
-    Error::new(Code::WorkspaceBusy, format!("Another mcpkg is working in the workspace `{}`: {holder}", root.display()))
-        .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
-        .hint("try again when it has ended")
+    Error::new(
+        Code::WorkspaceBusy,
+        format!("Another mcpkg process is working in the workspace `{}`: {holder}", root.display()),
+    )
+    .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
+    .hint("try again when that process has ended")
 }

@@ -51,12 +51,12 @@ pub const DOMAIN: Domain = Domain {
     operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
-        ("worktree", "Create and remove worktrees of several repositories for one change"),
+        ("worktree", "Create and remove worktrees across several repositories for one change"),
         ("flow", "Start and finish features, releases and hotfixes across all repositories"),
         ("flow feature", "Work with feature branches, which are merged into develop"),
         ("flow release", "Work with release branches, which are tagged and merged into main and develop"),
         ("flow hotfix", "Work with hotfix branches, which start at main and finish like a release"),
-        ("spec", "Write and check specs, which say what a change does and why"),
+        ("spec", "Write and check specs that describe what a change does and why"),
         ("builds", "Show the builds of a workspace"),
         ("gate", "Add, list and test ONNX models"),
         ("gate models", "Manage the models of the gate"),
@@ -69,8 +69,8 @@ pub const DOMAIN: Domain = Domain {
         within_project: false,
         // It runs git, and what the repositories say, in a folder of the user's.
         named_over_network: true,
-        instructions: "This folder is in a workspace of several git repositories: smctl_flow_feature_start and \
-            smctl_flow_feature_finish branch and merge either all of them or none.",
+        instructions: "This folder is in a workspace of several git repositories: smctl_flow_feature_start creates \
+            a branch in all of them or in none, and smctl_flow_feature_finish merges it in all of them or in none.",
         holds: in_workspace,
     }],
     resources: &[resources::RESOURCES],

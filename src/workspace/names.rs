@@ -19,7 +19,7 @@ pub fn is_name(name: &str) -> bool {
         && !name.ends_with(".lock")
 }
 
-/// Refuses what is not a name of a feature, a set of worktrees or a spec; `what` says of which.
+/// Refuses an invalid name of a feature, worktree set or spec; `what` says which.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
@@ -27,8 +27,8 @@ pub fn name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Error::new(Code::InvalidArgument, format!("`{name}` is not a name of a {what}")).hint(
-        "a name has up to 100 letters, digits, `.`, `_` and `-`, begins with a letter or digit, does not contain `..`, and \
+    Err(Error::new(Code::InvalidArgument, format!("`{name}` is not a valid {what} name")).hint(
+        "a name has up to 100 letters, digits, `.`, `_` and `-`, starts with a letter or digit, does not contain `..`, and \
          does not end with `.` or `.lock`",
     ))
 }

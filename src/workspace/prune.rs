@@ -25,7 +25,7 @@ const USUAL: &str = "30d";
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// Delete only what is at least this old, such as 30d, 12h or 2w
+    /// Delete only entries that are at least this old, such as 30d, 12h or 2w
     #[arg(long, value_name = "SPAN", default_value = USUAL)]
     #[serde(default = "usual")]
     older_than: String,
@@ -44,8 +44,8 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["workspace", "prune"];
     const TITLE: &'static str = "Prune kept branches and worktrees";
     const ABOUT: &'static str = "Delete old branches and removed worktrees that the workspace keeps";
-    const HELP: &'static str = "After that, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring them back. \
-        `mcpkg workspace kept` lists them.";
+    const HELP: &'static str = "After that, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring them \
+        back. To list them first, run `mcpkg workspace kept`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workspace prune --dry-run", "mcpkg workspace prune --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

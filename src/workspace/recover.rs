@@ -20,8 +20,9 @@ impl Operation for Recover {
     const CLI: &'static [&'static str] = &["workspace", "recover"];
     const TITLE: &'static str = "Recover workspace";
     const ABOUT: &'static str = "Finish or undo what a killed command left incomplete";
-    const HELP: &'static str = "The next command in the workspace does this by itself if it uses the same database. If that \
-        database is gone, this command undoes the change from what the workspace itself records. It asks first.";
+    const HELP: &'static str = "The next command in the workspace does this automatically if it uses the same \
+        database. If that database is missing, this command uses the workspace's own records to undo the change, \
+        after asking you.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace recover"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
@@ -44,7 +45,7 @@ impl Operation for Recover {
             done => done?,
         };
         let data = json!({ "root": root.display().to_string(), "recovered": done });
-        Ok(Reply::sentence(done.unwrap_or_else(|| "Nothing is incomplete in this workspace".to_owned()), data))
+        Ok(Reply::sentence(done.unwrap_or_else(|| "This workspace has no incomplete changes".to_owned()), data))
     }
 }
 
@@ -52,12 +53,14 @@ impl Operation for Recover {
 /// the file could come from anybody.
 fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
     if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
-        return Err(Error::new(Code::TerminalRequired, error.message().to_owned())
-            .hint("this machine did not begin it: run the command at a terminal, where it shows the steps and asks"));
+        return Err(Error::new(Code::TerminalRequired, error.message().to_owned()).hint(
+            "the change was not started on this machine: run the command at a terminal, where it shows the \
+                steps and asks you to confirm",
+        ));
     }
     if context.confirmation == Confirmation::Given {
         return Ok(());
     }
     let steps = journal::steps(root)?;
-    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo the steps that were done?")
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo the completed steps?")
 }

@@ -31,7 +31,7 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["workspace", "remove"];
     const TITLE: &'static str = "Remove repository from workspace";
     const ABOUT: &'static str = "Remove a repository from the workspace, and keep its files";
-    const HELP: &'static str = "Refused while another repository depends on it.";
+    const HELP: &'static str = "mcpkg refuses while another repository depends on it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace remove api", "mcpkg workspace remove api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = super::SHAPE;

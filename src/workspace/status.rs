@@ -26,7 +26,7 @@ impl Operation for ShowStatus {
     const CLI: &'static [&'static str] = &["workspace", "status"];
     const TITLE: &'static str = "Workspace status";
     const ABOUT: &'static str = "Show status of all repos in the workspace";
-    const HELP: &'static str = "Ahead and behind are as of the last `mcpkg workspace sync` or `git fetch`.";
+    const HELP: &'static str = "The ahead and behind counts are as of the last `mcpkg workspace sync` or `git fetch`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace status", "mcpkg -w ~/shop workspace status --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::SHAPE;
@@ -42,8 +42,8 @@ impl Operation for ShowStatus {
         let busy = lock::holder(&workspace.root);
         let reply = Reply::new(Body::Table(table(&rows)), data(&workspace, &rows, busy.as_deref()));
         let missing = rows.iter().any(|row| matches!(row.found, Found::Missing));
-        let reply = if missing { reply.hint("`mcpkg workspace sync` clones what is missing") } else { reply };
-        let busy = busy.map(|holder| format!("another mcpkg is working in the workspace: {holder}"));
+        let reply = if missing { reply.hint("`mcpkg workspace sync` clones missing repositories") } else { reply };
+        let busy = busy.map(|holder| format!("another mcpkg process is working in the workspace: {holder}"));
         Ok(reply.warn(workspace.manifest.warnings.iter().cloned().chain(busy)))
     }
 }

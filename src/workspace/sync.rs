@@ -45,11 +45,12 @@ impl Operation for Sync {
     const TOOL: &'static str = "sync_workspace";
     const CLI: &'static [&'static str] = &["workspace", "sync"];
     const TITLE: &'static str = "Sync workspace";
-    const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone what is missing";
-    const HELP: &'static str = "Fast-forwards the main branch, the develop branch and the branch that is checked out to \
-        origin's. A branch that also has commits of its own is `diverged`, and one with changes in its work tree is \
-        `dirty`: both are left unchanged. If a repository fails, the others are still synced, and the exit status is 1. If \
-        origin gets a main or develop branch that existed only here before, the local branch follows it from then on.";
+    const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone missing repositories";
+    const HELP: &'static str = "Fast-forwards the main branch, the develop branch and the checked-out branch to \
+        match origin. A branch with commits that origin lacks is reported as `diverged`, and one with changes in \
+        its work tree as `dirty`; mcpkg changes neither. If one repository fails, the others are still synced, and \
+        the exit status is 1. If a main or develop branch that existed only locally appears at origin, the local \
+        branch follows it from then on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
@@ -302,7 +303,7 @@ fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result
         return Ok(false);
     }
     if !refs::contains(git, &upstream.id, &branch.id)? {
-        done.note(Outcome::Diverged, format!("{name} and {other} have both moved"));
+        done.note(Outcome::Diverged, format!("{name} and {other} have diverged"));
         return Ok(false);
     }
     if let Some(place) = &branch.worktree {

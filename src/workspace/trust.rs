@@ -27,11 +27,11 @@ impl Operation for Trust {
     const TOOL: &'static str = "trust_repository";
     const CLI: &'static [&'static str] = &["workspace", "trust"];
     const TITLE: &'static str = "Trust a repository";
-    const ABOUT: &'static str = "Allow the programs that a repository's git configuration names";
-    const HELP: &'static str = "The configuration of a repository that you copied with its .git may name programs that git \
-        runs: filters, merge drivers, an ssh command, a signer, a hook. mcpkg does not let git run them until you trust \
-        these settings here, once. If they change, you have to trust them again. Your own configuration (~/.gitconfig) \
-        needs no trust.";
+    const ABOUT: &'static str = "Allow the programs named in a repository's git configuration";
+    const HELP: &'static str = "If you copied a repository together with its .git folder, its configuration can \
+        make git run programs: filters, merge drivers, an ssh command, a signer, a hook. mcpkg does not let git run \
+        these programs until you trust the settings with this command. If the settings change, you have to trust \
+        them again. Your own configuration (~/.gitconfig) is always trusted.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace trust", "mcpkg workspace trust api"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -66,8 +66,7 @@ impl Operation for Trust {
             .hint("run the command at a terminal, without --yes"));
         }
         let programs = named.lines().into_iter().map(|line| format!("  {line}"));
-        let lines =
-            std::iter::once(format!("Once you trust it, git uses these settings of `{shown}`:")).chain(programs);
+        let lines = std::iter::once(format!("If you agree, git uses these settings of `{shown}`:")).chain(programs);
         (context.ask)(Body::lines(lines), &format!("Trust these settings of `{shown}`?"))?;
         programs::trust(&named, &context.approved)?;
         Ok(Reply::sentence(format!("Trusted `{shown}`"), data(true)))

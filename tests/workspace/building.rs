@@ -20,7 +20,7 @@ fn x32_a_timeout_ends_a_command_with_those_it_started() {
     let (status, data) = shop.json(&["build"]);
     assert_eq!((status, &data["error"]["code"]), (6, &json!("E_BUILD_FAILED")), "{data:#}");
     let said = data["error"]["message"].as_str().expect("a message");
-    assert!(said.starts_with("lib: build was stopped: it had not ended after 1 s"), "{said}");
+    assert!(said.starts_with("lib: build was stopped: it was still running after 1 s"), "{said}");
     assert_eq!(data["error"]["details"]["exit_code"], Value::Null);
     assert_gone(shop.process("child"));
 }

@@ -71,7 +71,7 @@ fn hooks_that_a_finish_skips_are_named_and_run_where_somebody_wants_it() {
     feature("one");
     let done = shop.data(&["flow", "feature", "finish", "one"]);
     let said = done["warnings"].to_string();
-    assert!(said.contains("web: skipped its hooks: pre-merge-commit, commit-msg, post-merge"), "{done}");
+    assert!(said.contains("web: skipped these hooks: pre-merge-commit, commit-msg, post-merge"), "{done}");
     assert!(!said.contains("lib:") && !std::path::Path::new(&note).exists(), "{done}");
     feature("two");
     let before = shop.state();

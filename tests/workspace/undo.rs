@@ -89,7 +89,10 @@ fn x40_undo_goes_back_step_by_step_and_an_undo_is_taken_back_by_its_name() {
     );
     let (error, status) = shop.refused(&["flow", "undo"]);
     assert_eq!((status, &error["code"]), (1, &serde_json::json!("E_RUN_STATE")));
-    assert!(error["message"].as_str().is_some_and(|said| said.contains("`workspace init` is not undone")), "{error}");
+    assert!(
+        error["message"].as_str().is_some_and(|said| said.contains("`workspace init` cannot be undone")),
+        "{error}"
+    );
 }
 
 fn runs(shop: &Shop) -> Vec<serde_json::Value> {
@@ -146,8 +149,11 @@ fn what_was_moved_since_is_not_taken_back() {
         let (error, _) = shop.refused(line);
         assert_eq!(error["code"], "E_FLOW_MOVED", "{error}");
         let message = error["message"].as_str().expect("a message");
-        assert!(message.starts_with("web: develop has been moved since: it is at "), "{error}");
-        assert!(message.ends_with("after `feature finish feature/login`, which can no longer be undone"), "{error}");
+        assert!(message.starts_with("web: develop has since been moved: it is at "), "{error}");
+        assert!(
+            message.ends_with("after `feature finish feature/login`, so that run can no longer be undone"),
+            "{error}"
+        );
         assert!(!error["hints"].to_string().contains("try again"), "{error}");
     }
     assert_eq!((shop.state(), shop.ok(&["flow", "log"])), (before, log), "nothing was begun");

@@ -325,7 +325,7 @@ fn a_set_whose_folder_is_gone_is_listed_and_removed() {
     let facts: Vec<_> = rows.iter().map(|row| (row["exists"].clone(), row["clean"].clone())).collect();
     assert_eq!(facts[2], (json!(false), json!(null)));
     let shown = shop.ok(&["worktree", "list"]);
-    assert!(shown.contains("its folder is gone"), "{shown}");
+    assert!(shown.contains("its folder is missing"), "{shown}");
     shop.ok(&["worktree", "remove", "login"]);
     assert_eq!(shop.data(&["worktree", "list"]), json!({ "sets": [] }));
     shop.assert_tidy();

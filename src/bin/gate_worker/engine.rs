@@ -29,14 +29,14 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         unknown.map(|name| name.trim_start_matches("Unimplemented(").trim_end_matches(')').to_owned()).collect();
     if !unknown.is_empty() {
         let all = unknown.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Stopped::new("unsupported_operator", format!("the engine does not have the operator {all}")));
+        return Err(Stopped::new("unsupported_operator", format!("the engine does not support the operator {all}")));
     }
     let places = model.input_outlets().map_err(|error| failed("load", &error))?.to_vec();
     let mut given = Vec::new();
     for place in places {
         let name = &model.node(place.node).name;
         let found = inputs.iter().find(|(known, _)| known == name);
-        let (_, tensor) = found.ok_or_else(|| Stopped::new("engine", format!("nothing is given for `{name}`")))?;
+        let (_, tensor) = found.ok_or_else(|| Stopped::new("engine", format!("no input is given for `{name}`")))?;
         given.push((place, taken(tensor).map_err(|error| failed("take the input", &error))?));
     }
     drop(inputs);

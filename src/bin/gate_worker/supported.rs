@@ -31,7 +31,7 @@ const ML_OPERATORS: [&str; 6] = [
 /// What a model is run with, as far as it decides what the engine gets right.
 struct Graph<'m> {
     version: i64,
-    /// Whether floating-point numbers of 16 bits are among its inputs, weights or casts.
+    /// Whether 16-bit floating-point numbers are among its inputs, weights or casts.
     has_half: bool,
     inputs: &'m [(String, Tensor)],
 }
@@ -48,7 +48,7 @@ pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stop
     let versions = model.opset_import.iter().filter(|set| DOMAINS.contains(&&*set.domain)).map(|set| set.version);
     let version = versions.max().unwrap_or(1);
     if version > NEWEST {
-        refused.insert(format!("version {version} of ONNX's operators (it knows up to {NEWEST})"));
+        refused.insert(format!("version {version} of the ONNX operators (the newest supported version is {NEWEST})"));
     }
     // A function of the model's own would have to be run instead of the operator of its name.
     for function in &model.functions {
@@ -71,7 +71,7 @@ pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stop
         return Ok(());
     }
     let all = refused.into_iter().collect::<Vec<_>>().join(", ");
-    Err(Stopped::new("unsupported_operator", format!("the engine does not have {all}")))
+    Err(Stopped::new("unsupported_operator", format!("the engine does not support {all}")))
 }
 
 /// Calls a function with each node of a graph and of the graphs inside of it.
@@ -101,9 +101,9 @@ fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
         "RNN" | "GRU" | "LSTM" if is("direction", "reverse") => "direction \"reverse\"",
         "SpaceToDepth" if is("mode", "CRD") => "mode \"CRD\"",
         "Swish" if attribute("alpha").is_some_and(|alpha| alpha.f != 1.0) => "an alpha other than 1",
-        "Celu" if graph.has_half => "numbers of 16 bits",
+        "Celu" if graph.has_half => "16-bit numbers",
         "BitShift" if graph.version >= 28 && !shifts_inside(node, graph) => {
-            "shifts that may be as wide as the numbers themselves"
+            "shift counts that can reach the width of the numbers"
         }
         _ => return None,
     };

@@ -24,7 +24,7 @@ use crate::workspace::root::Workspace;
 const OPERATION: &str = "smctl_build";
 
 /// How far a yes goes, for a person to read.
-const FOR_GOOD: &str = "agents may run later builds with the same commands without asking again";
+const FOR_GOOD: &str = "agents can run later builds with the same commands without asking again";
 
 /// What a person says yes to: a repository with all of its commands.
 struct Subject<'m> {
@@ -127,7 +127,7 @@ impl<'m> Subject<'m> {
             lines.push(format!("  {step}: {}", plan::line(argv)));
             if argv.iter().any(|word| hides_syntax(word)) {
                 lines.push(format!(
-                    "  {step}: the text hidden as `***` is more than a password: it has characters that a shell acts on"
+                    "  {step}: the text hidden as `***` is not just a password: it contains shell syntax"
                 ));
             }
         }

@@ -51,7 +51,7 @@ impl Ended {
             Ended::Exited(code) => format!("failed with status {code}"),
             Ended::Killed(Some(signal)) => format!("was killed by signal {signal}"),
             Ended::Killed(None) => "was killed".to_owned(),
-            Ended::TimedOut(limit) => format!("was stopped: it had not ended after {} s", limit.as_secs_f64()),
+            Ended::TimedOut(limit) => format!("was stopped: it was still running after {} s", limit.as_secs_f64()),
             Ended::Cancelled => "was cancelled".to_owned(),
             Ended::Failed(why) => format!("could not run: {why}"),
         }
@@ -75,8 +75,10 @@ pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled:
     let ended = match command.folder.is_dir() {
         true => start(command, log, grace, cancelled),
         false => {
-            let why =
-                format!("`{}` does not exist; `mcpkg workspace sync` clones what is missing", command.folder.display());
+            let why = format!(
+                "`{}` does not exist; `mcpkg workspace sync` clones missing repositories",
+                command.folder.display()
+            );
             Ended::Failed(why)
         }
     };
@@ -141,7 +143,7 @@ mod tests {
         let outcome = sh("echo 1; echo 2 >&2; echo 3; exit 4", long);
         assert_eq!((&*outcome.output, outcome.ended), ("1\n2\n3\n", Ended::Exited(4)));
         let outcome = sh("printf no-end; sleep 1000", Duration::from_millis(100));
-        assert_eq!(outcome.output, "no-end\nmcpkg: api: test was stopped: it had not ended after 0.1 s\n");
+        assert_eq!(outcome.output, "no-end\nmcpkg: api: test was stopped: it was still running after 0.1 s\n");
         let outcome = sh("kill -9 $$", long);
         assert_eq!(outcome.ended, Ended::Killed(Some(9)));
         assert!(outcome.output.ends_with("was killed by signal 9\n"), "{outcome:?}");

@@ -113,7 +113,7 @@ impl Shared {
         if !self.is_shell {
             let seconds = running.begun.elapsed().as_secs();
             let colon = if line.is_empty() { "" } else { ": " };
-            (self.say)(&format!("{} has run for {seconds} s{colon}{line}", running.label));
+            (self.say)(&format!("{} has been running for {seconds} s{colon}{line}", running.label));
         }
         state.beats = (state.beats + 1).min(PARTS - 1);
         self.progress(&state, Some(&line));

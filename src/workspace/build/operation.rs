@@ -33,7 +33,7 @@ pub struct Build {
     #[arg(add = REPOS)]
     #[serde(default)]
     repo: Option<String>,
-    /// Build repositories that do not depend on each other at the same time
+    /// Build independent repositories in parallel
     #[arg(long)]
     #[serde(default)]
     parallel: bool,
@@ -49,7 +49,7 @@ pub struct Build {
     #[arg(short, long, value_name = "NUMBER", requires = "parallel", value_parser = clap::value_parser!(u16).range(1..))]
     #[serde(skip)]
     jobs: Option<u16>,
-    /// After a failure, go on with the repositories that do not depend on the failed one
+    /// After a failure, continue with the repositories that do not depend on the failed one
     #[arg(long)]
     #[serde(skip)]
     keep_going: bool,
@@ -64,11 +64,12 @@ impl Operation for Build {
     const CLI: &'static [&'static str] = &["build"];
     const TITLE: &'static str = "Build repos";
     const ABOUT: &'static str = "Build repos in dependency order";
-    const HELP: &'static str = "Runs the commands that the workspace's manifest has for each repository (clean_cmd, build_cmd, \
-        test_cmd), after those of the repositories that it depends on. A command is a program with arguments; no shell runs it. It \
-        runs with your permissions and your environment variables, except those of git and mcpkg. With --parallel, builds that are \
-        already running go on when one fails; repositories that depend on the failed one are skipped. An agent may build a repository \
-        once you have consented to its commands.";
+    const HELP: &'static str = "Runs the commands that the workspace's manifest sets for each repository \
+        (clean_cmd, build_cmd, test_cmd). A repository is built after the repositories that it depends on. A \
+        command is a program with arguments, run without a shell. It runs with your permissions and your \
+        environment variables, except those of git and mcpkg. With --parallel, builds that are already running \
+        continue after one fails; repositories that depend on the failed one are skipped. An agent can build a \
+        repository after you have approved its commands.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg build",
         "mcpkg build api --test",

@@ -49,7 +49,7 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
         }
     });
     kept.err().map(|error| {
-        tracing::warn!(%error, run = %report.run, "the end of a build could not be written");
+        tracing::warn!(%error, run = %report.run, "the result of a build could not be written to the database");
         format!("the build's outcome could not be saved: {error}")
     })
 }

@@ -108,7 +108,7 @@ impl Report {
             "step": step,
             "exit_code": ended.exit_code(),
             "stderr_tail": tail,
-            "suggestion": format!("Fix what the output reports and run smctl_build again; `{show}` has the whole output"),
+            "suggestion": format!("Fix the problems in the output and run smctl_build again; `{show}` prints all of it"),
         });
         if let (Some(details), Value::Object(data)) = (details.as_object_mut(), self.data()) {
             details.extend(data);
@@ -174,7 +174,7 @@ pub fn table(rows: &[builds::Row]) -> Table {
 
 /// Returns a time in milliseconds as people read it.
 pub fn shown(millis: i64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a build takes no 300,000 years")]
+    #[expect(clippy::cast_precision_loss, reason = "no build takes 300,000 years")]
     let seconds = millis as f64 / 1_000.0;
     match millis {
         ..1_000 => format!("{millis} ms"),

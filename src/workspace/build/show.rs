@@ -26,8 +26,7 @@ const BUILDS: Names = Names::Stored(|typed| {
 /// Show a build of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the build [default: the last one]; the end of the id is enough if only one build has
-    /// it
+    /// Id of the build, or a unique suffix of the id [default: the last build]
     #[arg(add = BUILDS)]
     id: Option<String>,
     /// Show only the commands of this repository
@@ -40,8 +39,8 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["builds", "show"];
     const TITLE: &'static str = "Show build";
     const ABOUT: &'static str = "Show the commands of a build and the output of those that failed";
-    const HELP: &'static str = "--repo shows the output of all commands of one repository. Of a long output, mcpkg keeps the first 16 \
-        and the last 48 KiB.";
+    const HELP: &'static str = "--repo shows the output of every command of one repository. mcpkg keeps only the \
+        first 16 KiB and the last 48 KiB of a long output.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg builds show", "mcpkg builds show 3f2a1b4c5d6e", "mcpkg builds show --repo api"];
     const EFFECT: Effect = Effect::Read;
@@ -62,7 +61,7 @@ impl Operation for Show {
             let of_run: Vec<String> = rows.iter().map(|row| row.repo.clone()).collect();
             rows.retain(|row| row.repo == *repo);
             if rows.is_empty() {
-                let missing = format!("The build {} ran no command of '{}'", run.uuid, repo.escape_debug());
+                let missing = format!("The build {} ran no commands for '{}'", run.uuid, repo.escape_debug());
                 let known = of_run.iter().map(String::as_str);
                 return Err(Error::new(Code::InvalidArgument, missing).suggest(repo, known, ""));
             }
@@ -83,7 +82,8 @@ impl Operation for Show {
 fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
     let Some(id) = id else {
         return runs.first().ok_or_else(|| {
-            Error::new(Code::NotFound, "Nothing has been built in this workspace yet").hint("`mcpkg build` builds it")
+            Error::new(Code::NotFound, "Nothing has been built in this workspace yet")
+                .hint("`mcpkg build` builds the workspace")
         });
     };
     let id = id.trim().to_ascii_lowercase();
@@ -97,7 +97,7 @@ fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
         _ => {
             Err(Error::new(Code::NotFound, format!("This workspace has no build with the id '{}'", id.escape_debug()))
                 .with_details(json!({ "run": id }))
-                .hint("`mcpkg builds list` lists them"))
+                .hint("`mcpkg builds list` lists the builds"))
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn remove_empty(root: &Path, path: &Path) {
 /// Clears away what was made or put below [`TEMPORARY`], or all of that; returns a warning where something stays. What was done
 /// is done all the same, and whoever changes the workspace next clears it away.
 pub fn clear(path: &Path) -> Option<String> {
-    remove_tree(path).err().map(|error| format!("{}; it is no longer needed", error.message()))
+    remove_tree(path).err().map(|error| format!("{}; these temporary files are no longer needed", error.message()))
 }
 
 /// Removes a folder that mcpkg made, with all that is in it, read-only folders too.

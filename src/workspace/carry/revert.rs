@@ -9,7 +9,7 @@ use crate::file;
 use crate::git::{refs, unfinished};
 use crate::workspace::step::{Head, Step, whole};
 
-/// Takes steps back, the last one first: each only where what it moved is still where it left it. What has been moved since stays.
+/// Takes steps back, the last one first: each only where what it moved is still where it left it. What has since been moved stays.
 ///
 /// # Errors
 /// As [`apply`]; the steps before it were tried all the same.
@@ -70,7 +70,7 @@ fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     )))
 }
 
-/// Takes one step back; returns what stays, where it has been moved since.
+/// Takes one step back; returns what stays, where it has since been moved.
 fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     match step {
         Step::Ref { folder, name, old, new, .. } => {
@@ -83,7 +83,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is != *new {
-                return Ok(Some(format!("{name} has been moved since")));
+                return Ok(Some(format!("{name} has since been moved")));
             }
             one(carrier, &step.clone().inverse()).map(|()| None)
         }
@@ -95,11 +95,11 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
-                return Ok(Some(format!("{branch} has been moved since")));
+                return Ok(Some(format!("{branch} has since been moved")));
             }
             match one(carrier, &step.clone().inverse()) {
                 Err(error) if error.code() == Code::GitFailed => Ok(Some(format!(
-                    "{branch} was left unchanged, since a change in `{}` is in the way",
+                    "{branch} was left unchanged because of conflicting changes in `{}`",
                     folder.display()
                 ))),
                 result => result.map(|()| None),
@@ -114,13 +114,13 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
             }
             if is.as_ref() != Some(to) {
                 return Ok(Some(format!(
-                    "another branch or commit has been checked out in `{}` since",
+                    "another branch or commit has since been checked out in `{}`",
                     folder.display()
                 )));
             }
             match switch(&git, from) {
                 Err(error) if error.code() == Code::GitFailed => {
-                    Ok(Some(format!("`{}` was left on {to}, since a change is in the way", folder.display())))
+                    Ok(Some(format!("`{}` was left on {to} because of conflicting changes", folder.display())))
                 }
                 result => result.map(|()| None),
             }
@@ -199,7 +199,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                 return Ok(None);
             }
             if is != *new {
-                return Ok(Some(format!("{path} has been changed since")));
+                return Ok(Some(format!("{path} has since been changed")));
             }
             write(carrier.root, path, new.as_deref(), old.as_deref()).map(|()| None)
         }

@@ -198,7 +198,7 @@ impl Finish<'_> {
                 "branch": branch,
                 "suggestion": format!("Run smctl_flow_{kind}_start first"),
             }))
-            .hint(format!("`mcpkg flow {kind} list` lists them"))
+            .hint(format!("`mcpkg flow {kind} list` lists the open branches"))
     }
 
     fn version(&self, having: &[&Seen<'_>], prefix: &str) -> Result<Version> {
@@ -298,7 +298,7 @@ impl Finish<'_> {
             let skipped = hooks::of_merge(&git)?;
             part.warnings.extend((!skipped.is_empty()).then(|| {
                 format!(
-                    "{repo}: skipped its hooks: {}; to run them, finish at a shell with `--hooks`",
+                    "{repo}: skipped these hooks: {}; to run them, finish in a shell with `--hooks`",
                     skipped.join(", ")
                 )
             }));
@@ -327,7 +327,7 @@ impl Finish<'_> {
         let Some(base) = refs::merge_base(git, &target.id, tip)? else {
             return Err(Error::new(
                 Code::FlowConflict,
-                format!("{}: {name} and the branch to merge into it have no commit in common", seen.repo.name),
+                format!("{}: {name} and the branch to merge into it have no common commits", seen.repo.name),
             )
             .with_details(json!({ "repo": seen.repo.name }))
             .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
@@ -458,7 +458,7 @@ impl Finish<'_> {
                 format!("{}: cannot remove `{}`: {why}", seen.repo.name, place.display()),
             )
             .with_details(json!({ "repo": seen.repo.name, "worktree": place.display().to_string() }))
-            .hint("fix what is listed, or finish with --no-delete, which keeps the worktree"));
+            .hint("fix the listed problems, or finish with --no-delete to keep the worktree"));
         }
         if self.dry_run {
             return Ok(None);

@@ -59,7 +59,7 @@ impl Operation for Init {
             let name = format!("refs/heads/{develop}");
             land.push(Step::Ref { repo: repo.clone(), folder, name, old: None, new: Some(from.commit().to_owned()) });
             let message =
-                format!("{develop} begins at {} ({})", from.name.trim_start_matches("refs/"), rows::at(&from.id));
+                format!("{develop} starts at {} ({})", from.name.trim_start_matches("refs/"), rows::at(&from.id));
             rows.push(Row { repo, state: "made", message, worktree: None });
         }
         let plan = Plan {

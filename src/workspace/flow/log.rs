@@ -21,7 +21,7 @@ pub struct Log {
     #[arg(long, default_value_t = 20)]
     #[serde(default = "usual")]
     limit: u32,
-    /// Continue from this cursor, which the page before returned
+    /// Continue from this cursor, which the previous page returned
     #[arg(long)]
     #[serde(default)]
     cursor: Option<String>,
@@ -36,9 +36,10 @@ impl Operation for Log {
     const CLI: &'static [&'static str] = &["flow", "log"];
     const TITLE: &'static str = "Flow log";
     const ABOUT: &'static str = "Show what flows did, newest run first";
-    const HELP: &'static str = "A run is `applying` while it goes on, `landed` when only clean-up is left, and then `done`. A run \
-        that failed or was taken back is `undone`, or `kept` if part of it stays because somebody moved it in the meantime. The \
-        beginning of a run's id is enough to name it; `--json` shows whole ids.";
+    const HELP: &'static str = "A run is `applying` while it is in progress, `landed` when only clean-up is left, \
+        and `done` when it is finished. A run that failed or was undone is `undone`, or `kept` if part of it stays \
+        because something else has changed it in the meantime. You can shorten a run's id to a unique prefix; \
+        `--json` shows full ids.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::super::SHAPE;
@@ -85,7 +86,7 @@ impl Operation for Log {
             })
             .collect();
         let columns = &["RUN", "WHAT", "STATE", "BEGAN"];
-        let table = Table { columns, rows, empty: "no flow has run here yet".to_owned() };
+        let table = Table { columns, rows, empty: "no flow has run in this workspace yet".to_owned() };
         Ok(Reply::new(Body::Table(table), data))
     }
 }

@@ -54,7 +54,7 @@ impl<'w> Seen<'w> {
                 format!("{}: `{}` is not a git repository", repo.name, folder.display()),
             )
             .with_details(serde_json::json!({ "repo": repo.name }))
-            .hint("`mcpkg workspace sync` clones what is missing"));
+            .hint("`mcpkg workspace sync` clones missing repositories"));
         };
         if let Some(operation) = git::operation(&own) {
             return Err(in_progress(repo, operation, &folder));
@@ -63,7 +63,7 @@ impl<'w> Seen<'w> {
         let refs = refs::list(&git, &["refs/heads/", "refs/remotes/origin/", "refs/tags/"])?;
         let head = carry::head(&git)?;
         if !refs.iter().any(|found| found.name.starts_with("refs/heads/")) {
-            return Err(Error::new(Code::BranchNotFound, format!("{}: it has no commits yet", repo.name))
+            return Err(Error::new(Code::BranchNotFound, format!("{}: the repository has no commits yet", repo.name))
                 .with_details(serde_json::json!({ "repo": repo.name }))
                 .hint("make a first commit in it, then `mcpkg flow init`"));
         }
@@ -98,7 +98,7 @@ impl<'w> Seen<'w> {
     /// `E_BRANCH_NOT_FOUND`.
     pub fn base(&self, name: &str) -> Result<&Ref> {
         self.branch(name).ok_or_else(|| {
-            Error::new(Code::BranchNotFound, format!("{}: it has no branch `{name}`", self.repo.name))
+            Error::new(Code::BranchNotFound, format!("{}: the repository has no branch `{name}`", self.repo.name))
                 .with_details(serde_json::json!({ "repo": self.repo.name, "branch": name }))
                 .hint("`mcpkg flow init` creates the branches that a flow needs")
         })
@@ -125,7 +125,7 @@ fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
     let named = Error::new(Code::GitFailed, format!("{}: {}", repo.name, error.message())).with_details(details);
     let named = error.hints().iter().fold(named, |named, hint| named.hint(hint.clone()));
     named.hint(format!(
-        "nothing was changed; `git -C {} status` shows what is wrong there",
+        "nothing was changed; to see what is wrong, run `git -C {} status`",
         quote(&folder.display().to_string())
     ))
 }
@@ -138,10 +138,13 @@ fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> R
     let until = Instant::now() + LOCKED;
     while let Some(lock) = git::index_lock(worktree) {
         if Instant::now() >= until || cancelled.is_cancelled() {
-            let message = format!("{}: another git is running in `{}`", repo.name, worktree.display());
+            let message = format!("{}: another git process is running in `{}`", repo.name, worktree.display());
             return Err(Error::new(Code::GitLocked, message)
                 .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string() }))
-                .hint(format!("wait until it has ended; if none is running, delete `{}`", lock.display())));
+                .hint(format!(
+                    "wait until that process has ended; if no git is running, delete `{}`",
+                    lock.display()
+                )));
         }
         std::thread::sleep(PAUSE);
     }

@@ -27,8 +27,8 @@ pub fn find(db: &Db<'_>, workspace: i64, id: &str) -> Result<Option<FlowRun>> {
     let Some((first, last)) = range(id) else { return Ok(None) };
     let mut found = flow_runs::between(db, workspace, first, last)?;
     if found.len() > 1 {
-        return Err(Error::new(Code::InvalidArgument, format!("Several runs have an id that begins with `{id}`"))
-            .hint("list whole ids: `mcpkg flow log --json`"));
+        return Err(Error::new(Code::InvalidArgument, format!("Several runs have an id that starts with `{id}`"))
+            .hint("list full ids: `mcpkg flow log --json`"));
     }
     Ok(found.pop())
 }

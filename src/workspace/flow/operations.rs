@@ -18,11 +18,11 @@ use crate::workspace::root::Workspace;
 pub struct FeatureStart {
     /// Feature name (without feature/ prefix)
     name: String,
-    /// Repository to branch in [default: all of them]
+    /// Repository to create the branch in [default: all]
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Create worktrees for it, and leave the checkouts on their branches
+    /// Create worktrees for the branch instead of switching the existing checkouts to it
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -38,11 +38,11 @@ pub struct FeatureStart {
 pub struct HotfixStart {
     /// Hotfix name (without hotfix/ prefix)
     name: String,
-    /// Repository to branch in [default: all of them]
+    /// Repository to create the branch in [default: all]
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Create worktrees for it, and leave the checkouts on their branches
+    /// Create worktrees for the branch instead of switching the existing checkouts to it
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -71,11 +71,11 @@ pub struct FeatureFinish {
     /// Feature name (without feature/ prefix)
     #[arg(add = super::super::FEATURES)]
     name: String,
-    /// Squash it into one commit
+    /// Squash the branch into one commit
     #[arg(long)]
     #[serde(default)]
     squash: bool,
-    /// Keep its branch and its worktrees
+    /// Keep the branch and its worktrees
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
@@ -83,7 +83,7 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after it is finished here
+    /// Push the result after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -100,11 +100,11 @@ pub struct HotfixFinish {
     /// Hotfix name (without hotfix/ prefix)
     #[arg(add = super::super::HOTFIXES)]
     name: String,
-    /// Squash it into one commit
+    /// Squash the branch into one commit
     #[arg(long)]
     #[serde(default)]
     squash: bool,
-    /// Keep its branch and its worktrees
+    /// Keep the branch and its worktrees
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
@@ -112,7 +112,7 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after it is finished here
+    /// Push the result after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -133,7 +133,7 @@ pub struct ReleaseFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after it is finished here
+    /// Push the result after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -168,8 +168,8 @@ const STARTING: &str = "Either all repositories get the branch, or none does. Un
     cannot carry them over, nothing is started.";
 
 /// What `--help` says of a finish.
-const FINISHING: &str = "mcpkg changes nothing until it knows that every merge in every repository succeeds; otherwise it reports all \
-    conflicts. A failure is undone, even if mcpkg is killed in the middle.";
+const FINISHING: &str = "mcpkg changes nothing until it knows that every merge in every repository will succeed; \
+    otherwise it reports all conflicts. If a later step fails, or mcpkg is killed, the changes are undone.";
 
 macro_rules! flow_operation {
     ($of:ident, $tool:literal, [$($word:literal),+], $title:literal, $about:literal $(=> $words:literal)?,
@@ -236,7 +236,7 @@ flow_operation!(
     "smctl_flow_release_start",
     ["flow", "release", "start"],
     "Start release",
-    "Create a release branch from develop in all repos" => "smctl_flow_release_finish merges it and sets the tag",
+    "Create a release branch from develop in all repos" => "smctl_flow_release_finish merges the branch and sets the tag",
     STARTING,
     ["mcpkg flow release start 1.0.0"],
     Create,

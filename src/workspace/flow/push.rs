@@ -26,7 +26,7 @@ use crate::workspace::step::{Step, plain};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Push {
-    /// Run or branch, or the name of a feature, release or hotfix [default: the last run]
+    /// Run id, branch, or name of a feature, release or hotfix [default: the last run]
     #[serde(default)]
     name: Option<String>,
     /// Show what would be pushed, and push nothing
@@ -39,10 +39,10 @@ impl Operation for Push {
     const TOOL: &'static str = "smctl_flow_push";
     const CLI: &'static [&'static str] = &["flow", "push"];
     const TITLE: &'static str = "Push a flow";
-    const ABOUT: &'static str = "Push what a flow changed, all or nothing in each repository";
-    const HELP: &'static str = "Pushes only fast-forward, and delete a branch at origin only if nobody moved it since the last fetch. \
-        `mcpkg flow undo` does not take back what was pushed. If origin refuses a push, your local work stays, and you can push it \
-        again.";
+    const ABOUT: &'static str = "Push the changes of a flow, all or nothing in each repository";
+    const HELP: &'static str = "Pushes are fast-forward only, and a branch is deleted at origin only if nobody has \
+        moved it since the last fetch. `mcpkg flow undo` does not undo pushes. If origin refuses a push, your local \
+        work stays, and you can push again.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow push", "mcpkg flow push login --yes"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
@@ -222,8 +222,8 @@ fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: &[Ro
     let lines: Vec<String> = failed.iter().map(|row| format!("{}: {}", row.repo, row.message)).collect();
     Err(Error::new(Code::RemoteFailed, format!("Not pushed everywhere: {}", lines.join("; ")))
         .with_details(json!({ "repo": first.repo, "remote": remote::ORIGIN, "repos": values(&rows), "run": run.uuid.to_string() }))
-        .hint(format!("your local work is kept; run `mcpkg workspace sync`, merge what it fetched in that repository (`git merge \
-            origin/BRANCH`), then run `mcpkg flow push {}`", run.uuid)))
+        .hint(format!("your local work is unchanged; run `mcpkg workspace sync`, merge the fetched commits in that \
+            repository (`git merge origin/BRANCH`), then run `mcpkg flow push {}`", run.uuid)))
 }
 
 fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
@@ -284,7 +284,7 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
     };
     found.filter(pushable).ok_or_else(|| {
         let what = name.map_or("The last run changed nothing that can be pushed".to_owned(), |name| {
-            format!("No flow run in effect is called `{}`", name.escape_debug())
+            format!("No flow run that is still in effect matches `{}`", name.escape_debug())
         });
         Error::new(Code::NotFound, what).hint("list the runs: `mcpkg flow log`")
     })

@@ -78,7 +78,7 @@ impl Start<'_> {
             let mut row = Row {
                 repo: repo.clone(),
                 state: "started",
-                message: format!("{branch} begins at {base} ({})", rows::at(&at)),
+                message: format!("{branch} starts at {base} ({})", rows::at(&at)),
                 worktree: None,
             };
             if self.worktree {
@@ -139,10 +139,13 @@ impl Start<'_> {
             return match seen.refs.iter().find(|found| below(&found.name)) {
                 Some(other) => Err(Error::new(
                     Code::BranchInUse,
-                    format!("{repo}: cannot create `{branch}` next to `{}`", other.short("refs/heads/")),
+                    format!(
+                        "{repo}: cannot create `{branch}`: its name conflicts with the branch `{}`",
+                        other.short("refs/heads/")
+                    ),
                 )
                 .with_details(serde_json::json!({ "repo": repo, "branch": branch }))
-                .hint("give it another name")),
+                .hint("choose another name")),
                 None => Ok(()),
             };
         };

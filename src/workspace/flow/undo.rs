@@ -28,7 +28,7 @@ pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// Id of the run to undo, as `flow log` shows it [default: the last run that is in effect]
+    /// Id of the run to undo, as `flow log` shows it [default: the last run still in effect]
     #[serde(default)]
     run: Option<String>,
     /// Show what would be done, and do nothing
@@ -42,8 +42,9 @@ impl Operation for Undo {
     const CLI: &'static [&'static str] = &["flow", "undo"];
     const TITLE: &'static str = "Undo a flow";
     const ABOUT: &'static str = "Undo what a flow did, in all repositories or in none";
-    const HELP: &'static str = "Restores branches, tags, work trees and the branches' configuration. Refused if any of them was moved \
-        since, or pushed. Run it again to undo the run before. Undo an undo to redo the run.";
+    const HELP: &'static str = "Restores branches, tags, work trees and the branches' configuration. mcpkg refuses \
+        if any of these has been moved or pushed since the run. Run `mcpkg flow undo` again to undo the previous \
+        run. To redo a run, undo its undo.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg flow undo", "mcpkg flow undo --dry-run", "mcpkg flow undo 01a20be6-7be2"];
     const EFFECT: Effect = Effect::Write;
@@ -148,7 +149,7 @@ fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result
     })?;
     found.ok_or_else(|| {
         let what = run.map_or("This workspace has no run to undo".to_owned(), |run| {
-            format!("This workspace has no run whose id is `{}` or begins with it", run.escape_debug())
+            format!("This workspace has no run with the id or id prefix `{}`", run.escape_debug())
         });
         Error::new(Code::NotFound, what).hint("list the runs: `mcpkg flow log`")
     })
@@ -179,15 +180,15 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
         return Err(Error::new(
             Code::Unapproved,
             format!(
-                "The database says that `{operation} {subject}` was run, but this user did not run it on this machine"
+                "The database records a run of `{operation} {subject}`, but this user did not start it on this machine"
             ),
         )
-        .hint("if it did run, move the branches by hand"));
+        .hint("if the run really happened, move the branches back by hand"));
     }
     Ok(())
 }
 
-/// Refuses what has been moved since: it is where the run left it no more, and never will be.
+/// Refuses what has since been moved: it is where the run left it no more, and never will be.
 fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Plan) -> Result<()> {
     let mut seen = HashSet::new();
     for step in &plan.land {
@@ -207,15 +208,18 @@ fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Pl
         if is.as_deref() == left {
             continue;
         }
-        let at = |id: Option<&str>| id.map_or("gone".to_owned(), |id| format!("at {}", short(id)));
+        let at = |id: Option<&str>| id.map_or("deleted".to_owned(), |id| format!("at {}", short(id)));
         let (name, is, left) = (plain(&name), at(is.as_deref()), at(left));
         let what = done.what();
         return Err(Error::new(
             Code::FlowMoved,
-            format!("{repo}: {name} has been moved since: it is {is}, and was {left} after `{what}`, which can no longer be undone"),
+            format!(
+                "{repo}: {name} has since been moved: it is {is} now, but was {left} after `{what}`, so that \
+                run can no longer be undone"
+            ),
         )
         .with_details(json!({ "repo": repo, "ref": name, "run": done.run.uuid.to_string() }))
-        .hint("nothing was changed; revert its commits with `git revert`"));
+        .hint("nothing was changed; revert the run's commits with `git revert` instead"));
     }
     Ok(())
 }
@@ -235,8 +239,8 @@ fn plan(
             Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error)
         })?;
         if let Step::Place { .. } | Step::Unmark { .. } | Step::Write { .. } = step {
-            return Err(Error::new(Code::RunState, format!("`{}` is not undone", run.operation))
-                .hint("`mcpkg workspace remove REPO` takes a repository out of the workspace"));
+            return Err(Error::new(Code::RunState, format!("`{}` cannot be undone", run.operation))
+                .hint("`mcpkg workspace remove REPO` removes a repository from the workspace"));
         }
         done.push((row.tidies, step));
     }

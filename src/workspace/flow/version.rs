@@ -16,7 +16,7 @@ pub fn read(text: &str) -> Result<Version> {
         let refused =
             Error::new(Code::InvalidArgument, format!("`{}` is not a semantic version: {error}", text.escape_debug()));
         match text.strip_prefix(['v', 'V']).filter(|rest| Version::parse(rest).is_ok()) {
-            Some(rest) => refused.hint(format!("write `{rest}`; the workspace adds the tag's prefix")),
+            Some(rest) => refused.hint(format!("write `{rest}`; mcpkg adds the tag prefix itself")),
             None => refused.hint("a version is MAJOR.MINOR.PATCH, such as 1.0.0 or 2.0.0-rc.1"),
         }
     })
@@ -65,7 +65,7 @@ mod tests {
     fn a_version_is_strict_and_a_v_is_told() {
         assert!(read("1.0.0").is_ok() && read("2.0.0-rc.1+b").is_ok());
         let error = read("v1.2.3").unwrap_err();
-        assert_eq!(error.hints(), ["write `1.2.3`; the workspace adds the tag's prefix"]);
+        assert_eq!(error.hints(), ["write `1.2.3`; mcpkg adds the tag prefix itself"]);
         for bad in ["", "1", "1.0", "01.0.0", "-1.0.0", "1.0.0/../x"] {
             assert_eq!(read(bad).unwrap_err().code(), Code::InvalidArgument, "{bad}");
         }

@@ -56,7 +56,7 @@ impl Candidate {
             return Ok(self);
         }
         let what = format!(
-            "`{}` cannot run: its file, inputs and outputs need {} MiB of memory, and a test gets {} MiB",
+            "`{}` cannot run: its file, inputs and outputs need {} MiB of memory, but a test can use only {} MiB",
             self.path.display(),
             bytes >> 20,
             memory >> 20

@@ -100,7 +100,7 @@ impl std::fmt::Display for Refusal {
             Self::NotOnnx(why) => write!(f, "is not an ONNX model: {why}"),
             Self::Truncated => f.write_str("is a truncated ONNX model"),
             Self::NoGraph => f.write_str("is an ONNX model without a graph"),
-            Self::ExternalData => f.write_str("has weights in other files, which a gate does not support"),
+            Self::ExternalData => f.write_str("stores its weights in other files, which the gate does not support"),
             Self::Disk(error) => write!(f, "cannot be read: {error}"),
         }
     }

@@ -119,7 +119,7 @@ impl Gate for Local<'_> {
         if found.sha256 != content.sha256() {
             return Err(Error::new(
                 Code::AlreadyExists,
-                format!("Model '{name}' is already registered with different bytes"),
+                format!("Model '{name}' is already registered with different content"),
             )
             .with_details(json!({ "model": name, "sha256": hex::encode(&found.sha256) }))
             .hint(format!("choose another name, or remove the model first: `mcpkg gate models remove {name}`")));

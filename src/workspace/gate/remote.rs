@@ -110,12 +110,12 @@ impl Remote<'_> {
             (status, _) if status.is_success() => Ok(response),
             (StatusCode::NOT_FOUND, Some(model)) => Err(no_model(model, &[])),
             (status, _) if status.is_redirection() => {
-                Err(self.unreachable("http", Some(status), "it answers with a redirect, which mcpkg does not follow"))
+                Err(self.unreachable("http", Some(status), "it responded with a redirect, which mcpkg does not follow"))
             }
             (status, _) => {
                 let said = self.whole(&mut response).ok().and_then(|bytes| words(&bytes));
                 let said = said.map_or_else(String::new, |said| format!(": {said}"));
-                Err(self.unreachable("http", Some(status), &format!("it answers {status}{said}")))
+                Err(self.unreachable("http", Some(status), &format!("it responded with {status}{said}")))
             }
         }
     }
@@ -131,7 +131,7 @@ impl Remote<'_> {
         let mut response = self.send(method, path, payload, model)?;
         let body = self.whole(&mut response)?;
         serde_json::from_slice(&body).map_err(|error| {
-            self.unreachable("parse", Some(response.status), &format!("its answer is not a model gate's: {error}"))
+            self.unreachable("parse", Some(response.status), &format!("its response is not from a model gate: {error}"))
         })
     }
 
@@ -261,7 +261,7 @@ impl Gate for Remote<'_> {
         let path = files.path(text)?;
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         if files.found(&path)? == Found::Folder || !is_json {
-            return Err(input::refused(text, "only the embedded gate accepts this input; give a .json file"));
+            return Err(input::refused(text, "only the embedded gate accepts this kind of input; use a .json file"));
         }
         let bytes = files.read(&path, input::MAX_JSON)?;
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {

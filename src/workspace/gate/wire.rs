@@ -33,7 +33,7 @@ impl From<io::Error> for Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated => f.write_str("it ends in the middle"),
+            Self::Truncated => f.write_str("it is truncated"),
             Self::Malformed(what) => f.write_str(what),
             Self::Disk(error) => write!(f, "{error}"),
         }
@@ -155,7 +155,7 @@ impl<R: Read + Seek> Wire<R> {
     /// # Errors
     /// See [`Fault`].
     pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
-        String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a text is not valid UTF-8"))
+        String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a string is not valid UTF-8"))
     }
 
     /// Returns the next whole number before `end`, of packed ones too.

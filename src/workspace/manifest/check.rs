@@ -45,7 +45,7 @@ pub(super) fn repos(placed: &Placed) -> Vec<Found> {
     if let Some(cycle) = cycle(placed) {
         let place = placed.repos.get(cycle[0]).and_then(|(_, places)| places.first().cloned()).flatten();
         let names: Vec<_> = cycle.iter().map(|index| repos[*index].name.as_str()).collect();
-        found.push((place, format!("repositories depend on each other in a circle: {}", names.join(" -> "))));
+        found.push((place, format!("repositories depend on each other in a cycle: {}", names.join(" -> "))));
     }
     found
 }

@@ -124,7 +124,7 @@ impl Reader<'_> {
         if let Some((root, place)) = workspace.and_then(|table| self.placed_text(table, "root"))
             && root != "."
         {
-            let message = "`root` must be \".\": a workspace is the folder that contains .smctl";
+            let message = "`root` must be \".\": the workspace is always the folder that contains .smctl";
             self.fault(place, message.to_owned());
         }
         let flow = self.flow(document);
@@ -202,7 +202,7 @@ impl Reader<'_> {
             let (_, place) = self.placed_text(table, "name").unwrap_or_default();
             self.fault(
                 place,
-                format!("\"{name}\" is not a name of a repository: letters, digits, `.`, `_`, `-` and `/`"),
+                format!("\"{name}\" is not a valid repository name: letters, digits, `.`, `_`, `-` and `/`"),
             );
         }
         let url = self.required(table, "url", place, "[[repos]]");
@@ -222,7 +222,7 @@ impl Reader<'_> {
         let default_branch = match self.placed_text(table, "default_branch") {
             Some((branch, place)) => {
                 if !names::is_branch(&branch) {
-                    self.fault(place, format!("`default_branch` is not a name of a branch: \"{branch}\""));
+                    self.fault(place, format!("`default_branch` is not a valid branch name: \"{branch}\""));
                 }
                 branch
             }
@@ -299,7 +299,7 @@ impl Reader<'_> {
     ) {
         let place = table.key(key).and_then(toml_edit::Key::span).or_else(|| item.span());
         let near = nearest(key, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        self.warn(place, &format!("{of} has no key `{key}`, so it is ignored{near}"));
+        self.warn(place, &format!("{of} does not support the key `{key}`, so mcpkg ignores it{near}"));
     }
 
     fn required(&mut self, table: &dyn TableLike, key: &str, place: Option<Range<usize>>, of: &str) -> String {
@@ -322,7 +322,7 @@ impl Reader<'_> {
         let item = table.get(key)?;
         match item.as_str() {
             Some(text) => Some((text.to_owned(), item.span())),
-            None => self.wrong(key, item, "a text"),
+            None => self.wrong(key, item, "a string"),
         }
     }
 
@@ -343,7 +343,7 @@ impl Reader<'_> {
             .filter(|seconds| (1..=DAY).contains(seconds));
         match seconds {
             Some(seconds) => Some(Duration::from_secs(seconds)),
-            None => self.wrong(key, item, "a number of seconds from 1 to 86400, which is a day"),
+            None => self.wrong(key, item, "a number of seconds from 1 to 86400 (one day)"),
         }
     }
 
@@ -354,7 +354,7 @@ impl Reader<'_> {
         });
         match texts {
             Some(texts) => texts.into_iter().unzip(),
-            None => self.wrong(key, item, "a list of texts").unwrap_or_default(),
+            None => self.wrong(key, item, "a list of strings").unwrap_or_default(),
         }
     }
 
@@ -392,12 +392,12 @@ impl Reader<'_> {
 
     fn inside(&mut self, path: &str, place: Option<Range<usize>>, key: &str) {
         if !names::is_path(path) {
-            self.fault(place, format!("`{key}` must stay below the folder that it is relative to: \"{path}\""));
+            self.fault(place, format!("`{key}` must not lead out of its base folder: \"{path}\""));
         }
     }
 
     fn wrong<T>(&mut self, key: &str, item: &Item, right: &str) -> Option<T> {
-        self.fault(item.span(), format!("`{key}` is {}, but must be {right}", item.type_name()));
+        self.fault(item.span(), format!("`{key}` has the type {}, but must be {right}", item.type_name()));
         None
     }
 }

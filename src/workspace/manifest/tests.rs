@@ -60,7 +60,10 @@ fn faults_have_their_places_all_of_them() {
     let text = "[workspace]\nname = 1\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\npath = \"../a\"\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\n";
     let error = read_text(text).unwrap_err();
     assert_eq!(error.code(), Code::WorkspaceInvalid);
-    assert_eq!(error.message(), ".smctl/workspace.toml:2:8: `name` is integer, but must be a text (and 2 more)");
+    assert_eq!(
+        error.message(),
+        ".smctl/workspace.toml:2:8: `name` has the type integer, but must be a string (and 2 more)"
+    );
     let findings = error.details().unwrap()["findings"].as_array().unwrap().clone();
     let lines: Vec<_> = findings.iter().map(|finding| finding["line"].as_u64().unwrap()).collect();
     assert_eq!(lines, [2, 7, 9]);
@@ -84,7 +87,10 @@ fn what_nothing_reads_is_a_warning_with_what_was_meant() {
     let warnings = read_text(text).unwrap().warnings;
     assert_eq!(
         warnings,
-        [".smctl/workspace.toml:4:1: [flow] has no key `main_brunch`, so it is ignored; did you mean `main_branch`?"]
+        [
+            ".smctl/workspace.toml:4:1: [flow] does not support the key `main_brunch`, so mcpkg ignores it; did you mean \
+            `main_branch`?"
+        ]
     );
 }
 
@@ -96,7 +102,7 @@ fn x28_a_cycle_is_named_whole_and_an_unknown_dependency_with_the_nearest() {
         format!("[workspace]\nname = \"a\"\n{repos}")
     };
     let error = read_text(&text(&[("a", "\"b\""), ("b", "\"c\""), ("c", "\"b\"")])).unwrap_err();
-    assert!(error.message().ends_with("depend on each other in a circle: b -> c -> b"), "{error}");
+    assert!(error.message().ends_with("depend on each other in a cycle: b -> c -> b"), "{error}");
     let error = read_text(&text(&[("library", ""), ("b", "\"libary\"")])).unwrap_err();
     assert!(error.message().contains("no repository is called \"libary\"; did you mean \"library\"?"), "{error}");
     assert!(read_text(&text(&[("a", "\"b\", \"c\""), ("b", "\"c\""), ("c", "")])).is_ok());

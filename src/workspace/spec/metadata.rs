@@ -78,7 +78,7 @@ impl Metadata {
             Value::String(text) => Some(text.clone()),
             Value::Null => None,
             _ => {
-                self.faults.push(Fault { line: line(&value.referenced), message: format!("`{key}` is not text") });
+                self.faults.push(Fault { line: line(&value.referenced), message: format!("`{key}` is not a string") });
                 None
             }
         }
@@ -138,7 +138,7 @@ fn keys(text: &str) -> Result<Keys, Fault> {
         // The line stands in the finding.
         let why = first.strip_prefix("error: ").unwrap_or(first);
         let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
-        Fault { line: error.location().map_or(1, |at| line(&at)), message: format!("is not metadata: {why}") }
+        Fault { line: error.location().map_or(1, |at| line(&at)), message: format!("is not valid metadata: {why}") }
     })
 }
 
@@ -165,11 +165,11 @@ mod tests {
     #[test]
     fn what_is_wrong_has_its_line() {
         assert_eq!(faults("schema: a\ncreated: soon\n")[0].0, 2);
-        assert_eq!(faults("schema: [a]\n"), [(1, "`schema` is not text".to_owned())]);
+        assert_eq!(faults("schema: [a]\n"), [(1, "`schema` is not a string".to_owned())]);
         let broken = faults("schema: a\nstatus: b\n  created: [\n");
         assert_eq!(broken.len(), 1);
-        assert!(broken[0].0 >= 2 && broken[0].1.starts_with("is not metadata: "), "{broken:?}");
-        assert!(faults("- a\n")[0].1.starts_with("is not metadata: "));
+        assert!(broken[0].0 >= 2 && broken[0].1.starts_with("is not valid metadata: "), "{broken:?}");
+        assert!(faults("- a\n")[0].1.starts_with("is not valid metadata: "));
         assert_eq!(faults("schema: a\nparent: b\ndescription: \"c\"\ntags: [d]\n"), []);
         assert_eq!(Metadata::read("").missing, ["schema", "created"]);
     }

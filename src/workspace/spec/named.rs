@@ -32,10 +32,10 @@ pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<Strin
     match name {
         Some(name) => Ok(name),
         None if context.is_shell() => of_branch(context, workspace)?.ok_or_else(|| {
-            Error::new(Code::InvalidArgument, "You named no spec, and the current branch has none")
-                .hint("`mcpkg spec list` lists them")
+            Error::new(Code::InvalidArgument, "You did not name a spec, and the current branch has none")
+                .hint("`mcpkg spec list` lists the specs")
         }),
-        None => Err(Error::new(Code::InvalidArgument, "`name` is missing: the spec's name")),
+        None => Err(Error::new(Code::InvalidArgument, "`name` is missing: give the name of the spec")),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn of_branch(context: &Context, workspace: &Workspace) -> Result<Opti
         [one] => Ok(Some(one.clone())),
         several => Err(Error::new(
             Code::InvalidArgument,
-            format!("You named no spec, and the current branch '{branch}' has several: {}", several.join(", ")),
+            format!("You did not name a spec, and the current branch '{branch}' has several: {}", several.join(", ")),
         )
         .with_details(serde_json::json!({ "branch": branch, "choices": several }))),
     }

@@ -88,7 +88,7 @@ impl Spec {
     /// Reads a spec. What is wrong with its documents is not a failure.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where its folder is gone; `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_NOT_FOUND` where its folder is missing; `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub(super) fn open(trees: &mut Trees, found: Found) -> Result<Self> {
         let folder = folder_of(trees, &found)?;
         let metadata = match text(&folder, OsStr::new(metadata::FILE)) {

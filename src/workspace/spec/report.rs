@@ -190,8 +190,8 @@ impl Checks<'_> {
 
 fn left_over(block: &Block, comments: &HashSet<String>) -> Option<&'static str> {
     match block.kind {
-        Kind::Comment if comments.contains(&block.text) => Some("a comment of the scaffold is left"),
-        Kind::Item { .. } if block.is_blank() => Some("an item without text is left"),
+        Kind::Comment if comments.contains(&block.text) => Some("a template comment is still there"),
+        Kind::Item { .. } if block.is_blank() => Some("a list item has no text"),
         _ => None,
     }
 }

@@ -163,7 +163,7 @@ impl Trees {
         let known = all.iter().map(|found| found.name.as_str());
         Error::new(Code::NotFound, format!("Spec '{}' does not exist", wanted.escape_debug()))
             .with_details(json!({ "spec": wanted }))
-            .suggest(name, known, "`mcpkg spec list` lists them")
+            .suggest(name, known, "`mcpkg spec list` lists the specs")
     }
 
     fn specs(&mut self, tree: &Tree) -> Result<Vec<Found>> {
@@ -243,7 +243,7 @@ fn ambiguous(name: &str, several: &[&Found]) -> Error {
     let names: Vec<String> = several.iter().map(|found| found.qualified()).collect();
     Error::new(Code::InvalidArgument, format!("Several repositories have a spec '{name}': {}", names.join(", ")))
         .with_details(json!({ "spec": name, "choices": names }))
-        .hint(format!("give one of them, such as {}", names[0]))
+        .hint(format!("choose one of them, such as {}", names[0]))
 }
 
 /// Returns the name after a day, such as `login` of `2026-02-11-login`.

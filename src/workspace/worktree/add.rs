@@ -29,7 +29,7 @@ pub struct Add {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Branch to check out [default: the feature of this name]
+    /// Branch to check out [default: the feature branch of this name]
     #[arg(long)]
     #[serde(default)]
     branch: Option<String>,
@@ -44,9 +44,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["worktree", "add"];
     const TITLE: &'static str = "Add worktree set";
     const ABOUT: &'static str = "Create linked worktrees for parallel feature development";
-    const HELP: &'static str = "If the branch exists, it is checked out. If only `origin` has it, a local branch that \
-        follows it is created. Otherwise it is created from the develop branch. Either every repository gets its worktree, \
-        or none does. You can add repositories to a set later.";
+    const HELP: &'static str = "If the branch exists, it is checked out. If it exists only at `origin`, mcpkg \
+        creates a local branch that tracks it. Otherwise, mcpkg creates the branch from the develop branch. Either \
+        every repository gets its worktree, or none does. You can add repositories to a set later.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree add login", "mcpkg worktree add login --repo api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;
@@ -137,7 +137,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     if git::own_folder(&top).is_none() {
         return Err(Error::new(Code::NotFound, format!("{}: there is no repository in `{}`", repo.name, repo.path))
             .with_details(json!({ "repo": repo.name }))
-            .hint("`mcpkg workspace sync` clones what is missing"));
+            .hint("`mcpkg workspace sync` clones missing repositories"));
     }
     let git = Git::of(&top, &context.cancelled);
     let place = set::place(workspace, name, repo)?;
@@ -189,9 +189,12 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
         }
         (None, None, None) => {
             let develop = &workspace.manifest.flow.develop_branch;
-            return Err(Error::new(Code::BranchNotFound, format!("{}: it has no branch `{develop}`", repo.name))
-                .with_details(json!({ "repo": repo.name, "branch": develop }))
-                .hint("create it with `mcpkg flow init`"));
+            return Err(Error::new(
+                Code::BranchNotFound,
+                format!("{}: the repository has no branch `{develop}`", repo.name),
+            )
+            .with_details(json!({ "repo": repo.name, "branch": develop }))
+            .hint("create it with `mcpkg flow init`"));
         }
     };
     let path = relative(&workspace.root, &place);
@@ -204,7 +207,7 @@ fn in_use(repo: &Repo, branch: &str, place: &Path) -> Error {
     Error::new(Code::BranchInUse, format!("{}: {branch} is already checked out in `{place}`", repo.name))
         .with_details(json!({ "repo": repo.name, "branch": branch, "path": place }))
         .hint(format!(
-            "switch to another branch there (`git -C {} switch`), or choose another one here",
+            "switch to another branch there (`git -C {} switch`), or choose another branch for the new worktree",
             crate::shell::quote(&place)
         ))
 }

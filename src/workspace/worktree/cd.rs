@@ -17,7 +17,7 @@ pub struct Cd {
     /// Name of the worktree set
     #[arg(add = SETS)]
     name: String,
-    /// Repository of the set: print the folder of its worktree
+    /// Print the folder of this repository's worktree in the set
     #[arg(add = REPOS)]
     #[serde(default)]
     repo: Option<String>,
@@ -44,7 +44,7 @@ impl Operation for Cd {
                 workspace.repo(name)?;
                 let member = members.iter().find(|member| member.repo.name == *name);
                 let member = member.ok_or_else(|| {
-                    Error::new(Code::NotFound, format!("The worktree set '{}' has no '{name}'", self.name))
+                    Error::new(Code::NotFound, format!("The worktree set '{}' has no repository '{name}'", self.name))
                         .hint(format!("add it with `mcpkg worktree add {} --repo {name}`", self.name))
                 })?;
                 member.worktree.path.clone()

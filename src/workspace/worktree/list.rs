@@ -36,7 +36,7 @@ impl Operation for List {
         let rows = members.iter().map(|member| {
             let changes = match &member.status {
                 Some(status) => changes(status, member.operation),
-                None => "its folder is gone".to_owned(),
+                None => "its folder is missing".to_owned(),
             };
             vec![member.set.clone(), member.repo.name.clone(), member.branch().to_owned(), changes]
         });

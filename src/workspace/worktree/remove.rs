@@ -42,10 +42,10 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["worktree", "remove"];
     const TITLE: &'static str = "Remove worktree set";
     const ABOUT: &'static str = "Remove a worktree set and optionally clean up branches";
-    const HELP: &'static str = "If any worktree of the set has changes, untracked files or an operation in progress, none \
-        is removed without --force. mcpkg always keeps the contents, and `mcpkg worktree restore` brings them back. Of what \
-        git ignores, it keeps single files such as `.env`, but not folders such as `target/`. Merged branches are deleted \
-        unless worktree.cleanup_on_remove is false.";
+    const HELP: &'static str = "Without --force, mcpkg removes nothing if any worktree of the set has changes, \
+        untracked files or an operation in progress. mcpkg always keeps a copy of the contents, and `mcpkg worktree \
+        restore` brings it back. Of the files that git ignores, the copy includes individual files such as `.env`, \
+        but not folders such as `target/`. Merged branches are deleted unless worktree.cleanup_on_remove is false.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg worktree remove login",
         "mcpkg worktree remove login --force",
@@ -250,8 +250,10 @@ fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Res
     let error = Error::new(Code::WorktreeDirty, message)
         .with_details(json!({ "name": set, "operation": "worktree remove", "repos": repos }));
     Err(match looks.iter().all(|look| look.refused.is_empty()) {
-        true => error.hint("commit the changes, or remove it with --force, which first keeps a copy of them"),
-        false => error.hint("fix what is listed; --force does not remove it either"),
+        true => {
+            error.hint("commit the changes, or remove the set with --force, which first keeps a copy of the changes")
+        }
+        false => error.hint("fix the listed problems; --force does not skip them"),
     })
 }
 

@@ -35,8 +35,8 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["worktree", "restore"];
     const TITLE: &'static str = "Restore worktree set";
     const ABOUT: &'static str = "Bring back a removed worktree set, with its uncommitted changes";
-    const HELP: &'static str = "If several sets had this name, the one that was removed last comes back; `mcpkg workspace \
-        kept` lists them. A branch that was deleted with the set is created again.";
+    const HELP: &'static str = "If several removed sets had this name, mcpkg restores the one that was removed \
+        last; `mcpkg workspace kept` lists all of them. A branch that was deleted with the set is created again.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
     const EFFECT: Effect = Effect::Create;
@@ -114,10 +114,10 @@ fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
     let Some(newest) = kept.iter().map(|(_, kept)| kept.run).max() else {
         return Err(Error::new(
             Code::NotFound,
-            format!("mcpkg keeps no removed worktree set '{}'", set.escape_debug()),
+            format!("There is no removed worktree set '{}' to restore", set.escape_debug()),
         )
         .with_details(json!({ "name": set }))
-        .hint("list what is kept: `mcpkg workspace kept`"));
+        .hint("list the kept worktrees: `mcpkg workspace kept`"));
     };
     kept.retain(|(_, kept)| kept.run == newest);
     Ok(kept)

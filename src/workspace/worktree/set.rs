@@ -22,7 +22,7 @@ pub struct Member<'w> {
     pub repo: &'w Repo,
     /// What git knows of it.
     pub worktree: Worktree,
-    /// How its files are; `None` where its folder is gone.
+    /// How its files are; `None` where its folder is missing.
     pub status: Option<Status>,
     /// What was begun in it and not ended.
     pub operation: Option<InProgress>,
@@ -142,7 +142,7 @@ pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
     if members.is_empty() {
         return Err(Error::new(Code::NotFound, format!("There is no worktree set '{}'", set.escape_debug()))
             .with_details(json!({ "name": set, "suggestion": "Run smctl_worktree_add first" }))
-            .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` lists them"));
+            .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` lists the worktree sets"));
     }
     Ok(members)
 }

@@ -17,7 +17,7 @@ pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
         Value::Object(tensors) => tensors.into_iter().map(|(name, value)| of_name(name, &value, ports)).collect(),
         array @ Value::Array(_) => match ports {
             [only] => Ok(vec![(Some(only.name.clone()), of_array(&array, Some(only), None, None)?)]),
-            _ => Err(format!("the model takes {} inputs, and an array holds only one", ports.len())),
+            _ => Err(format!("the model takes {} inputs, but an array holds only one", ports.len())),
         },
         _ => Err("it is neither an object nor an array".to_owned()),
     }
@@ -37,7 +37,7 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
     const KEYS: [&str; 3] = ["dtype", "shape", "data"];
     if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(format!(
-            "unknown key of a tensor (known are `dtype`, `shape` and `data`): `{}`",
+            "unknown key in a tensor (expected `dtype`, `shape` or `data`): `{}`",
             unknown.escape_debug()
         ));
     }
@@ -53,7 +53,7 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
         Some(shape) => {
             let lengths =
                 shape.as_array().and_then(|shape| shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
-            Some(lengths.ok_or("`shape` must be a list of lengths")?)
+            Some(lengths.ok_or("`shape` must be a list of whole numbers, 0 or greater")?)
         }
     };
     let data = object.get("data").filter(|data| data.is_array()).ok_or("`data` must be an array")?;
@@ -167,10 +167,13 @@ mod tests {
             (json!({ "x": { "data": 1 } }), "`x`: `data` must be an array"),
             (
                 json!({ "x": { "data": [], "shpae": [] } }),
-                "`x`: unknown key of a tensor (known are `dtype`, `shape` and `data`): `shpae`",
+                "`x`: unknown key in a tensor (expected `dtype`, `shape` or `data`): `shpae`",
             ),
             (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is not a supported `dtype`"),
-            (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` must be a list of lengths"),
+            (
+                json!({ "x": { "data": [1], "shape": [-1] } }),
+                "`x`: `shape` must be a list of whole numbers, 0 or greater",
+            ),
             (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not match 1 elements"),
             (json!({ "y": [1] }), "the model has no input `y`; "),
         ] {

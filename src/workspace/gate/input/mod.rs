@@ -94,7 +94,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
         let port = match (&name, header.inputs.first()) {
             // A file for the only input may call it something else, or nothing.
             (None, Some(only)) if is_only => only,
-            (None, _) => return Err(format!("it does not name the input that it is for; the model takes {}", all())),
+            (None, _) => return Err(format!("it does not name an input; the model takes {}", all())),
             (Some(name), _) => named_port(&header.inputs, name)?,
         };
         if named.iter().any(|(known, _)| *known == port.name) {
@@ -173,7 +173,7 @@ mod tests {
         for (found, why) in [
             (vec![named("image", &image)], "`mask` is missing"),
             (vec![named("imgae", &image)], "the model has no input `imgae`; did you mean `image`?"),
-            (vec![(None, image.clone())], "it does not name the input that it is for; the model takes `image`, `mask`"),
+            (vec![(None, image.clone())], "it does not name an input; the model takes `image`, `mask`"),
             (vec![named("mask", &mask), named("mask", &mask)], "`mask` appears twice"),
             (vec![named("image", &mask)], "`image` is bool, but the model takes float32"),
             (vec![named("image", &tensor(Dtype::Float32, &[5, 3]))], "`image` is [5, 3], but the model takes [N, 2]"),

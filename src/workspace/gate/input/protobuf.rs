@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_none_is_told() {
         for (bytes, why) in [
-            (&b"\xff"[..], "it is not an ONNX tensor: it ends in the middle"),
+            (&b"\xff"[..], "it is not an ONNX tensor: it is truncated"),
             (&[0x10, 8], "tensors of string are not supported"),
             (&[0x10, 16], "tensors of bfloat16 are not supported"),
             (&[0x10, 22], "tensors of int4 are not supported"),

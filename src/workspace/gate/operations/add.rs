@@ -26,7 +26,7 @@ pub struct Add {
     #[arg(long, value_name = "NAME")]
     #[serde(skip)]
     name: Option<String>,
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
@@ -41,9 +41,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["gate", "models", "add"];
     const TITLE: &'static str = "Register model";
     const ABOUT: &'static str = "Register a new ONNX model with ModelGate";
-    const HELP: &'static str = "The model must be one file of 1 GiB at most, with its weights inside. mcpkg reads its \
-        header first, and refuses a file that is not an ONNX model, is truncated or has no graph. Adding the same file \
-        again changes nothing. Adding a different file under an existing name is refused.";
+    const HELP: &'static str = "The model must be a single file of at most 1 GiB that includes its weights. mcpkg \
+        reads its header first, and refuses a file that is not an ONNX model, is truncated or has no graph. Adding \
+        the same file again changes nothing. Adding a different file under an existing name is refused.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate models add resnet50.onnx",
         "mcpkg gate models add build/model.onnx --name resnet50 --dry-run",
@@ -90,10 +90,9 @@ impl Add {
         if names::is_name(&name) {
             return Ok(name);
         }
-        let message = format!("`{}` is not a name of a model", name.escape_debug());
+        let message = format!("`{}` is not a valid model name", name.escape_debug());
         Err(Error::new(Code::InvalidArgument, message).hint(
-            "a name has up to 100 letters, digits, `.`, `_` and `-`, and begins with a letter or digit; set one with \
-                `--name`",
+            "a name has up to 100 letters, digits, `.`, `_` and `-`, and starts with a letter or digit; set a name with `--name`",
         ))
     }
 }

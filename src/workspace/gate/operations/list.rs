@@ -15,7 +15,7 @@ use crate::workspace::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
@@ -27,7 +27,7 @@ impl Operation for List {
     const TITLE: &'static str = "List models";
     const ABOUT: &'static str = "List registered ONNX models";
     const HELP: &'static str =
-        "The embedded gate also shows each model's inputs and outputs, as its file declares them.";
+        "The embedded gate also shows each model's inputs and outputs, as declared in the model's file.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate models list", "mcpkg gate models list --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -15,11 +15,11 @@ use crate::workspace::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logs {
-    /// Show at most this many lines, the newest ones
+    /// Show at most this many of the newest lines
     #[arg(short = 'n', long, default_value_t = default_lines())]
     #[serde(default = "default_lines")]
     lines: u16,
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
@@ -34,8 +34,8 @@ impl Operation for Logs {
     const CLI: &'static [&'static str] = &["gate", "logs"];
     const TITLE: &'static str = "Gate logs";
     const ABOUT: &'static str = "Show the newest log lines of the gate";
-    const HELP: &'static str = "The embedded gate has no log of its own: this shows the database's events about models and \
-        routes, of all workspaces. A gate elsewhere is read for 5 seconds at most.";
+    const HELP: &'static str = "The embedded gate has no log of its own, so this command shows the database's \
+        events about models and routes in all workspaces. The log of a remote gate is read for at most 5 seconds.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate logs", "mcpkg gate logs -n 200"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -20,7 +20,7 @@ pub struct Remove {
     /// Name of the model
     #[arg(add = MODELS)]
     name: String,
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
@@ -79,6 +79,6 @@ impl Operation for Remove {
         };
         let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
         // What the embedded gate has stored takes room in the database until that is made smaller.
-        Ok(if self.url.is_none() { reply.hint("free the disk space of the model: `mcpkg compact`") } else { reply })
+        Ok(if self.url.is_none() { reply.hint("to free the model's disk space: `mcpkg compact`") } else { reply })
     }
 }

@@ -27,7 +27,7 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     inactive: bool,
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
@@ -42,8 +42,8 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["gate", "routes", "set"];
     const TITLE: &'static str = "Set route";
     const ABOUT: &'static str = "Route an endpoint of the gate to a model";
-    const HELP: &'static str = "`mcpkg gate test` accepts the endpoint of an active route instead of a model's name. If the \
-        endpoint already has a route, it is changed to this model.";
+    const HELP: &'static str = "`mcpkg gate test` accepts the endpoint of an active route instead of a model's \
+        name. If the endpoint already has a route, that route is changed to this model.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate routes set resnet50 /v1/classify", "mcpkg gate routes set resnet50 /v1/classify --inactive"];
     const EFFECT: Effect = Effect::Write;

@@ -15,7 +15,7 @@ use crate::workspace::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowStatus {
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
@@ -26,9 +26,9 @@ impl Operation for ShowStatus {
     const CLI: &'static [&'static str] = &["gate", "status"];
     const TITLE: &'static str = "Gate status";
     const ABOUT: &'static str = "Show ModelGate instance health and status";
-    const HELP: &'static str = "A gate stores ONNX models and runs tests of them. If you give an address, mcpkg uses the \
-        gate that answers there over HTTP; otherwise the gate embedded in mcpkg, which keeps its models in the database. \
-        The embedded gate is degraded if this mcpkg was built without the engine that runs models.";
+    const HELP: &'static str = "A gate stores and tests ONNX models. If you give an address, mcpkg uses the gate at \
+        that address over HTTP. Otherwise it uses the embedded gate, which stores its models in the database. The \
+        embedded gate is degraded if mcpkg was built without the engine that runs models.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate status", "mcpkg gate status --url http://127.0.0.1:8080 --json"];
     const EFFECT: Effect = Effect::Read;

@@ -39,13 +39,13 @@ fn tolerance(text: &str) -> std::result::Result<f64, String> {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// Name of the model, or the endpoint of a route to it
+    /// Name of the model, or an endpoint that is routed to it
     #[arg(add = MODELS)]
     model: String,
     /// Path to input data file: .json, .pb or .npy, or a folder with `input_0.pb`
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     input: String,
-    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    /// Address of the gate [default: MODELGATE_URL, then `[gate].url` in the manifest, then the embedded gate]
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
@@ -53,7 +53,7 @@ pub struct Test {
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// Relative tolerance: how far an output may differ, as a fraction of the expected number
+    /// Relative tolerance: largest allowed difference, as a fraction of the expected number
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = relative())]
     #[serde(skip, default = "relative")]
     rtol: f64,
@@ -68,13 +68,13 @@ impl Operation for Test {
     const CLI: &'static [&'static str] = &["gate", "test"];
     const TITLE: &'static str = "Test model";
     const ABOUT: &'static str = "Run test inference against a registered model";
-    const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [0.5, \
-        1]}}, or only the array if the model takes one input. A .pb file is an ONNX tensor, a .npy file a NumPy array. A \
-        folder has `input_0.pb` and so on; if it also has `output_0.pb` and so on, the outputs are compared with them, and \
-        the exit status is 1 if they differ by more than --rtol and --atol allow. Each output is shown with its first 32 \
-        elements, its minimum, maximum and mean, and the position of the maximum; --output writes all elements to a file. \
-        The embedded gate runs the model in a separate process that opens no files, with at most 2 GiB of memory and 30 \
-        seconds.";
+    const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": \
+        [0.5, 1]}}, or just the array if the model takes only one input. A .pb file is an ONNX tensor, a .npy file a \
+        NumPy array. A folder contains `input_0.pb`, `input_1.pb` and so on. If it also contains `output_0.pb` and \
+        so on, mcpkg compares the model's outputs with those files, and the exit status is 1 if any differs by more \
+        than --rtol and --atol allow. Each output is shown with its first 32 elements, its minimum, maximum and \
+        mean, and the position of the maximum; --output writes all elements to a file. The embedded gate runs the \
+        model in a separate process that opens no files, with at most 2 GiB of memory and 30 seconds.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate test resnet50 cat.npy",
         "mcpkg gate test resnet50 testdata/resnet50/ --json",

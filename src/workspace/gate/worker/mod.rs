@@ -74,7 +74,7 @@ impl Worker {
             return Err(missing(message.to_owned()));
         }
         let program =
-            beside().map_err(|error| Error::internal("mcpkg cannot find its own program").with_source(error))?;
+            beside().map_err(|error| Error::internal("mcpkg cannot find its own executable").with_source(error))?;
         if !program.is_file() {
             return Err(missing(format!("The engine that runs models is missing: `{}`", program.display())));
         }
@@ -96,14 +96,16 @@ impl Worker {
             {
                 Some(Ok(Answer::Ran(ran))) => return Ok(ran),
                 Some(Ok(Answer::Stopped(stopped))) => stopped,
-                Some(Err(_)) => Stopped::new("crashed", "its answer is not JSON"),
-                None => Stopped::new("crashed", "its answer is too large"),
+                Some(Err(_)) => Stopped::new("crashed", "the worker's output is not JSON"),
+                None => Stopped::new("crashed", "the worker's output is too large"),
             },
             Ok(output) => ended(output.status, &output.stderr.text()),
             Err(Failure::TimedOut) => late(),
             Err(Failure::Cancelled) => return Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
-            Err(Failure::NotStarted(error)) => Stopped::new("crashed", format!("it could not be started: {error}")),
-            Err(Failure::Lost(error)) => Stopped::new("crashed", format!("it was lost: {error}")),
+            Err(Failure::NotStarted(error)) => {
+                Stopped::new("crashed", format!("the worker could not be started: {error}"))
+            }
+            Err(Failure::Lost(error)) => Stopped::new("crashed", format!("the worker was lost: {error}")),
         };
         Err(refused(model, &stopped))
     }
@@ -126,18 +128,18 @@ fn write(job: Job, stdin: &mut dyn Write) -> io::Result<()> {
 }
 
 fn late() -> Stopped {
-    Stopped::new("time_limit", format!("it was stopped after {} s", TIME.as_secs()))
+    Stopped::new("time_limit", format!("the test was stopped after {} s", TIME.as_secs()))
 }
 
 /// Says why a worker ended that gave no answer.
 fn ended(status: ExitStatus, said: &str) -> Stopped {
-    tracing::debug!(said, "the worker of a gate ended without an answer");
+    tracing::debug!(said, "the worker of a gate ended without a response");
     match signal(status) {
         _ if OUT_OF_MEMORY.iter().any(|words| said.contains(words)) => {
-            Stopped::new("memory_limit", format!("it needs more than {} MiB of memory", MEMORY >> 20))
+            Stopped::new("memory_limit", format!("the model needs more than {} MiB of memory", MEMORY >> 20))
         }
         Some(Signal::TimeIsUp) => late(),
-        Some(Signal::Other(signal)) => Stopped::new("crashed", format!("it was killed by signal {signal}")),
+        Some(Signal::Other(signal)) => Stopped::new("crashed", format!("the worker was killed by signal {signal}")),
         // What it printed is a panic in Rust's words, which help nobody but the engine's authors; the log has them.
         None => Stopped::new("crashed", "the engine failed on this model"),
     }
@@ -168,7 +170,7 @@ fn refused(model: &str, stopped: &Stopped) -> Error {
         .with_details(json!({ "kind": stopped.kind, "model": model, "why": why }));
     match stopped.kind.as_str() {
         "unsupported_operator" => {
-            error.hint("a separate gate (`--url`, `[gate].url`) may support what this engine does not")
+            error.hint("a separate gate (`--url`, `[gate].url`) may support operators that this engine does not")
         }
         _ => error,
     }
@@ -228,8 +230,8 @@ mod tests {
                 "the engine failed on this model",
             ),
             ("exit 3", "crashed", "the engine failed on this model"),
-            ("echo nonsense", "crashed", "its answer is not JSON"),
-            ("head -c 20000000 /dev/zero", "crashed", "its answer is too large"),
+            ("echo nonsense", "crashed", "the worker's output is not JSON"),
+            ("head -c 20000000 /dev/zero", "crashed", "the worker's output is too large"),
         ] {
             let (kind, message) = kind(&script(does, TIME));
             assert!(kind == kind_of && message.contains(says), "{does}: {kind}: {message}");

@@ -31,7 +31,7 @@ pub struct New {
     #[arg(long, value_name = "REPO")]
     #[serde(skip)]
     repo: Option<String>,
-    /// Also start the feature of the same name: its branch in every repository
+    /// Also start the feature of the same name, with a branch in every repository
     #[arg(long)]
     #[serde(skip)]
     start: bool,
@@ -46,9 +46,9 @@ impl Operation for New {
     const CLI: &'static [&'static str] = &["spec", "new"];
     const TITLE: &'static str = "New spec";
     const ABOUT: &'static str = "Create a new OpenSpec feature folder with scaffolded documents";
-    const HELP: &'static str = "Creates the folder changes/NAME below the specs' folder, which is openspec unless the \
-        manifest names another. Its documents have OpenSpec's headings, with comments that say what to write below them. \
-        Nothing is committed. A branch is created only with --start.";
+    const HELP: &'static str = "Creates the folder changes/NAME in the specs folder, which is `openspec` unless the \
+        manifest names another. The new documents contain OpenSpec's headings, with comments that explain what to \
+        write below each. Nothing is committed. A branch is created only with --start.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api --start"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -138,7 +138,7 @@ fn tree(workspace: &Workspace, trees: &mut Trees, repo: Option<&str>) -> Result<
             let message = format!("The repository '{}' is missing: `{}`", repo.name, folder.display());
             return Err(Error::new(Code::NotFound, message)
                 .with_details(json!({ "repo": repo.name }))
-                .hint("`mcpkg workspace sync` clones what is missing"));
+                .hint("`mcpkg workspace sync` clones missing repositories"));
         }
     }
     Ok(tree)

@@ -27,9 +27,8 @@ impl Operation for Status {
     const CLI: &'static [&'static str] = &["spec", "status"];
     const TITLE: &'static str = "Spec status";
     const ABOUT: &'static str = "Show spec progress: tasks done/total, open questions, linked branches";
-    const HELP: &'static str = "A spec is New until somebody writes into it, Draft until it is valid, Active while tasks or \
-        questions are open, then Done, and finally Archived. A branch counts as merged when all its commits are in the \
-        branch that features are merged into.";
+    const HELP: &'static str = "A spec is New until somebody edits it, Draft until it is valid, Active while tasks or \
+        questions are open, then Done, and finally Archived. A branch counts as merged when the develop branch contains all its commits.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;

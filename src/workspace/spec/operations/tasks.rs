@@ -31,7 +31,7 @@ impl Operation for Tasks {
     const CLI: &'static [&'static str] = &["spec", "tasks"];
     const ALIASES: &'static [&'static str] = &["apply"];
     const TITLE: &'static str = "List tasks";
-    const ABOUT: &'static str = "List the tasks of a spec, with those that are done";
+    const ABOUT: &'static str = "List the tasks of a spec, both open and done";
     const HELP: &'static str = "A task is a list item with a checkbox in tasks.md. It is done when its box is checked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
     const EFFECT: Effect = Effect::Read;
