@@ -124,7 +124,9 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
             Code::InvalidArgument,
             format!("`{}://***` is not a valid URL: its user name or password is not percent-encoded", redact(scheme)),
         )
-        .hint("write a `/` there as %2F, an `@` as %40, a space as %20, `'` as %27 and `\"` as %22"));
+        .hint(
+            "in the user name and password, write `/` as %2F, `@` as %40, a space as %20, `'` as %27 and `\"` as %22",
+        ));
     }
     Ok(())
 }
@@ -208,7 +210,7 @@ fn failed(name: &str, origin: &Origin, had_secret: bool, error: Error) -> Error 
     let tail = error.details().and_then(|details| details["stderr"].as_str().map(str::to_owned)).unwrap_or_default();
     let mut said = error.message().trim_start_matches("git clone: ").to_owned();
     if had_secret && said.contains("could not read Username") {
-        "the user name or password in its address is wrong".clone_into(&mut said);
+        "the user name or password in the address is wrong".clone_into(&mut said);
     }
     Error::new(Code::RemoteFailed, format!("{name}: cannot clone `{}`: {said}", origin.shown()))
         .with_details(serde_json::json!({ "repo": name, "remote": origin.shown(), "stderr_tail": tail }))

@@ -22,7 +22,7 @@ pub struct ListKept {}
 impl Operation for ListKept {
     const TOOL: &'static str = "list_workspace_kept";
     const CLI: &'static [&'static str] = &["workspace", "kept"];
-    const TITLE: &'static str = "What the workspace keeps";
+    const TITLE: &'static str = "List kept branches and worktrees";
     const ABOUT: &'static str = "List the old branches and removed worktrees that the workspace keeps";
     const HELP: &'static str = "They are stored as refs below refs/mcpkg/kept/ in each repository, so that git \
         never deletes their commits. Delete old ones with `mcpkg workspace prune`.";
@@ -49,8 +49,11 @@ impl Operation for ListKept {
             ]);
             rows.push(data(repo, kept, operation));
         }
-        let table =
-            Table { columns: &["WHEN", "OPERATION", "REPO", "WHAT"], rows: cells, empty: "Nothing is kept".to_owned() };
+        let table = Table {
+            columns: &["WHEN", "OPERATION", "REPO", "WHAT"],
+            rows: cells,
+            empty: "The workspace has not kept anything".to_owned(),
+        };
         Ok(Reply::new(Body::Table(table), json!({ "kept": rows })))
     }
 }

@@ -43,7 +43,7 @@ impl Operation for Prune {
     const TOOL: &'static str = "prune_workspace";
     const CLI: &'static [&'static str] = &["workspace", "prune"];
     const TITLE: &'static str = "Prune kept branches and worktrees";
-    const ABOUT: &'static str = "Delete old branches and removed worktrees that the workspace keeps";
+    const ABOUT: &'static str = "Permanently delete old branches and removed worktrees that the workspace keeps";
     const HELP: &'static str = "After that, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring them \
         back. To list them first, run `mcpkg workspace kept`.";
     const EXAMPLES: &'static [&'static str] =

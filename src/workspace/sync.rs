@@ -314,12 +314,12 @@ fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result
         if let Some(operation) = operation {
             done.note(
                 Outcome::Dirty,
-                format!("{name} was left unchanged, since a {} is in progress", operation.name()),
+                format!("{name} was left unchanged because a {} is in progress", operation.name()),
             );
             return Ok(false);
         }
         if is_changed {
-            done.note(Outcome::Dirty, format!("{name} was left unchanged, since its work tree has changes"));
+            done.note(Outcome::Dirty, format!("{name} was left unchanged because its work tree has changes"));
             return Ok(false);
         }
     }
@@ -342,7 +342,7 @@ fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Resu
                 let name = branch.short("refs/heads/");
                 done.note(
                     Outcome::Dirty,
-                    format!("{name} was left unchanged, since a file is in the way: {}", error.message()),
+                    format!("{name} was left unchanged because a file is in the way: {}", error.message()),
                 );
             }
             Ok(())

@@ -19,9 +19,9 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
     let begun = Instant::now();
     // Shapes that a file claims for values inside of its graph hold for the inputs that it was exported with, which need not be these.
     let engine = tract_onnx::onnx().with_ignore_value_info(true);
-    let proto = engine.proto_model_for_read(model).map_err(|error| failed("load", &error))?;
+    let proto = engine.proto_model_for_read(model).map_err(|error| failed("load the model", &error))?;
     supported::check(&proto, &inputs)?;
-    let model = engine.model_for_proto_model(&proto).map_err(|error| failed("load", &error))?;
+    let model = engine.model_for_proto_model(&proto).map_err(|error| failed("load the model", &error))?;
     drop(proto);
     // The name is `Unimplemented(OPERATOR)`.
     let unknown = model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name()));
@@ -31,13 +31,13 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         let all = unknown.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Stopped::new("unsupported_operator", format!("the engine does not support the operator {all}")));
     }
-    let places = model.input_outlets().map_err(|error| failed("load", &error))?.to_vec();
+    let places = model.input_outlets().map_err(|error| failed("load the model", &error))?.to_vec();
     let mut given = Vec::new();
     for place in places {
         let name = &model.node(place.node).name;
         let found = inputs.iter().find(|(known, _)| known == name);
         let (_, tensor) = found.ok_or_else(|| Stopped::new("engine", format!("no input is given for `{name}`")))?;
-        given.push((place, taken(tensor).map_err(|error| failed("take the input", &error))?));
+        given.push((place, taken(tensor).map_err(|error| failed("read the input", &error))?));
     }
     drop(inputs);
     // The shapes of some models depend on the values of whole numbers among their inputs, and the engine takes parameters of some operators
@@ -46,9 +46,10 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
     let is_whole = |tensor: &EngineTensor| tensor.datum_type().is_integer();
     let is_parameter = |tensor: &EngineTensor| is_whole(tensor) || tensor.rank() < 2;
     let attempt = |is_constant: &dyn Fn(&EngineTensor) -> bool| {
-        let (model, given) = prepare(model.clone(), &given, is_constant).map_err(|error| failed("prepare", &error))?;
+        let (model, given) =
+            prepare(model.clone(), &given, is_constant).map_err(|error| failed("prepare the model", &error))?;
         let (load, begun) = (begun.elapsed(), Instant::now());
-        let results = model.run(given).map_err(|error| failed("run", &error))?;
+        let results = model.run(given).map_err(|error| failed("run the model", &error))?;
         let run = begun.elapsed();
         let named = outputs.iter().zip(results.iter()).map(|(name, value)| Ok((name.clone(), shown(value)?)));
         Ok(Given { outputs: named.collect::<Result<_, Stopped>>()?, load, run })
@@ -91,7 +92,7 @@ fn failed(verb: &str, error: &TractError) -> Stopped {
         why if why.contains("unimplemented") || why.contains("not implemented") => "unsupported_operator",
         _ => "engine",
     };
-    Stopped::new(kind, format!("the engine cannot {verb} it: {why}"))
+    Stopped::new(kind, format!("the engine cannot {verb}: {why}"))
 }
 
 /// Returns a tensor as the engine has it.
@@ -131,7 +132,7 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
     let shape: Vec<u64> = value.shape().iter().map(|length| *length as u64).collect();
     macro_rules! of {
         ($dtype:ident, $number:ty) => {{
-            let view = value.to_plain_array_view::<$number>().map_err(|error| failed("give the output of", &error))?;
+            let view = value.to_plain_array_view::<$number>().map_err(|error| failed("return the output", &error))?;
             let bytes = view.iter().flat_map(|number| number.to_le_bytes()).collect();
             (Dtype::$dtype, bytes)
         }};
@@ -149,12 +150,12 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
         DatumType::U32 => of!(Uint32, u32),
         DatumType::U64 => of!(Uint64, u64),
         DatumType::Bool => {
-            let view = value.to_plain_array_view::<bool>().map_err(|error| failed("give the output of", &error))?;
+            let view = value.to_plain_array_view::<bool>().map_err(|error| failed("return the output", &error))?;
             (Dtype::Bool, view.iter().map(|is| u8::from(*is)).collect())
         }
         // A dimension, which ONNX has no type for: to the model's author it is a whole number.
         DatumType::TDim => {
-            let whole = value.cast_to::<i64>().map_err(|error| failed("give the output of", &error))?;
+            let whole = value.cast_to::<i64>().map_err(|error| failed("return the output", &error))?;
             return shown(&whole.into_owned().into_tvalue());
         }
         other => {

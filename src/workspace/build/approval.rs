@@ -84,10 +84,10 @@ fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
     match subjects {
         [Subject { repo, .. }] => {
             let runs = plan::line(&repo.build);
-            format!("Build {} of the workspace '{workspace}' with your permissions: `{runs}`", repo.name)
+            format!("Build {} in the workspace '{workspace}' with your permissions: `{runs}`", repo.name)
         }
         _ => format!(
-            "Build {} of the workspace '{workspace}' with your permissions",
+            "Build {} in the workspace '{workspace}' with your permissions",
             count(subjects.len(), "repository")
         ),
     }

@@ -65,7 +65,7 @@ fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     }
     let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     Ok(Some(format!(
-        "files in `{}` were left unchanged, since they were edited in the meantime: {names}",
+        "files in `{}` were left unchanged because they were edited in the meantime: {names}",
         folder.display()
     )))
 }

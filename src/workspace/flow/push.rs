@@ -60,7 +60,7 @@ impl Operation for Push {
         let workspace = Workspace::open(context)?;
         let run = chosen(context, &workspace, self.name.as_deref())?;
         let mut lines =
-            vec![format!("{} {} of the workspace '{}'", run.operation, run.subject, workspace.manifest.name)];
+            vec![format!("{} {} in the workspace '{}'", run.operation, run.subject, workspace.manifest.name)];
         for row in of_run(context, &workspace, &run)?.iter().filter(|row| !row.updates.is_empty()) {
             let folder = workspace.folder(workspace.repo(&row.repo)?)?;
             let addresses = remote::pushed_to(&Git::of(&folder, &context.cancelled))?;

@@ -54,7 +54,7 @@ pub(super) fn refuse_taken(having: &[&Seen<'_>], tag: &str) -> Result<()> {
     }
     Err(Error::new(Code::TagExists, format!("{}: the tag `{tag}` already exists", taken.join(", ")))
         .with_details(json!({ "repos": taken, "tag": tag }))
-        .hint("choose another version, or delete the tag if it was made by mistake"))
+        .hint("choose another version, or delete the tag if it was created by mistake"))
 }
 
 #[cfg(test)]

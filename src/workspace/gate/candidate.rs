@@ -81,7 +81,7 @@ fn refused(path: &str, refusal: Refusal) -> Error {
     let details = json!({ "kind": refusal.kind(), "path": path });
     let error = Error::new(Code::GateFailed, format!("`{}` {refusal}", path.escape_debug())).with_details(details);
     match refusal {
-        Refusal::ExternalData => error.hint("save the model as one file, with its weights inside"),
+        Refusal::ExternalData => error.hint("save the model as a single file that includes its weights"),
         Refusal::Disk(cause) => error.with_source(cause),
         Refusal::NotOnnx(_) | Refusal::Truncated | Refusal::NoGraph => error,
     }

@@ -117,7 +117,7 @@ impl Reader<'_> {
         let name = match workspace {
             Some(table) => self.required(table, "name", None, "[workspace]"),
             None => {
-                self.fault(None, "[workspace] with a `name` is missing".to_owned());
+                self.fault(None, "the table [workspace] with a `name` is missing".to_owned());
                 String::new()
             }
         };

@@ -87,7 +87,7 @@ impl Operation for Add {
             let message = format!("The worktree set '{}' already has all of these repositories", self.name);
             return Err(Error::new(Code::AlreadyExists, message)
                 .with_details(json!({ "name": self.name }))
-                .hint(format!("`cd \"$(mcpkg worktree cd {})\"` goes there", self.name)));
+                .hint(format!("`cd \"$(mcpkg worktree cd {})\"` changes to its folder", self.name)));
         }
         let plan = Plan {
             workspace: workspace.manifest.name.clone(),
@@ -117,7 +117,7 @@ impl Operation for Add {
         let table = Table { columns: &["REPO", "BRANCH", "HOW", "FOLDER"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(format!("Created the worktree set '{}'", self.name));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
-            .hint(format!("`cd \"$(mcpkg worktree cd {})\"` goes there", self.name))
+            .hint(format!("`cd \"$(mcpkg worktree cd {})\"` changes to its folder", self.name))
             .warn(warnings))
     }
 }

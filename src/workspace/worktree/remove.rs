@@ -27,7 +27,7 @@ pub struct Remove {
     /// Name of the worktree set
     #[arg(add = SETS)]
     name: String,
-    /// Remove it even with uncommitted changes; mcpkg keeps a copy of them
+    /// Remove the set even with uncommitted changes; mcpkg keeps a copy of the changes
     #[arg(long)]
     #[serde(default)]
     force: bool,
@@ -216,7 +216,7 @@ fn look(member: &Member<'_>) -> Result<Look> {
     }
     if let Some(why) = &member.worktree.locked {
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        look.refused.push(format!("it is locked{why} (`git worktree unlock`)"));
+        look.refused.push(format!("it is locked{why} (unlock it with `git worktree unlock`)"));
     }
     Ok(look)
 }

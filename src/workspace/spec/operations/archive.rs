@@ -31,7 +31,7 @@ pub struct Archive {
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
-    /// Archive it even if it is invalid, or has open tasks or questions
+    /// Archive the spec even if it is invalid, or has open tasks or questions
     #[arg(long)]
     #[serde(skip)]
     force: bool,
