@@ -126,7 +126,8 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
         }
         if std::fs::read_dir(own.join("modules")).is_ok_and(|mut modules| modules.next().is_some()) {
             look.refused.push(
-                "it has submodules, and mcpkg cannot keep their commits (remove them with `git submodule deinit --all`)".to_owned(),
+                "it has submodules, and mcpkg cannot keep their commits (first run `git submodule deinit --all`)"
+                    .to_owned(),
             );
         }
     }

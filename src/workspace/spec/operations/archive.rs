@@ -27,7 +27,7 @@ use crate::workspace::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {
-    /// Spec: NAME, or REPO:NAME [default: the current branch's]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's spec]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,

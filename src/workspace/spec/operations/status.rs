@@ -16,7 +16,7 @@ use crate::workspace::spec::status;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// Spec: NAME, or REPO:NAME [default: the current branch's, or all specs if it has none]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's spec, or all specs if it has none]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,

@@ -16,7 +16,7 @@ use crate::workspace::spec::trees::Trees;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// Spec: NAME, or REPO:NAME [default: the current branch's]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's spec]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
