@@ -81,162 +81,145 @@ codes! {
     InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or does not fit the others.";
     NoProject            "E_NO_PROJECT"                    1 -32602 -32000 Caller  "no_project" ["select_project" "retry_command"] "No project is selected and the call needs one.";
     NotFound             "E_NOT_FOUND"                     1 -32602 -32000 Caller  "not_found" [] "The project, prompt, resource, revision or file named does not exist.";
-    AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 -32000 Caller  "already_exists" [] "The name or URI is taken.";
+    AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 -32000 Caller  "already_exists" [] "The name or URI is already in use.";
     ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 -32000 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
     ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 -32000 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite existing items that differ, or two files would get the same name; nothing was imported.";
     Cancelled            "E_CANCELLED"                   130 -32603 -32000 Caller  "cancelled" [] "The user cancelled \
      before anything was changed.";
-    Timeout              "E_TIMEOUT"                       1 -32603 -32000 Machine "timeout" ["retry_command"] "A \
-     client's read or an API's answer took too long, or nobody was waiting for it any more.";
-    TooLarge             "E_TOO_LARGE"                     1 -32602 -32000 Caller  "too_large" [] "The content is larger than one answer may be.";
-    TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 -32000 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
-    EditorFailed         "E_EDITOR_FAILED"                 1 -32602 -32000 Caller  "editor_failed" [] "The editor \
-     could not be started or ended with an error, or the edited text was changed in the meantime; nothing was changed.";
-    ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 -32000 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "deploy_apply was called without the confirm token that deploy returns.";
+    Timeout              "E_TIMEOUT"                       1 -32603 -32000 Machine "timeout" ["retry_command"] "A client's read or an API's response took too long, or the caller had stopped waiting for it.";
+    TooLarge             "E_TOO_LARGE"                     1 -32602 -32000 Caller  "too_large" [] "The content is too large for one response.";
+    TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 -32000 Caller  "template_failed" [] "A prompt template cannot be parsed, or cannot be rendered with these arguments.";
+    EditorFailed         "E_EDITOR_FAILED"                 1 -32602 -32000 Caller  "editor_failed" [] "The editor could not be started or ended with an error, or the item was changed while you edited it; nothing was changed.";
+    ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 -32000 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "deploy_apply was called without the confirm token returned by deploy.";
     ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 -32000 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock was set back to before it was issued.";
-    ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 -32000 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, already used, or was issued for other inputs or another plan; details.mismatch_kind says which.";
-    ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 -32000 Caller  "consent_required" ["ask_user" "retry_command"] "A person must consent first; details.consent is the id of the stored request, and details.command the command that the person runs.";
-    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "The user denied the same request, or the client declined to ask its user; the message says which.";
+    ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 -32000 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is \
+     unknown, was already used, or was issued for other inputs or another plan; details.mismatch_kind says which.";
+    ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 -32000 Caller  "consent_required" ["ask_user" "retry_command"] "A person must consent first; details.consent is the id of the stored request, and details.command is the command for the person to run.";
+    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "The user denied this request, or the client declined to ask its user; the message says which.";
     ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 -32000 Caller  "consent_expired" ["retry_command"] "The request for consent has expired or was already used.";
-    TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "Too many requests for consent, or drafts, already wait for a person; nothing was changed.";
-    ConsentPending       "E_CONSENT_PENDING"               1 -32602 -32000 Caller  "consent_pending" ["ask_user" "retry_command"] "No person has decided yet on the request that the nonce belongs to; nothing was changed.";
-    ConsentMismatch      "E_CONSENT_MISMATCH"              1 -32602 -32000 Caller  "consent_mismatch" ["retry_command"] "The nonce is unknown, already used, or was issued to another requester or for another plan; details.mismatch_kind says which.";
-    ExecuteDenied        "E_EXECUTE_DENIED"                1 -32602 -32000 Caller  "execute_denied" ["ask_user"] "Running commands is denied here: by the project's policy, by the server (--no-execute), or by the access key.";
-    InputsRequired       "E_INPUTS_REQUIRED"               1 -32602 -32000 Caller  "inputs_required" ["fix_arguments" "retry_command"] "A workflow has inputs without a value; details.inputs_required names them.";
-    StepFailed           "E_STEP_FAILED"                   1 -32603 -32000 Machine "step_failed" ["retry_command"] "A \
-     step of a run failed, and so did the run; details.run and details.step name them, and details.code is the step's error code.";
-    StepUncertain        "E_STEP_UNCERTAIN"                1 -32602 -32000 Caller  "step_uncertain" ["ask_user"] "It \
-     is unknown whether the last attempt at a step took effect, and a retry is not safe; a person decides with `mcpkg workflow resume RUN --step ID=retry|skip|done`.";
+    TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "Too many consent requests or drafts are already waiting for a person; nothing was changed.";
+    ConsentPending       "E_CONSENT_PENDING"               1 -32602 -32000 Caller  "consent_pending" ["ask_user" "retry_command"] "The nonce's request is still waiting for a person's decision; nothing was changed.";
+    ConsentMismatch      "E_CONSENT_MISMATCH"              1 -32602 -32000 Caller  "consent_mismatch" ["retry_command"] "The nonce is unknown, was already used, or was issued to another requester or for another plan; details.mismatch_kind says which.";
+    ExecuteDenied        "E_EXECUTE_DENIED"                1 -32602 -32000 Caller  "execute_denied" ["ask_user"] "The project's policy, the server (--no-execute) or the access key does not allow running commands.";
+    InputsRequired       "E_INPUTS_REQUIRED"               1 -32602 -32000 Caller  "inputs_required" ["fix_arguments" "retry_command"] "Some inputs of a workflow have no value; details.inputs_required names them.";
+    StepFailed           "E_STEP_FAILED"                   1 -32603 -32000 Machine "step_failed" ["retry_command"] "A step failed, so its run failed too; details.run and details.step name the run and the step, and details.code is the step's error code.";
+    StepUncertain        "E_STEP_UNCERTAIN"                1 -32602 -32000 Caller  "step_uncertain" ["ask_user"] "It is unknown whether \
+     the last attempt at a step took effect, and a retry is not safe; a person must decide with `mcpkg workflow resume RUN --step ID=retry|skip|done`.";
     RunBusy              "E_RUN_BUSY"                      1 -32602 -32000 Caller  "run_busy" ["retry_command"] "Another process or another call is working on the run.";
-    RunState             "E_RUN_STATE"                     1 -32602 -32000 Caller  "run_state" [] "The run's state \
-     does not allow this; details.state has the current state.";
-    SecretLost           "E_SECRET_LOST"                   1 -32602 -32000 Caller  "secret_lost" ["ask_user"] "A step \
-     needs a secret that an earlier step returned before the process ended; secrets are kept only in memory.";
-    TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 -32000 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
-    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings have each finding with its place.";
-    DraftStale           "E_DRAFT_STALE"                   1 -32602 -32000 Caller  "draft_stale" ["ask_user"] "The \
-     workflow that a draft is based on has changed, or the draft was decided or edited in the meantime; details.diff has the change. Nothing was changed.";
-    AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 -32000 Caller  "adopt_confirm_required" ["retry_with_adopt"] "The operation would change or delete files that mcpkg did not write, or that changed since.";
+    RunState             "E_RUN_STATE"                     1 -32602 -32000 Caller  "run_state" [] "This is not possible in the run's current state; details.state names the state.";
+    SecretLost           "E_SECRET_LOST"                   1 -32602 -32000 Caller  "secret_lost" ["ask_user"] "A step needs a secret from an earlier step, but the process that held the secret has ended; secrets are kept only in memory.";
+    TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 -32000 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal can do this; --yes cannot skip the confirmation.";
+    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings list each finding with its location.";
+    DraftStale           "E_DRAFT_STALE"                   1 -32602 -32000 Caller  "draft_stale" ["ask_user"] "The workflow that a draft is based on has changed, or the draft was already decided on or edited; details.diff shows the change. Nothing was changed.";
+    AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 -32000 Caller  "adopt_confirm_required" ["retry_with_adopt"] "The operation would change or delete files that mcpkg did not write, or that have changed since mcpkg wrote them.";
     DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 -32000 Caller  "deploy_in_progress" ["retry_command"] "Another process is running a deploy on this database.";
-    DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 -32000 Machine "deploy_undone" ["fix_permissions" "retry_command"] "A deploy failed in the middle and its changes were undone; details.kept names files that changed in the meantime and were left alone.";
+    DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 -32000 Machine "deploy_undone" ["fix_permissions" "retry_command"] "A deploy failed partway and its changes were undone; details.kept names files that changed in the meantime and were left unchanged.";
     DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 -32000 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; roll them back before you delete it.";
-    RootRequired         "E_ROOT_REQUIRED"                 1 -32602 -32000 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
+    RootRequired         "E_ROOT_REQUIRED"                 1 -32602 -32000 Caller  "root_required" ["bind_folder" "retry_with_root"] "Cannot choose a deploy root: the current folder is the home folder or an agent's own folder.";
     PlanChanged          "E_PLAN_CHANGED"                  1 -32602 -32000 Caller  "plan_changed" ["retry_command"] "The plan changed after it was shown; nothing was written.";
-    Unapproved           "E_UNAPPROVED"                    1 -32602 -32000 Caller  "unapproved" ["ask_user"] "The \
-     database asks for something that you never approved on this machine, such as writing below a folder that you never deployed to; a person can approve it at a terminal.";
+    Unapproved           "E_UNAPPROVED"                    1 -32602 -32000 Caller  "unapproved" ["ask_user"] "The database requests \
+     something that you have not approved on this machine, such as writing below a folder that you have never deployed to; a person can approve it at a terminal.";
     SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 -32000 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it belongs to another source, machine or root.";
-    SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 -32000 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "You cannot roll back to this snapshot: it was undone or pruned, or is being applied.";
+    SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 -32000 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "You cannot roll back to this snapshot: it was undone or pruned, or is still being applied.";
     ConfigMissing        "E_CONFIG_MISSING"                1 -32602 -32000 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
-    SkillInvalid         "E_SKILL_INVALID"                 1 -32602 -32000 Caller  "skill_invalid" ["fix_skill" "retry_command"] "A skill breaks a rule; details name each file and line.";
-    ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 -32000 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay breaks a rule; details name it.";
+    SkillInvalid         "E_SKILL_INVALID"                 1 -32602 -32000 Caller  "skill_invalid" ["fix_skill" "retry_command"] "A skill violates a rule; details name each file and line.";
+    ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 -32000 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay violates a rule; details name it.";
     ConfigVersion        "E_CONFIG_UNSUPPORTED_VERSION"    1 -32602 -32000 Caller  "config_unsupported_version" ["fix_config_version" "retry_command"] "agentpack.yaml has an unsupported version.";
     LockfileMissing      "E_LOCKFILE_MISSING"              1 -32602 -32000 Caller  "lockfile_missing" ["fix_config" "retry_command"] "agentpack.lock.json is required but missing.";
     LockfileInvalid      "E_LOCKFILE_INVALID"              1 -32602 -32000 Caller  "lockfile_invalid_json" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is damaged, or a module differs from its pinned version.";
     LockfileVersion      "E_LOCKFILE_UNSUPPORTED_VERSION"  1 -32602 -32000 Caller  "lockfile_unsupported_version" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json has an unsupported version.";
     TargetUnsupported    "E_TARGET_UNSUPPORTED"            1 -32602 -32000 Caller  "target_filter_unsupported" ["inspect_help_json" "retry_with_supported_target"] "No target has this name.";
     DesiredStateConflict "E_DESIRED_STATE_CONFLICT"        1 -32602 -32000 Caller  "desired_state_conflict" ["resolve_desired_state_conflict" "retry_command"] "Two modules would write different content to one file.";
-    OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 -32000 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
+    OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 -32000 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch in an overlay does not apply.";
     GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 -32002 Caller  "git_not_found" ["install_git" "retry_command"] "git is required but not installed.";
-    GitFailed            "E_GIT_FAILED"                    1 -32602 -32002 Caller  "git_failed" ["retry_command"] "git failed; the message is git's own.";
+    GitFailed            "E_GIT_FAILED"                    1 -32602 -32002 Caller  "git_failed" ["retry_command"] "git failed; the message comes from git.";
     GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 -32002 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is too old to merge without touching the work tree; details name both versions.";
     GitLocked            "E_GIT_LOCKED"                    1 -32602 -32002 Caller  "git_locked" ["retry_command"] "Another git process holds a lock and did not finish in time; nothing was changed.";
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 -32002 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is not a git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 -32002 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has uncommitted changes.";
-    GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 -32002 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
-    SecretMissing        "E_SECRET_MISSING"                1 -32602 -32000 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret cannot be read from its reference: the variable or file does not exist, others may read the file, or the program failed.";
+    GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 -32002 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is not on a branch (detached HEAD).";
+    SecretMissing        "E_SECRET_MISSING"                1 -32602 -32000 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret cannot be read from its reference: the variable or file does not exist, other users can read the file, or the program failed.";
     RunnerUnavailable    "E_RUNNER_UNAVAILABLE"            1 -32603 -32000 Machine "runner_unavailable" ["ask_user"] "Nothing on this machine can run a tool in a sandbox; details.runners say why. Tools never run without a sandbox.";
-    ImageMissing         "E_IMAGE_MISSING"                 1 -32603 -32000 Machine "image_missing" ["ask_user" "retry_command"] "The image that a tool runs in is not on this machine, and mcpkg does not fetch it; details.pull is the command that does.";
-    ToolInput            "E_TOOL_INPUT"                    1 -32602 -32000 Caller  "tool_input" ["fix_arguments" "retry_command"] "The arguments do not match the tool's input schema; details.errors has each error with its path.";
-    ToolEnv              "E_TOOL_ENV"                      1 -32602 -32000 Caller  "tool_env" ["ask_user" "retry_command"] "A variable that the tool needs is not set, cannot be read, or is a secret of less than four bytes; details.names lists them.";
-    ToolFailed           "E_TOOL_FAILED"                   1 -32602 -32000 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool ended with a status other than 0 or by a signal; details.stderr is the end of its error output.";
-    ToolTimeout          "E_TOOL_TIMEOUT"                  1 -32602 -32000 Caller  "tool_timeout" ["retry_command"] "The tool ran too long and was stopped.";
-    ToolLimit            "E_TOOL_LIMIT"                    1 -32602 -32000 Caller  "tool_limit" ["retry_command"] "The tool reached a limit and was stopped, or too many runs are waiting; details.limit names the limit.";
+    ImageMissing         "E_IMAGE_MISSING"                 1 -32603 -32000 Machine "image_missing" ["ask_user" "retry_command"] "The container image that a tool runs in is not on this machine, and mcpkg does not download it; details.pull is the command that does.";
+    ToolInput            "E_TOOL_INPUT"                    1 -32602 -32000 Caller  "tool_input" ["fix_arguments" "retry_command"] "The arguments do not match the tool's input schema; details.errors lists each error with its path.";
+    ToolEnv              "E_TOOL_ENV"                      1 -32602 -32000 Caller  "tool_env" ["ask_user" "retry_command"] "Variables that the tool needs are not set, cannot be read, or are secrets shorter than four bytes; details.names lists them.";
+    ToolFailed           "E_TOOL_FAILED"                   1 -32602 -32000 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool exited with a nonzero status or was killed by a signal; details.stderr has the last part of its error output.";
+    ToolTimeout          "E_TOOL_TIMEOUT"                  1 -32602 -32000 Caller  "tool_timeout" ["retry_command"] "The tool exceeded its time limit and was stopped.";
+    ToolLimit            "E_TOOL_LIMIT"                    1 -32602 -32000 Caller  "tool_limit" ["retry_command"] "The tool exceeded a limit and was stopped, or too many runs are already waiting; details.limit names the limit.";
     ToolOutput           "E_TOOL_OUTPUT"                   1 -32602 -32000 Caller  "tool_output" ["ask_user"] "The \
      tool's output is not a single JSON value that matches its output schema.";
     ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 -32000 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or the entry cannot be added; it was left untouched.";
-    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 -32000 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
-    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 -32000 Caller  "archive_invalid" [] "A package \
-     contains, or would contain, something that archives may not; details.entry and details.rule name it.";
+    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 -32000 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or violates a rule; details.errors lists each error with its location.";
+    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 -32000 Caller  "archive_invalid" [] "A package contains, or would contain, an entry that is not allowed in archives; details.entry names the entry, and details.rule the rule.";
     SourceChanged        "E_SOURCE_CHANGED"                1 -32602 -32000 Caller  "source_changed" ["ask_user" "retry_command"] "A source changed unexpectedly: its history was rewritten, a tag was moved, or a file differs from the lock; nothing was written.";
-    TrustRequired        "E_TRUST_REQUIRED"                1 -32602 -32000 Caller  "trust_required" ["ask_user"] "A \
-     tool is not verified, but the policy requires it; details.attestations say why each one counts or not.";
+    TrustRequired        "E_TRUST_REQUIRED"                1 -32602 -32000 Caller  "trust_required" ["ask_user"] "The policy requires a verified tool, but this tool is not verified; details.attestations says for each attestation whether it counts, and why.";
     TrustFailed          "E_TRUST_FAILED"                  1 -32602 -32000 Caller  "trust_failed" ["ask_user"] "A \
      signer that you trust rejects a tool: an audit failed, or the signer signed a different archive; no policy allows it.";
-    TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 -32000 Caller  "trust_unsupported" ["ask_user"] "This mcpkg cannot check this kind of attestation or identity, such as a Sigstore bundle.";
-    KeyInvalid           "E_KEY_INVALID"                   1 -32602 -32000 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
-    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 -32000 Caller  "tool_not_found" ["enact__search" "retry_command"] "No registry has a tool of this name.";
-    VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 -32000 Caller  "version_not_found" ["choose_version" "retry_command"] "The tool has no such version, or only yanked ones and pre-releases; details.versions lists the existing ones.";
-    VersionYanked        "E_VERSION_YANKED"                1 -32602 -32000 Caller  "version_yanked" ["ask_user" "retry_command"] "The publisher yanked the version; details.reason says why, and details.replacement which one to use instead.";
-    DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 -32000 Caller  "digest_mismatch" ["ask_user"] "The archive's SHA-256 differs from the one in its registry; nothing of it was used.";
-    DigestChanged        "E_DIGEST_CHANGED"                1 -32602 -32000 Caller  "digest_changed" ["ask_user"] "A \
-     registry replaced the archive of a version with another one; nothing of it was used.";
-    RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 -32000 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not answer in time.";
-    RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 -32000 Caller  "registry_refused" ["ask_user"] "A \
-     registry refused the request; details.status and details.code are the registry's own.";
-    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 -32000 Machine "registry_answer" [] "A registry's \
-     answer is not valid, or exceeds a limit.";
+    TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 -32000 Caller  "trust_unsupported" ["ask_user"] "This version of mcpkg cannot check this kind of attestation or identity, such as a Sigstore bundle.";
+    KeyInvalid           "E_KEY_INVALID"                   1 -32602 -32000 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key in OpenSSH format, or can be read by other users.";
+    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 -32000 Caller  "tool_not_found" ["enact__search" "retry_command"] "No registry has a tool with this name.";
+    VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 -32000 Caller  "version_not_found" ["choose_version" "retry_command"] "The tool has no such version, or has only yanked versions and pre-releases; details.versions lists the existing versions.";
+    VersionYanked        "E_VERSION_YANKED"                1 -32602 -32000 Caller  "version_yanked" ["ask_user" "retry_command"] "The publisher yanked the version; details.reason says why, and details.replacement names the version to use instead.";
+    DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 -32000 Caller  "digest_mismatch" ["ask_user"] "The archive's SHA-256 differs from the one in its registry; the archive was not used.";
+    DigestChanged        "E_DIGEST_CHANGED"                1 -32602 -32000 Caller  "digest_changed" ["ask_user"] "A registry has replaced the archive of a published version; the new archive was not used.";
+    RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 -32000 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not respond in time.";
+    RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 -32000 Caller  "registry_refused" ["ask_user"] "A registry refused the request; details.status and details.code come from the registry.";
+    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 -32000 Machine "registry_answer" [] "A registry's response is invalid or exceeds a limit.";
     NamespaceMismatch    "E_NAMESPACE_MISMATCH"            1 -32602 -32000 Caller  "namespace_mismatch" ["ask_user"] "The key or token is not allowed to publish in this namespace.";
-    PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 -32000 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's is not writable.";
-    InvalidPath          "E_IO_INVALID_PATH"               1 -32603 -32000 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leads out of its folder, or the disk does not support it.";
-    PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 -32000 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is too long for the disk.";
-    FileFailed           "E_FILE_FAILED"                   1 -32603 -32000 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
+    PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 -32000 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "One of the user's files or folders is not writable.";
+    InvalidPath          "E_IO_INVALID_PATH"               1 -32603 -32000 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leads outside its folder, or the file system does not support the path.";
+    PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 -32000 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is too long for the file system.";
+    FileFailed           "E_FILE_FAILED"                   1 -32603 -32000 Machine "file_failed" ["fix_permissions" "retry_command"] "One of the user's files could not be read or written.";
     NotDatabase          "E_DB_CORRUPT"                    1 -32603 -32000 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
     ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 -32000 Machine "db_foreign" [] "The file is \
      another application's SQLite database, or contains objects that mcpkg did not create; it was left untouched.";
     NewerDatabase        "E_DB_NEWER"                      1 -32603 -32000 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
-    MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 -32000 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
+    MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 -32000 Machine "migration_diverged" [] "The database's migration history does not match this version of mcpkg; the database was left untouched.";
     Unavailable          "E_DB_UNAVAILABLE"                1 -32603 -32000 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
     ReadOnly             "E_READ_ONLY"                     1 -32603 -32000 Machine "read_only" [] "The database or \
      its disk is read-only; reads still work, but the write was refused.";
     DiskFull             "E_DISK_FULL"                     1 -32603 -32000 Machine "disk_full" ["free_disk_space" "retry_command"] "The disk is full; reads still work, but the write was refused and changed nothing.";
-    Busy                 "E_DB_BUSY"                       1 -32603 -32000 Machine "db_busy" ["retry_command"] "Another process kept the database locked for too long.";
+    Busy                 "E_DB_BUSY"                       1 -32603 -32000 Machine "db_busy" ["retry_command"] "The database was locked by another process for too long.";
     Replaced             "E_DB_REPLACED"                   1 -32603 -32000 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
     InUse                "E_DB_IN_USE"                     1 -32603 -32000 Machine "db_in_use" [] "Servers are \
      connected to the database, and the operation would change it while they use it.";
-    Damaged              "E_DAMAGED"                       1 -32603 -32000 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
+    Damaged              "E_DAMAGED"                       1 -32603 -32000 Machine "damaged" [] "Stored content does not match its SHA-256, or a row does not match its checksum; it was not served.";
     OutcomeUnknown       "E_OUTCOME_UNKNOWN"               1 -32603 -32000 Machine "outcome_unknown" [] "The \
      connection to the database server was lost during a commit; it is unknown whether the change was saved.";
-    Storage              "E_STORAGE"                       1 -32603 -32000 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
-    KeyRequired          "E_KEY_REQUIRED"                  1 -32602 -32000 Caller  "key_required" ["create_access_key" "retry_command"] "Other machines could connect, but there is no access key yet.";
-    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 -32000 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
-    Address              "E_ADDRESS"                       1 -32603 -32000 Machine "address_unavailable" ["retry_with_port"] "Cannot listen on the address: another server uses it, or this machine does not have it.";
+    Storage              "E_STORAGE"                       1 -32603 -32000 Machine "storage" [] "The disk reported an I/O error; the write may not have been saved.";
+    KeyRequired          "E_KEY_REQUIRED"                  1 -32602 -32000 Caller  "key_required" ["create_access_key" "retry_command"] "The server would accept connections from other machines, but no access key exists yet.";
+    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 -32000 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key is read-only; nothing was changed.";
+    Address              "E_ADDRESS"                       1 -32603 -32000 Machine "address_unavailable" ["retry_with_port"] "Cannot listen on the address: another server is using it, or it does not belong to this machine.";
     Internal             "E_INTERNAL"                     70 -32603 -32603 Us      "internal" [] "A bug in mcpkg.";
-    PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 -32000 Caller  "publisher_changed" ["ask_user" "retry_command"] "A different publisher published this version than the previous one; nothing was installed.";
-    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 -32000 Caller  "not_in_toolset" ["ask_user"] "The \
-     toolset that limits what agents see has no such tool.";
-    WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 -32001 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder is not in a workspace: neither it nor a folder above it has .smctl/workspace.toml.";
-    WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 -32000 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or breaks a rule; details.findings has each finding with its place.";
-    WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 -32000 Caller  "workspace_exists" [] "A workspace \
-     already exists in the folder or above it, or a folder that it would create already exists; nothing was changed.";
-    WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 -32000 Caller  "workspace_busy" ["retry_command"] "Another process is working in the workspace, or one with another database was killed in the middle; details.holder names it.";
-    FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 -32002 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches cannot be merged without a person; details.conflicts has the paths of every repository. Nothing was moved.";
+    PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 -32000 Caller  "publisher_changed" ["ask_user" "retry_command"] "This version and the previous one have different publishers; nothing was installed.";
+    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 -32000 Caller  "not_in_toolset" ["ask_user"] "The tool is not in the toolset that limits which tools agents see.";
+    WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 -32001 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder is not in a workspace: there is no .smctl/workspace.toml in it or in any folder above it.";
+    WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 -32000 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or violates a rule; details.findings lists each finding with its location.";
+    WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 -32000 Caller  "workspace_exists" [] "A workspace already exists in this folder or a folder above it, or a folder that the command would create already exists; nothing was changed.";
+    WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 -32000 Caller  "workspace_busy" ["retry_command"] "Another process is working in the workspace, or a process that used another database was killed while working in it; details.holder names the process.";
+    FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 -32002 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches have merge conflicts that a person must resolve; details.conflicts lists the paths in each repository. Nothing was moved.";
     FlowDirty            "E_FLOW_DIRTY"                    1 -32602 -32002 Caller  "flow_dirty" ["commit_changes" "retry_command"] "A work tree has uncommitted changes, or a git operation is in progress there; nothing was moved.";
-    FlowMoved            "E_FLOW_MOVED"                    1 -32602 -32002 Caller  "flow_moved" ["retry_command"] "A \
-     branch, tag or work tree moved since the change was planned or made; nothing was moved.";
-    FlowPushed           "E_FLOW_PUSHED"                   1 -32602 -32002 Caller  "flow_pushed" [] "The run's \
-     changes were pushed, so they cannot be undone.";
-    FlowUndone           "E_FLOW_UNDONE"                   1 -32603 -32002 Machine "flow_undone" ["retry_command"] "A \
-     change failed in the middle, and all repositories were restored; details.kept names what moved in the meantime and was left alone.";
-    BranchInUse          "E_BRANCH_IN_USE"                 1 -32602 -32002 Caller  "branch_in_use" ["retry_command"] "A branch is checked out in another work tree, or already exists.";
-    BranchNotFound       "E_BRANCH_NOT_FOUND"              1 -32602 -32000 Caller  "branch_not_found" ["retry_command"] "No repository of the workspace has the branch.";
-    TagExists            "E_TAG_EXISTS"                    1 -32602 -32002 Caller  "tag_exists" [] "The tag already \
-     exists, in the repositories that details.repos lists; nothing was moved.";
-    WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has uncommitted changes; no worktree of the set was touched.";
-    RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "A remote repository could not be cloned, fetched from or pushed to; details say which and why.";
-    SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
-    GateFailed           "E_GATE_FAILED"                   1 -32602 -32000 Caller  "gate_failed" ["fix_model" "retry_command"] "A model, an input or a test was refused or stopped; details.kind says why.";
-    GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A remote model gate cannot be reached, or gave an invalid answer; details have its URL and the reason.";
+    FlowMoved            "E_FLOW_MOVED"                    1 -32602 -32002 Caller  "flow_moved" ["retry_command"] "A branch, tag or work tree has moved since the change was planned or made; mcpkg moved nothing.";
+    FlowPushed           "E_FLOW_PUSHED"                   1 -32602 -32002 Caller  "flow_pushed" [] "The run's changes were already pushed, so they cannot be undone.";
+    FlowUndone           "E_FLOW_UNDONE"                   1 -32603 -32002 Machine "flow_undone" ["retry_command"] "A change failed partway and was undone in all repositories; details.kept names what moved in the meantime and was left unchanged.";
+    BranchInUse          "E_BRANCH_IN_USE"                 1 -32602 -32002 Caller  "branch_in_use" ["retry_command"] "A branch is checked out in another work tree, or a branch with this name already exists.";
+    BranchNotFound       "E_BRANCH_NOT_FOUND"              1 -32602 -32000 Caller  "branch_not_found" ["retry_command"] "No repository in the workspace has this branch.";
+    TagExists            "E_TAG_EXISTS"                    1 -32602 -32002 Caller  "tag_exists" [] "The tag already exists in the repositories listed in details.repos; nothing was moved.";
+    WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree to be removed has uncommitted changes; no worktree in the set was touched.";
+    RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "A remote repository could not be cloned, fetched from or pushed to; details name the repository and the reason.";
+    SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is incomplete; details list each finding with its file and line.";
+    GateFailed           "E_GATE_FAILED"                   1 -32602 -32000 Caller  "gate_failed" ["fix_model" "retry_command"] "A model, an input or a test was rejected or stopped; details.kind says why.";
+    GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A remote model gate cannot be reached, or sent an invalid response; details have its URL and the reason.";
     GateEngineMissing    "E_GATE_ENGINE_MISSING"           7 -32603 -32005 Machine "gate_engine_missing" ["ask_user"] "This mcpkg was built without the engine that runs models: `cargo install --path . --features full` builds one with it.";
     BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
-    RateLimited          "E_RATE_LIMITED"                  1 -32602 -32000 Caller  "rate_limited" ["wait" "retry_command"] "A requester calls a tool more often than the server allows; retry_after_ms says how long to wait.";
+    RateLimited          "E_RATE_LIMITED"                  1 -32602 -32000 Caller  "rate_limited" ["wait" "retry_command"] "The requester is calling a tool more often than the server allows; retry_after_ms says how long to wait.";
     Ambiguous            "E_AMBIGUOUS"                     1 -32602 -32000 Caller  "ambiguous" ["fix_arguments" "retry_command"] "The input matches several commands; details.ids lists them.";
     SchemaVersion        "E_SCHEMA_VERSION"                1 -32602 -32000 Caller  "schema_version" ["fix_arguments" "retry_command"] "The input has an unsupported major version; details.supported lists the supported ones.";
-    CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is not an OpenAPI description that mcpkg can turn into commands; details.violations has each finding with its place.";
-    HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A \
-     request was not sent, or its redirect not followed, because the catalog does not allow the host; the message names it.";
-    PluginUnavailable    "E_PLUGIN_UNAVAILABLE"            1 -32603 -32000 Machine "plugin_unavailable" ["wait" "retry_command"] "A plugin cannot be started or reached, so it was not called; if it failed before, retry_after_ms says when mcpkg tries again.";
-    PluginFailed         "E_PLUGIN_FAILED"                 1 -32603 -32000 Machine "plugin_failed" ["retry_command"] "A plugin's tool failed, or the plugin ended or broke the protocol during the call; details have its output.";
-    HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, answered with a status other than 2xx, or sent an unreadable answer; details have the status and the beginning of the answer.";
+    CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is not an OpenAPI description that mcpkg can turn into commands; details.violations lists each finding with its location.";
+    HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or a redirect was not followed, because the catalog does not allow the host; the message names the host.";
+    PluginUnavailable    "E_PLUGIN_UNAVAILABLE"            1 -32603 -32000 Machine "plugin_unavailable" ["wait" "retry_command"] "A plugin cannot be started or reached, so it was not called; if it has failed before, retry_after_ms says when mcpkg will try again.";
+    PluginFailed         "E_PLUGIN_FAILED"                 1 -32603 -32000 Machine "plugin_failed" ["retry_command"] "A plugin's tool failed, or the plugin exited or violated the protocol during the call; details have the plugin's output.";
+    HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, returned a status other than 2xx, or sent an unreadable response; details have the status and the start of the response.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.
