@@ -31,6 +31,6 @@ mod tests {
         };
         assert_eq!(why("30"), "--expires '30' has no unit");
         assert_eq!(why("0d"), "--expires '0d' would expire at once");
-        assert_eq!(why("1d\n"), "--expires '1d\\n' is not a span of time");
+        assert_eq!(why("1d\n"), "--expires '1d\\n' is not a duration");
     }
 }

@@ -14,7 +14,7 @@ const UNITS: [(&str, Millis); 4] = [("w", WEEK), ("d", DAY), ("h", HOUR), ("m", 
 pub const LONGEST: Millis = 36_525 * DAY;
 
 /// What a refusal of [`parse`] is hinted with.
-pub const HINT: &str = "say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks)";
+pub const HINT: &str = "give a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks)";
 
 /// Returns a span of time in milliseconds.
 ///
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Millis, &'static str> {
         return Err("has no unit");
     }
     let Some((_, unit)) = UNITS.iter().find(|(name, _)| digits > 0 && *name == unit) else {
-        return Err("is not a span of time");
+        return Err("is not a duration");
     };
     match number.parse::<Millis>().ok().and_then(|number| number.checked_mul(*unit)) {
         Some(span) if span <= LONGEST => Ok(span),
@@ -54,7 +54,7 @@ mod tests {
         }
         assert_eq!(parse("30"), Err("has no unit"));
         for bad in ["", "d", "-1d", "+1d", "1.5d", "30 d", "30days", "1y", "1M", "1d\n", "٣d", "tomorrow"] {
-            assert_eq!(parse(bad), Err("is not a span of time"), "{bad}");
+            assert_eq!(parse(bad), Err("is not a duration"), "{bad}");
         }
         for long in ["36526d", "99999999999999999999d", "9223372036854775807w"] {
             assert_eq!(parse(long), Err("is longer than a hundred years"), "{long}");

@@ -16,10 +16,10 @@ use crate::store::{Db, access, events};
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Backup {
-    /// Backup file to write, or with --keep a folder
+    /// Backup file to write; with --keep, the folder for the backups
     #[arg(value_name = "FILE|DIR")]
     to: PathBuf,
-    /// Write a dated file to the folder, and delete all but the newest N of them
+    /// Write a dated backup to the folder, and delete all but the newest N backups of this database
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
 }
@@ -29,8 +29,8 @@ impl Operation for Backup {
     const CLI: &'static [&'static str] = &["backup"];
     const TITLE: &'static str = "Back up the database";
     const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
-    const HELP: &'static str = "Do not copy the database file by hand instead: recent changes may still be in a \
-        second file next to it.";
+    const HELP: &'static str = "Do not copy the database file by hand: recent changes may still be in a second file \
+        next to it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg backup mcpkg-backup.db", "mcpkg backup --keep 7 ~/backups"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -59,7 +59,7 @@ impl Operation for Backup {
         let size = context.store.backup(&file, &progress)?;
         let removed = prune(&file, &stem, keep as usize)?;
         let sentence = format!(
-            "Backed up the database to {} ({size} bytes, verified); removed {} older",
+            "Backed up the database to {} ({size} bytes, verified); older backups removed: {}",
             file.display(),
             removed.len()
         );
@@ -116,7 +116,7 @@ fn timestamp(now: Millis) -> String {
 pub struct Restore {
     /// Backup to restore
     file: PathBuf,
-    /// Restore even if servers are connected; they serve the restored content at once
+    /// Restore even if servers are connected; they immediately serve the restored content
     #[arg(long)]
     #[serde(default)]
     while_serving: bool,
@@ -126,9 +126,10 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_database";
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
-    const ABOUT: &'static str = "Replace the content of the database with a backup, and keep the previous content";
-    const HELP: &'static str = "The previous content is kept next to the database; the command prints where. Access \
-        keys that were revoked since the backup stay revoked, and servers that required a key still require one.";
+    const ABOUT: &'static str = "Replace the content of the database with a backup, and save the previous content";
+    const HELP: &'static str = "The previous content is saved in a file next to the database, and the command prints \
+        its path. Access keys that were revoked since the backup stay revoked, and servers that required a key still \
+        require one.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg restore mcpkg-backup.db --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const LONG: bool = true;
@@ -141,7 +142,7 @@ impl Operation for Restore {
     }
 
     fn question(&self) -> String {
-        format!("Replace the content of the database with that of {}?", self.file.display())
+        format!("Replace the content of the database with the backup {}?", self.file.display())
     }
 
     fn look(&self, context: &Context) -> Result<()> {
@@ -153,7 +154,7 @@ impl Operation for Restore {
         let alone = context.store.keep_servers_away()?;
         if alone.is_none() && !self.while_serving {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
-                .hint("stop them, or pass --while-serving: they will serve the restored content at once"));
+                .hint("stop them, or pass --while-serving: they then serve the restored content immediately"));
         }
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);
@@ -183,8 +184,8 @@ impl Operation for Restore {
             kept.display()
         );
         let data = json!({ "file": self.file.display().to_string(), "kept": kept.display().to_string() });
-        let ask = "the backup has no access keys, but the previous database may have had some, so servers over HTTP \
-            still require one: create it with `mcpkg access create NAME`";
+        let ask = "the backup has no access keys, but the previous database may have had some, so HTTP servers still \
+            require a key: create one with `mcpkg access create NAME`";
         Ok(Reply::sentence(sentence, data).warn(no_key.then(|| ask.to_owned())))
     }
 }

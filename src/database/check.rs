@@ -23,9 +23,9 @@ impl Operation for Check {
     const TOOL: &'static str = "check_database";
     const CLI: &'static [&'static str] = &["check"];
     const TITLE: &'static str = "Check the database";
-    const ABOUT: &'static str = "Check the database for damage; nothing is repaired";
+    const ABOUT: &'static str = "Check the database for damage, without repairing anything";
     const HELP: &'static str =
-        "Checks the structure of the database. Only --deep finds a flipped bit inside content or a name.";
+        "Checks the structure of the database. To also find flipped bits inside contents and names, use --deep.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg check", "mcpkg check --deep"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -52,7 +52,7 @@ impl Operation for Check {
             let code = if findings.broken.is_empty() { Code::Damaged } else { Code::NotDatabase };
             let others = if more == 0 { String::new() } else { format!("; and {more} more") };
             return Err(Error::new(code, format!("The database `{path}` is damaged: {}{others}", faults.join("; ")))
-                .hint("`mcpkg restore FILE` brings back a backup")
+                .hint("`mcpkg restore FILE` restores a backup")
                 .with_details(json!({ "faults": faults, "more": more })));
         }
         let sentence = if self.deep {

@@ -18,7 +18,7 @@ pub struct Compact {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default)]
     keep_revisions: Option<u32>,
-    /// Also delete revisions older than this, such as 90d, except the newest of each
+    /// Also delete revisions older than this, such as 90d, except the newest of each item
     #[arg(long, value_name = "AGE")]
     #[serde(default)]
     older_than: Option<String>,
@@ -34,9 +34,9 @@ impl Operation for Compact {
     const TITLE: &'static str = "Shrink the database";
     const ABOUT: &'static str = "Delete unused data and return the space to the disk";
     const HELP: &'static str = "Deleted data leaves free space in the file, which later writes reuse. This command \
-        returns it to the disk. While it runs, it needs room for a second copy of the database; reads continue, and \
-        writes wait. Revisions are deleted only with the options below, and never if they are deployed or kept by a \
-        snapshot. With both options, a revision is deleted only if both allow it.";
+        returns the free space to the disk. It needs disk space for a second copy of the database; until it ends, \
+        reads continue and writes wait. Revisions are deleted only with the options below, and never if they are \
+        deployed or kept by a snapshot. With both options, a revision is deleted only if both would delete it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

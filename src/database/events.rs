@@ -13,7 +13,7 @@ use crate::store::events::{self, Event};
 /// Show the trail
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Events {
-    /// Show at most this many events: the newest, or with --after the next ones
+    /// Maximum number of events to show: the newest ones, or with --after, the ones that follow
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -34,7 +34,8 @@ impl Operation for Events {
     const TOOL: &'static str = "list_events";
     const CLI: &'static [&'static str] = &["events"];
     const TITLE: &'static str = "Show the trail";
-    const ABOUT: &'static str = "Show the trail: who changed what and when, including refused changes, but no contents";
+    const ABOUT: &'static str = "Show the trail: who changed what and when, including refused changes, but not the \
+        contents";
     const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -87,7 +88,7 @@ fn reply(events: &[Event]) -> Reply {
     let table = Table {
         columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME"],
         rows: events.iter().map(row).collect(),
-        empty: "Nothing has happened yet".to_owned(),
+        empty: "No events yet".to_owned(),
     };
     Reply::new(Body::Table(table), json!({ "events": events }))
 }

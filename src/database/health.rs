@@ -52,7 +52,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
         if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
             return Ok(None);
         }
-        let what = format!("the trail has {trail} events, and no limit");
+        let what = format!("the trail has {trail} events, and no limit is set for it");
         Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg limit set events --age 365d")))
     })
 }
@@ -61,7 +61,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
 fn space(context: &Context) -> Result<Option<Finding>> {
     let (free, size) = (context.store.free()?, context.store.size());
     Ok((free >= WORTH_COMPACTING && free >= size / 4).then(|| {
-        let what = format!("{} MiB of the database's {} MiB are free", free >> 20, size >> 20);
+        let what = format!("{} MiB of the database's {} MiB are unused", free >> 20, size >> 20);
         Finding::new("database", Health::Note, what).action("mcpkg compact")
     }))
 }
@@ -71,7 +71,7 @@ fn network(context: &Context) -> Option<Finding> {
     let what = on_network(context.store.location().file()?)?;
     Some(
         Finding::new("database", Health::Note, what)
-            .action("move the file to a local disk; `mcpkg move --to postgres://...` serves several machines"),
+            .action("move the file to a local disk; to use it from several machines, `mcpkg move --to postgres://...`"),
     )
 }
 
@@ -79,7 +79,8 @@ fn network(context: &Context) -> Option<Finding> {
 pub(super) fn on_network(file: &Path) -> Option<String> {
     let kind = network_of(file)?;
     Some(format!(
-        "{} is on a network file system ({kind}): locks are not reliable there, and two machines that write can damage it",
+        "{} is on a network file system ({kind}): locks are not reliable there, and writes from two machines can \
+            damage the database",
         file.display()
     ))
 }
@@ -110,7 +111,7 @@ fn file(context: &Context) -> Finding {
         return Finding::new(
             "database",
             Health::Note,
-            format!("{shown} is writable; it is large, so it was not checked"),
+            format!("{shown} is writable; it was not checked for damage, because it is large"),
         )
         .action("mcpkg check");
     }
@@ -133,9 +134,9 @@ fn selection(context: &Context) -> Finding {
                 Reason::Bound(folder) => format!("bound to {folder}"),
                 Reason::Selected => "selected".to_owned(),
             };
-            Finding::new("selection", Health::Ok, format!("project '{name}' applies, {why}"))
+            Finding::new("selection", Health::Ok, format!("using project '{name}' ({why})"))
         }
-        Ok(None) => Finding::new("selection", Health::Note, "no project is selected: servers list nothing")
+        Ok(None) => Finding::new("selection", Health::Note, "no project is selected, so servers have nothing to list")
             .action("mcpkg project create NAME"),
         Err(error) => Finding::new("selection", Health::Problem, error.message()).action("mcpkg project list"),
     }

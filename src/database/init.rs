@@ -21,8 +21,8 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["init"];
     const TITLE: &'static str = "Create the database";
     const ABOUT: &'static str = "Create the database, and show where it is and how to connect a client";
-    const HELP: &'static str = "Servers and commands that write create the database too. This command also prints the \
-        next steps, unless --quiet is given.";
+    const HELP: &'static str = "Servers, and commands that write, also create the database if it is missing. This \
+        command prints the next steps too, unless --quiet is given.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg init", "mcpkg init --db team.db"];
     const EFFECT: Effect = Effect::Create;
     const GROUP: &'static str = GROUP;
@@ -46,15 +46,17 @@ impl Operation for Init {
         let mut reply = Reply::sentence(format!("The database is {database}"), data);
         let selected = context.store.read(|db| projects::resolve(db, &context.selection));
         if !matches!(selected, Ok(Some(_))) {
-            reply =
-                reply.hint(format!("`mcpkg{flag} project create NAME` creates a project; the first one is selected"));
+            reply = reply.hint(format!(
+                "`mcpkg{flag} project create NAME` creates a project; the first one is selected \
+                    automatically"
+            ));
         }
         let file = context.store.location().file().map(Path::to_owned);
         Ok(reply
             .warn(file.and_then(|file| health::on_network(&file)))
             .hint(format!("`mcpkg{flag} import PATH...` imports existing files, such as .claude/commands"))
             .hint(format!(
-                "`mcpkg{flag} client add claude-code` connects Claude Code; `mcpkg client list` names the others"
+                "`mcpkg{flag} client add claude-code` connects Claude Code; `mcpkg client list` lists all clients"
             ))
             .hint(format!("`mcpkg{flag} client show cursor` prints the settings to add by hand")))
     }

@@ -24,9 +24,9 @@ impl Operation for List {
     const TOOL: &'static str = "list_limits";
     const CLI: &'static [&'static str] = &["limit", "list"];
     const TITLE: &'static str = "List the limits";
-    const ABOUT: &'static str = "List the growing tables, with how long and how many of their rows are kept";
-    const HELP: &'static str = "Revisions and stored deploys are not among them: use `mcpkg compact \
-        --keep-revisions N` and `mcpkg snapshot prune`.";
+    const ABOUT: &'static str = "List the tables that grow, with how many rows each keeps and for how long";
+    const HELP: &'static str = "Revisions and stored deploys are not listed: delete old ones with `mcpkg \
+        compact --keep-revisions N` and `mcpkg snapshot prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -56,7 +56,7 @@ impl Operation for List {
         let table = Table {
             columns: &["TABLE", "AGE", "NUMBER", "BEYOND", "WHAT"],
             rows,
-            empty: "There are no growing tables".to_owned(),
+            empty: "There are no tables that grow".to_owned(),
         };
         Ok(Reply::new(Body::Table(table), json!({ "limits": data })))
     }
@@ -65,13 +65,13 @@ impl Operation for List {
 /// Set a limit
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
-    /// Table to limit; `mcpkg limit list` shows their names
+    /// Table to limit; `mcpkg limit list` shows the names of the tables
     #[arg(add = TABLES)]
     table: String,
-    /// How long to keep a row after it ended, such as 90m, 12h, 30d or 2w, or none to keep it for ever
+    /// How long to keep finished rows, such as 90m, 12h, 30d or 2w; `none` means forever
     #[arg(long, value_name = "SPAN", required_unless_present = "number")]
     age: Option<String>,
-    /// How many of the newest rows to keep, or none to keep all
+    /// How many of the newest rows to keep; `none` means all
     #[arg(long, value_name = "N")]
     number: Option<String>,
 }
@@ -80,9 +80,9 @@ impl Operation for Set {
     const TOOL: &'static str = "set_limit";
     const CLI: &'static [&'static str] = &["limit", "set"];
     const TITLE: &'static str = "Set a limit";
-    const ABOUT: &'static str = "Set how long a growing table keeps its rows, and how many";
-    const HELP: &'static str = "This deletes nothing by itself; `mcpkg prune` does. Tables that servers write to on \
-        their own are kept within their limits as they grow.";
+    const ABOUT: &'static str = "Set how many rows a table keeps, and for how long";
+    const HELP: &'static str = "This command deletes nothing; `mcpkg prune` deletes the rows beyond the limits. \
+        Servers apply the limits by themselves to tables that they write to on their own.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;
@@ -117,7 +117,7 @@ impl Operation for Set {
         };
         data.extend(data_of(limits));
         let sentence = format!("Set the limits of '{}': age {age}, number {number}", growing.name);
-        Ok(Reply::sentence(sentence, Value::Object(data)).hint("`mcpkg prune` deletes the rows that exceed them"))
+        Ok(Reply::sentence(sentence, Value::Object(data)).hint("`mcpkg prune` deletes the rows beyond these limits"))
     }
 }
 
@@ -154,7 +154,7 @@ fn number(text: &str) -> Result<Option<u32>> {
         _ if text == NONE => Ok(None),
         Ok(0) | Err(_) => Err(Error::new(
             Code::InvalidArgument,
-            format!("--number '{}' is neither a positive number nor none", text.escape_debug()),
+            format!("--number '{}' is neither a positive number nor `none`", text.escape_debug()),
         )),
         Ok(number) => Ok(Some(number)),
     }

@@ -28,7 +28,7 @@ pub const GROUP: &str = "database";
 pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
-    commands: &[("limit", "Set how long growing tables keep their rows")],
+    commands: &[("limit", "Show and set how many rows tables keep, and for how long")],
     resources: &[resource::RESOURCES],
     growing: &[events_table::GROWING, tasks::GROWING, holders::GROWING],
     health: health::health,

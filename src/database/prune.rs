@@ -25,11 +25,11 @@ pub struct Prune {
 impl Operation for Prune {
     const TOOL: &'static str = "prune";
     const CLI: &'static [&'static str] = &["prune"];
-    const TITLE: &'static str = "Delete rows that exceed the limits";
-    const ABOUT: &'static str = "Delete the rows of growing tables that exceed the limits";
-    const HELP: &'static str = "`mcpkg limit list` shows the limits. Rows of anything that still waits or runs are \
-        kept, and so is whatever is needed to undo something. To delete revisions, use `mcpkg compact \
-        --keep-revisions N`; stored deploys, `mcpkg snapshot prune`; archives of tools, `mcpkg tool prune`.";
+    const TITLE: &'static str = "Delete rows beyond the limits";
+    const ABOUT: &'static str = "Delete all rows that are beyond the limits of their table";
+    const HELP: &'static str = "`mcpkg limit list` shows the limits. Rows of anything that is still waiting or \
+        running are kept, and so is everything that an undo needs. Other commands delete revisions (`mcpkg compact \
+        --keep-revisions N`), stored deploys (`mcpkg snapshot prune`) and tool archives (`mcpkg tool prune`).";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
     // Reads of the trail change, in every project.
@@ -58,7 +58,7 @@ impl Operation for Prune {
             let mut rows = 0;
             loop {
                 if context.is_cancelled() {
-                    return Err(Error::new(Code::Cancelled, "Cancelled; the rows deleted so far are gone"));
+                    return Err(Error::new(Code::Cancelled, "Cancelled; the rows already deleted stay deleted"));
                 }
                 let (batch, over) = context.store.write(|db| {
                     let batch = growing.prune(db, now, BATCH)?;

@@ -24,9 +24,10 @@ impl Operation for Move {
     const TOOL: &'static str = "move_database";
     const CLI: &'static [&'static str] = &["move"];
     const TITLE: &'static str = "Move the database";
-    const ABOUT: &'static str = "Copy the whole database to another place, from a file to a server or back";
-    const HELP: &'static str = "mcpkg compares the copy with the original, and removes it if anything fails. The \
-        original is kept: name the copy with --db or MCPKG_DB from then on. Changes made during the move are not \
+    const ABOUT: &'static str = "Copy the whole database to another location: from a file to a PostgreSQL server, or \
+        back";
+    const HELP: &'static str = "mcpkg compares the copy with the original, and removes the copy if anything fails. \
+        The original is kept; to use the copy, name it with --db or MCPKG_DB. Changes made during the move are not \
         copied, so stop the servers first.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg move --to postgres://me@db.example/mcpkg",
@@ -68,7 +69,7 @@ impl Operation for Move {
         drop(alone);
         let data = json!({ "from": from, "to": to });
         Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both have the same content now"), data)
-            .hint(format!("use it from now on with `--db {}` or MCPKG_DB", crate::shell::quote(&to))))
+            .hint(format!("to use the new database, name it with `--db {}` or MCPKG_DB", crate::shell::quote(&to))))
     }
 }
 
@@ -78,8 +79,8 @@ fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Re
     if server.read(projects::is_any)? {
         return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` already has projects")).hint(
             format!(
-                "name another one, or replace everything in it: `mcpkg backup FILE`, then `mcpkg --db {to} \
-                restore FILE`"
+                "name another database, or replace everything in this one: `mcpkg backup FILE`, then `mcpkg --db \
+                    {to} restore FILE`"
             ),
         ));
     }

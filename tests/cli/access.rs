@@ -79,8 +79,8 @@ fn a_key_from_its_making_to_its_end() {
     status: 2
     --- stdout
     --- stderr
-    error: --expires '-1d' is not a span of time
-    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
+    error: --expires '-1d' is not a duration
+    hint: give a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "revoke", "lapptop", "--yes"])), @r#"
     status: 1
@@ -94,7 +94,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: --expires '30' has no unit
-    hint: say a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
+    hint: give a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks); leave out --expires for a key that does not expire
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "two words"])), @r#"
     status: 2
@@ -168,6 +168,6 @@ fn an_export_holds_no_keys_and_a_restore_revives_none() {
     assert_snapshot!(scratch.run(&["restore", "with.db", "--yes"]).stderr, @"");
     assert_eq!(scratch.json(&["access", "list"])["keys"][0]["state"], "revoked");
     assert_snapshot!(scratch.run(&["restore", "empty.db", "--yes"]).stderr, @r#"
-    warning: the backup has no access keys, but the previous database may have had some, so servers over HTTP still require one: create it with `mcpkg access create NAME`
+    warning: the backup has no access keys, but the previous database may have had some, so HTTP servers still require a key: create one with `mcpkg access create NAME`
     "#);
 }

@@ -27,14 +27,14 @@ fn limits_are_listed_and_set() {
     --- stdout
     Set the limits of 'events': age 365d, number 100000
     --- stderr
-    hint: `mcpkg prune` deletes the rows that exceed them
+    hint: `mcpkg prune` deletes the rows beyond these limits
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "none"]), @r#"
     status: 0
     --- stdout
     Set the limits of 'events': age none, number 100000
     --- stderr
-    hint: `mcpkg prune` deletes the rows that exceed them
+    hint: `mcpkg prune` deletes the rows beyond these limits
     "#);
     let listed = &scratch.json(&["limit", "list"])["limits"];
     let events = listed.as_array().expect("tables").iter().find(|table| table["table"] == "events").expect("events");
@@ -45,7 +45,10 @@ fn limits_are_listed_and_set() {
             "error: No table 'event' has limits\nhint: did you mean 'events'?",
         ),
         (&["limit", "set", "events", "--age", "7"][..], "error: --age '7' has no unit"),
-        (&["limit", "set", "events", "--number", "0"][..], "error: --number '0' is neither a positive number nor none"),
+        (
+            &["limit", "set", "events", "--number", "0"][..],
+            "error: --number '0' is neither a positive number nor `none`",
+        ),
     ] {
         let ran = scratch.run(arguments);
         assert!(ran.status != 0 && ran.stderr.contains(why), "{ran}");

@@ -338,7 +338,7 @@ fn doctor_says_what_to_do_in_whole_words() {
     clients      no agents are con…  note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-X…  ok
-    selection    project 'p' appli…  ok
+    selection    using project 'p'…  ok
     claude_code  …ork/.claude/rules  missing
         create directory: mkdir -p
         /tmp/mcpkg-test-XXXXXX/work/.claude/rules
@@ -372,7 +372,7 @@ fn doctor_says_what_to_do_in_whole_words() {
     clients      no agents are connected                       note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
-    selection    project 'p' applies, selected                 ok
+    selection    using project 'p' (selected)                  ok
     claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing
         create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
     codex        /tmp/mcpkg-test-XXXXXX/work                   ok
@@ -397,7 +397,7 @@ fn doctor_says_what_to_do_in_whole_words() {
     clients      no agents are connected                       note
         mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
-    selection    project 'p' applies, selected                 ok
+    selection    using project 'p' (selected)                  ok
     claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing
         create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
     codex        /tmp/mcpkg-test-XXXXXX/work                   ok
@@ -421,7 +421,7 @@ fn doctor_says_what_to_do_in_whole_words() {
     what         where                                         state    what to do
     clients      no agents are connected                       note     mcpkg client add NAME
     database     /tmp/mcpkg-test-XXXXXX/test.db is sound       ok
-    selection    project 'p' applies, selected                 ok
+    selection    using project 'p' (selected)                  ok
     claude_code  /tmp/mcpkg-test-XXXXXX/work/.claude/rules     missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.claude/rules
     codex        /tmp/mcpkg-test-XXXXXX/work                   ok
     cursor       /tmp/mcpkg-test-XXXXXX/work/.cursor/rules     missing  create directory: mkdir -p /tmp/mcpkg-test-XXXXXX/work/.cursor/rules

@@ -266,7 +266,7 @@ fn the_doctor_looks_at_the_whole() {
         checks.iter().filter(is).map(|check| check["what"].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(found("database", "ok").len(), 1, "{checks:#}");
-    assert_eq!(found("selection", "ok"), ["project 'p' applies, selected"]);
+    assert_eq!(found("selection", "ok"), ["using project 'p' (selected)"]);
     assert!(found("clients", "ok")[0].starts_with("Cursor (user) runs "), "{checks:#}");
     let problems = found("clients", "problem");
     assert!(

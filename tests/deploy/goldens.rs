@@ -94,7 +94,7 @@ fn a_plan_and_its_preview() {
       checks:
         {"area":"clients","state":"note","what":"no agents are connected","action":"mcpkg client add NAME"}
         {"area":"database","state":"ok","what":"<SCRATCH>/test.db is sound","action":null}
-        {"area":"selection","state":"ok","what":"project 'p' applies, selected","action":null}
+        {"area":"selection","state":"ok","what":"using project 'p' (selected)","action":null}
     "#);
 }
 

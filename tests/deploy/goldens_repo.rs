@@ -87,7 +87,7 @@ fn a_plan_and_its_preview() {
       checks:
         {"area":"clients","state":"note","what":"no agents are connected","action":"mcpkg client add NAME"}
         {"area":"database","state":"note","what":"<SCRATCH>/test.db does not exist","action":"mcpkg init"}
-        {"area":"selection","state":"note","what":"no project is selected: servers list nothing","action":"mcpkg project create NAME"}
+        {"area":"selection","state":"note","what":"no project is selected, so servers have nothing to list","action":"mcpkg project create NAME"}
     "#);
 }
 
