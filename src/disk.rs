@@ -361,7 +361,7 @@ pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
         }
         ErrorKind::InvalidFilename if path.as_os_str().len() > 200 => (Code::PathTooLong, "shorten the path"),
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::NotADirectory => {
-            (Code::InvalidPath, "give it another name, or move what is in the way")
+            (Code::InvalidPath, "choose another name, or move the file or folder that is in the way")
         }
         _ => return Error::file(verb, path, source),
     };

@@ -91,7 +91,7 @@ impl Pager {
 /// Keeps the scratch file of a text that was refused, and says where: what the user wrote must not be lost.
 pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
     match scratch.keep() {
-        Ok((_, path)) => refused.hint(format!("what you wrote is kept in `{}`", path.display())),
+        Ok((_, path)) => refused.hint(format!("your text is saved in `{}`", path.display())),
         Err(_) => refused,
     }
 }

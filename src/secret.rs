@@ -96,7 +96,7 @@ impl FromStr for Reference {
                 Some(words) if words.first().is_some_and(|program| !program.is_empty()) => Ok(Self::Command(words)),
                 _ => wrong("`command:` must be followed by a program and its arguments, with every quote closed"),
             },
-            _ => wrong("Give the place where the secret is kept, not the secret itself"),
+            _ => wrong("Say where the secret is stored; do not give the secret itself"),
         }
     }
 }
@@ -145,7 +145,7 @@ impl Reference {
     }
 
     fn printed(&self, words: &[String], cancelled: &CancellationToken) -> Result<String> {
-        let Some((program, args)) = words.split_first() else { return Err(self.missing("it names no program")) };
+        let Some((program, args)) = words.split_first() else { return Err(self.missing("it does not name a program")) };
         // Password managers are configured by variables, such as GNUPGHOME.
         let program = Program::new(program).args(args).environment(Environment::Inherited);
         let program = program.capture(Capture { head: LONGEST, tail: 0 });
@@ -153,11 +153,14 @@ impl Reference {
             Failure::NotStarted(error) => self.missing(&format!("the program cannot be started: {error}")),
             Failure::Lost(error) => self.missing(&format!("the program cannot be waited for: {error}")),
             Failure::TimedOut => self.missing("the program did not finish within 30 seconds"),
-            Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was read"),
+            Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was being read"),
         })?;
         if !output.status.success() {
             // What it printed may hold the secret.
-            return Err(self.missing(&format!("the program ended with {}", output.status)).hint("run it by hand"));
+            return Err(self.missing(&format!("the program ended with {}", output.status)).hint(
+                "run the program by \
+                hand to see why",
+            ));
         }
         let printed = output.stdout.whole().ok_or_else(|| self.missing("it is longer than 64 KiB"))?;
         String::from_utf8(printed).map_err(|_| self.missing("it is not valid UTF-8"))

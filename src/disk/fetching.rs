@@ -73,7 +73,7 @@ fn sweep(cache: &Path) {
         let is_over = open_lock(&lock).is_ok_and(|file| file.try_lock().is_ok());
         if is_over && fs::remove_dir_all(&path).is_ok() {
             let _ = fs::remove_file(&lock);
-            tracing::info!(folder = %path.display(), "removed what a killed fetch left");
+            tracing::info!(folder = %path.display(), "removed the remains of a killed fetch");
         }
     }
 }

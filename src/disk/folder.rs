@@ -324,7 +324,7 @@ impl std::fmt::Display for Moved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.now {
             Some(now) => write!(f, "`{}` is now at `{}`", self.path.display(), now.display()),
-            None => write!(f, "`{}` was moved away or removed", self.path.display()),
+            None => write!(f, "`{}` was moved or removed", self.path.display()),
         }
     }
 }
@@ -333,5 +333,5 @@ impl std::fmt::Display for Moved {
 pub(super) fn in_the_way(path: &Path, what: &str) -> Error {
     Error::new(Code::InvalidPath, format!("Cannot write files in `{}`: it is {what}", path.display()))
         .with_details(serde_json::json!({ "path": path.display().to_string(), "path_posix": super::posix(path) }))
-        .hint("check what changes this folder, and try again")
+        .hint("find out which program is changing this folder, and try again")
 }

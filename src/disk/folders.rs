@@ -177,7 +177,7 @@ fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "a file of git")),
         (Some(folder), Some(name)) => Ok((folder, name)),
-        _ => Err(in_the_way(path, "not the path of a file")),
+        _ => Err(in_the_way(path, "not a file path")),
     }
 }
 
@@ -185,7 +185,7 @@ fn split(path: &Path) -> Result<(&Path, &OsStr)> {
 fn leads_out(path: &Path, real: &Path) -> crate::error::Error {
     let why = match real == path {
         true => "outside the folders that mcpkg writes to, or in git's own folder".to_owned(),
-        false => format!("a link, or below one, that leads to `{}`", real.display()),
+        false => format!("a link, or below a link, and leads to `{}`", real.display()),
     };
     in_the_way(path, &why)
 }
@@ -224,7 +224,7 @@ mod tests {
         let error = Folders::below(vec![top.join("in")]).holding(&path).err().expect("a link");
         assert_eq!(error.code(), Code::InvalidPath);
         let to = top.join("outside/deep").display().to_string();
-        assert!(error.message().contains("is a link, or below one") && error.message().contains(&to), "{error}");
+        assert!(error.message().contains("is a link, or below a link") && error.message().contains(&to), "{error}");
         assert!(Folders::below(vec![top.clone()]).holding(&top.join("in/file")).expect("inside").is_some());
     }
 

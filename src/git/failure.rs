@@ -14,7 +14,9 @@ use crate::redact::{redact, redact_at_cut};
 pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
     match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
-        Failure::Lost(error) => Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error),
+        Failure::Lost(error) => {
+            Error::new(Code::GitFailed, format!("Cannot communicate with git: {error}")).with_source(error)
+        }
         Failure::TimedOut => {
             let seconds = limits.time.as_secs();
             let what = subcommand(args);
@@ -23,7 +25,7 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
                 format!("git {what}: it did not finish within {seconds} seconds and was stopped"),
             )
             .with_details(about(folder, args))
-            .hint("run the same git command by hand: git or ssh may be asking a question, which mcpkg never answers")
+            .hint("run the same git command by hand: git or ssh may be waiting for input, which mcpkg cannot give")
         }
         Failure::Cancelled => {
             Error::new(Code::Cancelled, format!("git {} was stopped: the call was cancelled", subcommand(args)))
@@ -106,8 +108,8 @@ pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     let file = stderr.text();
     let file = file.split('\'').find(|part| part.ends_with(".lock")).map(redact);
     error.hint(match file {
-        Some(file) => format!("wait until it has ended; if no git is running, delete `{file}`"),
-        None => "wait until it has ended".to_owned(),
+        Some(file) => format!("wait until that process has ended; if no git is running, delete `{file}`"),
+        None => "wait until that process has ended".to_owned(),
     })
 }
 

@@ -134,7 +134,7 @@ impl<'a> Transaction<'a> {
             return match self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Answer::Line(line)) if line == format!("{what}: ok") => Ok(()),
                 Ok(Answer::Line(line)) => {
-                    Err(Error::new(Code::GitFailed, format!("git update-ref: unexpected answer to {what}: `{line}`")))
+                    Err(Error::new(Code::GitFailed, format!("git update-ref: unexpected response to {what}: `{line}`")))
                 }
                 Ok(Answer::Cancelled) if may_be_cancelled => Err(self.failed(Failure::Cancelled)),
                 // A wait that is over has left it behind.

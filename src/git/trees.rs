@@ -55,7 +55,7 @@ fn merge_by(git: &Git<'_>, options: &[&str], target: &str, branch: &str) -> Resu
     })?;
     let conflicts: Vec<PathBuf> = said.filter(|name| !name.is_empty()).map(|name| path(&name)).collect();
     if has_conflicts && conflicts.is_empty() {
-        return Err(Error::new(Code::GitFailed, "git merge-tree: it reported a conflict without naming a file"));
+        return Err(Error::new(Code::GitFailed, "git merge-tree: git reported a conflict without naming a file"));
     }
     Ok(Merged { tree, conflicts })
 }

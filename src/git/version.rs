@@ -46,7 +46,7 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
     let printed = run(Path::new("."), &["version"], limits)?;
     let printed = String::from_utf8_lossy(&printed);
     let version = Version::parse(&printed).ok_or_else(|| {
-        let message = format!("git version: its output `{}` does not contain a version", printed.trim());
+        let message = format!("git version: the output `{}` does not contain a version", printed.trim());
         Error::new(Code::GitFailed, message)
     })?;
     Ok(*VERSION.get_or_init(|| version))

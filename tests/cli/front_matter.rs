@@ -51,7 +51,7 @@ fn a_text_that_is_gone_is_refused_and_kept() {
     let scratch = imported();
     let ran = edited(&scratch, "sed -i 5d");
     assert!(ran.status == 2 && ran.stderr.contains("Prompt content cannot be empty"), "{ran}");
-    assert!(ran.stderr.contains("what you wrote is kept in"), "{ran}");
+    assert!(ran.stderr.contains("your text is saved in"), "{ran}");
     assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), FILE);
 }
 

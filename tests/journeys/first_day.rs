@@ -50,7 +50,7 @@ fn what_an_editor_left_is_kept_where_it_is_refused() {
     let ran = scratch
         .finish(scratch.command().env("EDITOR", broken).env("TMPDIR", scratch.path()).args(["prompt", "edit", "t"]));
     assert_eq!(ran.status, 1, "{ran}");
-    let path = ran.stderr.split("what you wrote is kept in `").nth(1).and_then(|rest| rest.split('`').next());
+    let path = ran.stderr.split("your text is saved in `").nth(1).and_then(|rest| rest.split('`').next());
     let path = path.unwrap_or_else(|| panic!("{ran}")).replace("<SCRATCH>", &scratch.path().to_string_lossy());
     assert_eq!(std::fs::read_to_string(path).expect("the file"), "a long edit {{ broken");
 }

@@ -122,7 +122,7 @@ fn registries_are_listed_shown_indexed_and_removed() {
         (&["registry", "add", "x", "weather", "--create"], 1, "neither empty nor a registry"),
         (&["registry", "add", "X/y", "weather"], 2, "not a valid registry name"),
         (&["registry", "add", "x", "http://example.com"], 2, "only for this machine"),
-        (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where the secret is kept"),
+        (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where the secret is stored"),
         (&["registry", "index", "web"], 2, "not a folder"),
         (&["registry", "show", "taem"], 1, "did you mean 'team'"),
         (&["registry", "remove", "local"], 2, "it is this database"),

@@ -123,7 +123,7 @@ fn an_edit_is_kept_as_it_was_written() {
     assert_eq!(diff["hunks"][0]["old_start"], 1, "{diff:#}");
     // What cannot be read is refused, and not lost.
     let broken = edit("sed -i 's/steps:/steps: [/'", &[]);
-    assert!(broken.status == 1 && broken.stderr.contains("what you wrote is kept in"), "{broken}");
+    assert!(broken.status == 1 && broken.stderr.contains("your text is saved in"), "{broken}");
     let renamed = edit("sed -i 's/keep_note/other/'", &[]);
     assert!(renamed.status == 2 && renamed.stderr.contains("`mcpkg workflow rename keep_note other`"), "{renamed}");
     let unknown = edit("sed -i 's/mcpkg:prompt:list/mcpkg:prompt:lst/'", &[]);
