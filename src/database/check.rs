@@ -7,6 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::plural;
 use crate::store::backup::Progress;
 use crate::store::check::{self, Findings};
 
@@ -56,7 +57,10 @@ impl Operation for Check {
                 .with_details(json!({ "faults": faults, "more": more })));
         }
         let sentence = if self.deep {
-            format!("The database {path} is sound; {verified} contents match their SHA-256")
+            format!(
+                "The database {path} is sound; verified the SHA-256 of {}",
+                plural::count(verified, "stored content")
+            )
         } else {
             format!("The database {path} is sound; to verify its contents and names too, run `mcpkg check --deep`")
         };

@@ -114,10 +114,9 @@ pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
         return Ok(found);
     }
     let paths: Vec<String> = all(db, project.id)?.into_iter().map(|file| file.path).collect();
-    let error =
-        Error::new(Code::NotFound, format!("Project '{}' does not keep a file `{path}` for an agent", project.name))
-            .with_details(serde_json::json!({ "path": path }));
-    Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` shows the kept files"))
+    let error = Error::new(Code::NotFound, format!("Project '{}' has no agent file `{path}`", project.name))
+        .with_details(serde_json::json!({ "path": path }));
+    Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` lists the stored files"))
 }
 
 /// Stores a file, replacing the one at its path. An unchanged file is not written.
@@ -160,7 +159,7 @@ pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
 fn from_row(row: &Row<'_>) -> Result<AgentFile> {
     let word: &str = row.get(2)?;
     let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
-    let damaged = || Error::new(Code::Damaged, "A kept file's row is damaged in the database");
+    let damaged = || Error::new(Code::Damaged, "The row of an agent file is damaged in the database");
     Ok(AgentFile {
         id: row.get(0)?,
         path: row.get(1)?,

@@ -430,7 +430,7 @@ pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
 /// Returns the failure of a value that mcpkg would not have written.
 pub fn damaged_value(what: &str) -> Error {
     Error::new(Code::Damaged, format!("The database is damaged: {what}"))
-        .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` brings back a backup")
+        .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` restores a backup")
 }
 
 /// Reads JSON that mcpkg wrote into the database; `what` names it.
@@ -449,7 +449,7 @@ pub fn shown_json(json: &str) -> Value {
 pub(super) fn damaged(sha256: &[u8]) -> Error {
     let hex = crate::hex::encode(sha256);
     Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
-        .hint("it was not served; `mcpkg restore FILE` brings back a backup")
+        .hint("the damaged content was not served; `mcpkg restore FILE` restores a backup")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The table.
 pub const GROWING: Growing = Growing {
     name: "builds",
-    about: "builds, per workspace; running ones are kept",
+    about: "builds, per workspace; running builds are never deleted",
     usual: Limits { age: None, number: Some(50) },
     beyond,
     delete,

@@ -146,8 +146,8 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
 /// Returns the failure of a name that another catalog has.
 pub fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Catalog '{name}' already exists")).hint(format!(
-        "`mcpkg catalog refresh {name}` reads its document again; to import it as a second catalog, \
-            give --name and --prefix"
+        "`mcpkg catalog refresh {name}` reads its document again; to import the document as a second catalog, give \
+            --name and --prefix"
     ))
 }
 

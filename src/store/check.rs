@@ -199,10 +199,10 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     );
     for (kind, differs, gone) in [prompt, resource, workflow] {
         look_at(db, differs, faults, |row| {
-            Err(damaged(format!("{kind} '{}' does not match its last revision", legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' does not match its latest revision", legible(row, 0))))
         })?;
         look_at(db, gone, faults, |row| {
-            Err(damaged(format!("{kind} '{}' is missing, but was not deleted", legible(row, 0))))
+            Err(damaged(format!("{kind} '{}' is missing, although it was never deleted", legible(row, 0))))
         })?;
     }
     Ok(())
@@ -232,7 +232,7 @@ fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         if skills::name(row.get(0)?) == row.get::<&str>(1)? {
             return Ok(());
         }
-        Err(damaged(format!("the prompt '{}' is stored under the name of another skill", legible(row, 0))))
+        Err(damaged(format!("the prompt '{}' is stored under the wrong skill name", legible(row, 0))))
     })
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 /// The table. An open draft stays. The number also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {
     name: "drafts",
-    about: "drafts of workflows, per project; those that wait for a person are kept",
+    about: "workflow drafts, per project; drafts that are waiting for a person are never deleted",
     usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(500) },
     beyond,
     delete,

@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The table. What is not done stays, and what a user may still want to take back.
 pub const GROWING: Growing = Growing {
     name: "flow-runs",
-    about: "runs of flows over the repositories of workspaces; unfinished ones are kept",
+    about: "flow runs, per workspace; unfinished runs are never deleted",
     usual: Limits { age: Some(365 * 24 * 60 * 60 * 1000), number: Some(10_000) },
     beyond,
     delete,

@@ -72,10 +72,10 @@ pub(super) struct NewRevision<'a> {
 /// A revision's row. As data it has neither its content nor the attributes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The item that it belongs to.
+    /// The item that the revision belongs to.
     #[serde(skip)]
     pub item: Uuid,
-    /// 1 for the first, then one more for each.
+    /// The revision's number, counted from 1 for each item.
     #[serde(rename = "revision")]
     pub number: i64,
     /// create, update, rename, delete or restore.
@@ -84,7 +84,7 @@ pub struct Revision {
     pub restored: Option<i64>,
     /// The name it had.
     pub name: String,
-    /// All but the content, as JSON.
+    /// The item's attributes without its content, as JSON.
     #[serde(skip)]
     pub attributes: String,
     /// The key of the content.
@@ -248,8 +248,10 @@ fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid
 pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, ROW)? {
         let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, legible(row, 6));
-        return Err(Error::new(Code::Damaged, what)
-            .hint("it was not served; use another revision, or bring back a backup with `mcpkg restore FILE`"));
+        return Err(Error::new(Code::Damaged, what).hint(
+            "the damaged revision was not served; use another revision, or restore a backup with `mcpkg \
+                restore FILE`",
+        ));
     }
     Ok(Revision {
         item: row.get(2)?,

@@ -37,10 +37,10 @@ pub struct Choice {
     /// Patterns; each file has to match at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Prefix of the names of its items.
+    /// Prefix for the names of the source's items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// The kind of its files, instead of the one that their paths suggest.
+    /// The kind of the files, overriding the kind that their paths suggest.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }

@@ -269,7 +269,7 @@ impl Store {
             return Ok(());
         }
         Err(Error::new(Code::MayOnlyRead, "This access key may only read")
-            .hint("`mcpkg access create NAME` creates a key that may write"))
+            .hint("`mcpkg access create NAME` creates a key with write access"))
     }
 }
 

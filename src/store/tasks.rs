@@ -11,7 +11,7 @@ use crate::error::Result;
 /// The table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
-    about: "long calls of agents with their results, per caller; running ones are kept",
+    about: "long-running calls by agents, with their results, per caller; running calls are never deleted",
     usual: Limits { age: Some(3_600_000), number: Some(256) },
     beyond,
     delete,

@@ -163,7 +163,7 @@ fn a_folder_is_bound_and_unbound() {
     --- stdout
     --- stderr
     error: The folder <SCRATCH>/sub is not bound to a project
-    hint: `mcpkg project unbind <SCRATCH>` unbinds the one above it
+    hint: `mcpkg project unbind <SCRATCH>` unbinds the bound folder above it
     "#);
     std::fs::remove_dir(scratch.path().join("sub/gone")).expect("a folder");
     scratch.ok(&["project", "unbind", "sub/gone"]);
@@ -450,7 +450,7 @@ fn backups_are_dated_pruned_and_restored() {
     assert_eq!(scratch.ok(&["prompt", "show", "kept"]), "x");
     let checked = scratch.ok(&["check", "--deep"]);
     let database = scratch.db().display().to_string().replace(&*scratch.path().to_string_lossy(), "<SCRATCH>");
-    assert_eq!(checked, format!("The database {database} is sound; 1 contents match their SHA-256\n"));
+    assert_eq!(checked, format!("The database {database} is sound; verified the SHA-256 of 1 stored content\n"));
     let again = scratch.run(&["backup", &newest]);
     assert_eq!(again.status, 1);
     assert!(again.stderr.contains("already exists"), "{again}");

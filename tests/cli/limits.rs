@@ -12,14 +12,14 @@ fn limits_are_listed_and_set() {
     status: 0
     --- stdout
     runs	90d	100000	0	runs of tools, including refused ones
-    flow-runs	365d	10000	0	runs of flows over the repositories of workspaces; unfinished ones are kept
-    builds	none	50	0	builds, per workspace; running ones are kept
-    drafts	90d	500	0	drafts of workflows, per project; those that wait for a person are kept
-    workflow-runs	90d	10000	0	runs of workflows and commands with each attempt; unfinished ones are kept
-    consents	1d	1000	0	confirm tokens and requests for consent, per caller; waiting ones are kept
+    flow-runs	365d	10000	0	flow runs, per workspace; unfinished runs are never deleted
+    builds	none	50	0	builds, per workspace; running builds are never deleted
+    drafts	90d	500	0	workflow drafts, per project; drafts that are waiting for a person are never deleted
+    workflow-runs	90d	10000	0	runs of workflows and commands, with every attempt; unfinished runs are never deleted
+    consents	1d	1000	0	confirm tokens and requests for consent, per caller; pending ones are never deleted
     events	none	none	0	the trail; the last hour is always kept, for servers that have not read it yet
-    tasks	1h	256	0	long calls of agents with their results, per caller; running ones are kept
-    locks	30d	none	0	holders of locks on PostgreSQL that have gone away; those seen within the last day are kept
+    tasks	1h	256	0	long-running calls by agents, with their results, per caller; running calls are never deleted
+    locks	30d	none	0	former holders of PostgreSQL locks; holders seen within the last day are never deleted
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "365d", "--number", "100000"]), @r#"

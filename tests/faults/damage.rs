@@ -44,7 +44,7 @@ fn f08_a_file_with_a_wrong_header_or_cut_in_half_is_refused_and_untouched() {
     fs::write(scratch.db(), &whole).expect("a whole file");
     let backup = scratch.file("backup.db", &whole[..whole.len() / 2]);
     let ran = scratch.run(&["restore", &backup.display().to_string(), "--yes"]);
-    assert!(ran.stderr.contains("backup.db` is damaged: it is cut off after"), "{ran}");
+    assert!(ran.stderr.contains("backup.db` is damaged: the file is cut off after"), "{ran}");
 }
 
 #[test]
@@ -238,15 +238,15 @@ fn f09_every_content_that_a_row_names_is_verified_and_every_row() {
     for (sql, says) in [
         (
             "UPDATE blob SET head = CAST('stood befone' AS BLOB) WHERE head = CAST('stood before' AS BLOB)",
-            "the file that was at",
+            "the original file at",
         ),
         ("UPDATE deployed SET pristine_blob = 4711", "a row of table deployed refers to a missing row"),
         ("UPDATE deployed SET applied_mode = NULL", "image 'applied' in table deployed is malformed"),
         ("UPDATE snapshot_file SET after_blob = 4711", "a row of table snapshot_file refers"),
         ("UPDATE snapshot SET targets = '{}'", "snapshot has malformed targets"),
         ("UPDATE snapshot SET uuid = x'00'", "CHECK constraint failed in snapshot"),
-        ("DELETE FROM revision", "does not match its last revision"),
-        ("DELETE FROM prompt", "is missing, but was not deleted"),
+        ("DELETE FROM revision", "does not match its latest revision"),
+        ("DELETE FROM prompt", "is missing, although it was never deleted"),
         ("UPDATE project SET name = '../p'", "'../p' has an invalid name"),
         ("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt)", "the search index does not match"),
         ("UPDATE search_data SET block = zeroblob(length(block)) WHERE id > 100", "search"),

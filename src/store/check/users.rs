@@ -50,7 +50,7 @@ const USES: &[Use] = &[
     Use {
         of: &[("agent_file", "blob_id")],
         rows: sql!("SELECT path FROM agent_file WHERE blob_id = ?1"),
-        name: |row| Ok(format!("the kept file {}", legible(row, 0))),
+        name: |row| Ok(format!("the agent file {}", legible(row, 0))),
     },
     Use {
         of: &[("link", "blob_id")],
@@ -65,7 +65,7 @@ const USES: &[Use] = &[
     Use {
         of: &[("deployed", "pristine_blob")],
         rows: sql!("SELECT path FROM deployed WHERE pristine_blob = ?1"),
-        name: |row| Ok(format!("the file that was at {} before the first deploy", legible(row, 0))),
+        name: |row| Ok(format!("the original file at {} (from before the first deploy)", legible(row, 0))),
     },
     Use {
         of: &[("snapshot_file", "before_blob")],
@@ -73,7 +73,7 @@ const USES: &[Use] = &[
             "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
               WHERE before_blob = ?1"
         ),
-        name: |row| Ok(format!("snapshot {} before the change of {}", row.get::<Uuid>(0)?, legible(row, 1))),
+        name: |row| Ok(format!("snapshot {} (file {}, before the change)", row.get::<Uuid>(0)?, legible(row, 1))),
     },
     Use {
         of: &[("snapshot_file", "after_blob")],
@@ -81,7 +81,7 @@ const USES: &[Use] = &[
             "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
               WHERE after_blob = ?1"
         ),
-        name: |row| Ok(format!("snapshot {} after the change of {}", row.get::<Uuid>(0)?, legible(row, 1))),
+        name: |row| Ok(format!("snapshot {} (file {}, after the change)", row.get::<Uuid>(0)?, legible(row, 1))),
     },
     Use {
         of: &[("proposal", "base_blob"), ("proposal", "blob_id")],
@@ -94,7 +94,7 @@ const USES: &[Use] = &[
             "SELECT source.name, source_item.path
                FROM source_item JOIN source ON source.id = source_id WHERE blob_id = ?1"
         ),
-        name: |row| Ok(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0))),
+        name: |row| Ok(format!("the file {} from the source '{}'", legible(row, 1), legible(row, 0))),
     },
     Use {
         of: &[("sync_item", "blob_id")],
@@ -111,7 +111,7 @@ const USES: &[Use] = &[
         rows: sql!("SELECT name, version, registry FROM tool_package WHERE blob_id = ?1"),
         name: |row| {
             let [name, version, registry] = [0, 1, 2].map(|column| legible(row, column));
-            Ok(format!("the tool {name}@{version} of registry '{registry}'"))
+            Ok(format!("the tool {name}@{version} from registry '{registry}'"))
         },
     },
     Use {
@@ -130,7 +130,7 @@ const USES: &[Use] = &[
         ),
         name: |row| {
             let (repo, step) = (legible(row, 1), legible(row, 2));
-            Ok(format!("the log of '{step}' in the repo {repo} of the build {}", row.get::<Uuid>(0)?))
+            Ok(format!("the log of step '{step}' (build {}, repo {repo})", row.get::<Uuid>(0)?))
         },
     },
     Use {
@@ -139,7 +139,7 @@ const USES: &[Use] = &[
             "SELECT m.name, w.name FROM gate_model AS m JOIN workspace AS w ON w.id = m.workspace_id
               WHERE m.blob_id = ?1"
         ),
-        name: |row| Ok(format!("the model {} of the workspace '{}'", legible(row, 0), legible(row, 1))),
+        name: |row| Ok(format!("the model {} (workspace '{}')", legible(row, 0), legible(row, 1))),
     },
     Use {
         // The text of a workflow is that of its newest revision.

@@ -24,14 +24,14 @@ pub(in crate::store) fn full() -> Error {
 
 /// Returns the answer for a read that was ended.
 pub(in crate::store) fn timeout() -> Error {
-    Error::new(Code::Timeout, "The read was stopped: it took too long, or nobody is waiting for it any more")
-        .hint("nothing was changed; ask for less")
+    Error::new(Code::Timeout, "The read was stopped: it took too long, or its caller has stopped waiting")
+        .hint("nothing was changed; request less data")
 }
 
 /// Returns the failure of a file that holds what mcpkg does not write.
 pub(in crate::store) fn damaged(what: impl std::fmt::Display) -> Error {
     Error::new(Code::NotDatabase, format!("The database is damaged: {what}")).hint(
-        "`mcpkg check --deep` shows where; `mcpkg restore FILE` brings back a backup (move the damaged file \
-            aside first if necessary)",
+        "`mcpkg check --deep` lists the damage; `mcpkg restore FILE` restores a backup (move the damaged file aside \
+            first if necessary)",
     )
 }

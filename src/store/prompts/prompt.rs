@@ -28,16 +28,16 @@ pub struct Attributes {
     /// Whether the content is rendered; a plain prompt is sent unchanged.
     #[serde(default)]
     pub template: bool,
-    /// The placeholder syntax of a rendered content; `None` for Jinja.
+    /// The placeholder syntax of a rendered prompt; `None` for Jinja.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
-    /// The front matter of the imported file, with the lines of `---`; `None` where mcpkg would write the same itself.
+    /// The front matter of the imported file, including its `---` lines; `None` if mcpkg would generate the same text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_matter: Option<String>,
-    /// The path of that file below the folder of commands, unless it is `NAME.md`.
+    /// The path of the imported file below the commands folder, unless it is `NAME.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }

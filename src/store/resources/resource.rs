@@ -18,7 +18,7 @@ pub struct Attributes {
     pub mime_type: Option<String>,
     /// Whether the content is served as text; else as a base64 blob.
     pub text: bool,
-    /// Whether the file it came from could be executed.
+    /// Whether the imported file was executable.
     #[serde(default)]
     pub executable: bool,
 }

@@ -23,7 +23,7 @@ pub use state::{Kind, State, StepState, Wanted};
 /// The table.
 pub const GROWING: Growing = Growing {
     name: "workflow-runs",
-    about: "runs of workflows and commands with each attempt; unfinished ones are kept",
+    about: "runs of workflows and commands, with every attempt; unfinished runs are never deleted",
     usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(10_000) },
     beyond,
     delete,

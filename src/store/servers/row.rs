@@ -31,7 +31,7 @@ const SUMMED: Range<usize> = 0..20;
 pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Server> {
     let damaged = || {
         Error::new(Code::Damaged, format!("MCP server '{}' is damaged in the database", legible(row, 2)))
-            .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` brings back a backup")
+            .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` restores a backup")
     };
     if !intact(row, SUMMED)? {
         return Err(damaged());

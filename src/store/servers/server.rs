@@ -42,11 +42,11 @@ pub enum Part {
     Env {
         /// The variable's name.
         env: String,
-        /// The value to use if it is not set.
+        /// The value to use if the variable is not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default: Option<String>,
     },
-    /// The answer of VS Code's user.
+    /// A value that VS Code asks its user for.
     Input {
         /// The id of the question.
         input: String,
@@ -129,7 +129,7 @@ pub struct Definition {
     /// Its variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Named,
-    /// The folder that it is started in.
+    /// The folder that the server is started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Text>,
     /// The address.
@@ -138,10 +138,10 @@ pub struct Definition {
     /// Headers that are sent with each request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Named,
-    /// The inputs of VS Code that the texts refer to, as in its file.
+    /// The VS Code inputs that these values refer to, as in VS Code's own file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Value>,
-    /// Settings that only the agent of its file knows, in order.
+    /// Settings that only the agent owning the file understands, in file order.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
     /// Its purpose.
@@ -185,13 +185,13 @@ impl Definition {
 /// The origin of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The agent that the file belonged to.
+    /// The agent that the imported file belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The file, relative to what was imported, with `/` as separator.
+    /// The file's path relative to the import's root, with `/` as separator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its name in the file, if that differs.
+    /// The server's name in the file, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
 }

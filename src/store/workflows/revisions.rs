@@ -32,10 +32,10 @@ const SUMMED: Range<usize> = 0..12;
 /// A revision's row. As data it has no content.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The workflow that it belongs to.
+    /// The workflow that the revision belongs to.
     #[serde(skip)]
     pub item: Uuid,
-    /// 1 for the first, then one more for each.
+    /// The revision's number, counted from 1 for each workflow.
     #[serde(rename = "revision")]
     pub number: i64,
     /// create, update, rename, delete or restore.
@@ -216,8 +216,10 @@ fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
 pub(in crate::store) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, SUMMED)? {
         let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));
-        return Err(Error::new(Code::Damaged, what)
-            .hint("it was not served; use another revision, or bring back a backup with `mcpkg restore FILE`"));
+        return Err(Error::new(Code::Damaged, what).hint(
+            "the damaged revision was not served; use another revision, or restore a backup with `mcpkg \
+                restore FILE`",
+        ));
     }
     Ok(Revision {
         item: row.get(1)?,

@@ -41,8 +41,8 @@ impl From<postgres::Error> for Error {
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
             &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
             &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {
-                Error::new(Code::Storage, format!("The database server answered with an error: {message}"))
-                    .hint("the write may not have been saved; look at the server's log")
+                Error::new(Code::Storage, format!("The database server reported an error: {message}"))
+                    .hint("the write may not have been saved; check the database server's log")
             }
             _ => Error::internal(format!("The database failed: {message}")),
         };
@@ -75,7 +75,7 @@ fn lost() -> Error {
 pub(super) fn no_answer() -> Error {
     Error::new(
         Code::Unavailable,
-        "The database server did not answer in time, and the connection was dropped; nothing was changed",
+        "The database server did not respond in time, and the connection was dropped; nothing was changed",
     )
     .hint(
         "check that the server is running; `answer_timeout` in the address sets how many seconds a statement may \
@@ -85,7 +85,7 @@ pub(super) fn no_answer() -> Error {
 
 /// Returns the error for a server that did not answer while a connection was opened.
 pub(super) fn silent(shown: &Path) -> Error {
-    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display())).hint(
+    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not respond", shown.display())).hint(
         "check that the server is running; `connect_timeout` in the address sets how many seconds mcpkg waits \
             for it",
     )
@@ -117,7 +117,7 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
         Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
             "give the password in PGPASSFILE or ~/.pgpass, or as `password=env:NAME` in the address"
         }
-        Some(&SqlState::UNDEFINED_DATABASE) => "create it with `createdb`, or name another one",
+        Some(&SqlState::UNDEFINED_DATABASE) => "create the database with `createdb`, or name another one",
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             "lower `pool_size` in the address, or raise the server's max_connections"
         }

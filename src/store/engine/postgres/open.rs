@@ -50,16 +50,16 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
             Code::Unavailable,
             format!("The database `{shown}` has the older schema {version}; this mcpkg needs {NEWEST}"),
         )
-        .hint("upgrade it by running `mcpkg init` with this address; servers of the older version may stop working \
-            then")),
+        .hint("upgrade it by running `mcpkg init` with this address; after that, servers of the older version may \
+            stop working")),
         Found::Version(version) => Err(Error::new(
             Code::NewerDatabase,
             format!("The database `{shown}` has schema {version}; this mcpkg knows schemas up to {NEWEST}"),
         )
-        .hint("use the newer mcpkg")),
+        .hint("use a newer version of mcpkg")),
         Found::Foreign(None) => Err(Error::new(
             Code::ForeignDatabase,
-            format!("The database `{shown}` has a schema `{SCHEMA}` that is not mcpkg's"),
+            format!("The database `{shown}` has a schema `{SCHEMA}` that does not belong to mcpkg"),
         )
         .hint("nothing was read or changed; name another database")),
         Found::Foreign(Some(strangers)) => Err(Error::new(

@@ -107,7 +107,8 @@ pub(super) fn single<T>(
     params: &[Value<'_>],
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<T> {
-    one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
+    one(connection, sql, params, f)?
+        .ok_or_else(|| Error::internal("a query that should always return a row returned none"))
 }
 
 /// As [`crate::store::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that

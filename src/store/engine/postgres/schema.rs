@@ -138,9 +138,9 @@ fn migrate_on(client: &mut Client) -> Result<()> {
         match error.kind() {
             DivergentVersion(..) | MissingVersion(..) => Error::new(
                 Code::MigrationDiverged,
-                format!("The database's migration history is not this program's: {error}"),
+                format!("The database's migration history does not match this version of mcpkg: {error}"),
             )
-            .hint("use the mcpkg that wrote it"),
+            .hint("use the version of mcpkg that wrote the database"),
             _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
         }
         .with_source(error)

@@ -31,7 +31,7 @@ pub(super) fn tls(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
 fn read(path: &Path) -> Result<RootCertStore> {
     let unusable = |why: String| {
         Error::new(Code::FileFailed, format!("Cannot use `{}` from `sslrootcert`: {why}", path.display()))
-            .hint("name a file with certificates in PEM format")
+            .hint("name a file that contains certificates in PEM format")
     };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {

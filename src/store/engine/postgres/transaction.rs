@@ -70,7 +70,7 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
             Code::Replaced,
             "The database was moved while this server was not connected to it; nothing was written",
         )
-        .hint("restart the server with the address that the database was moved to"));
+        .hint("restart the server with the database's new address"));
     }
     Ok(())
 }

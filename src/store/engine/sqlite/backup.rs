@@ -87,7 +87,7 @@ pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
 pub(in crate::store::engine) fn refuse_existing(to: &Path) -> Result<()> {
     if to.exists() {
         return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
-            .hint("name another file, or remove it first"));
+            .hint("name another file, or remove this one first"));
     }
     Ok(())
 }
@@ -188,7 +188,7 @@ fn of_backup(from: &Path, error: Error) -> Error {
     }
     let what = format!("The backup `{file}` is damaged; nothing was changed");
     Error::new(Code::NotDatabase, what)
-        .hint("restore another one; `mcpkg --db FILE check --deep` shows where a file is damaged")
+        .hint("restore another backup; `mcpkg --db FILE check --deep` shows where a file is damaged")
         .with_source(error)
 }
 
@@ -247,7 +247,7 @@ fn check_copy(copy: &Path, database: &Path, progress: &Progress<'_>) -> Result<(
         Some(fault) => {
             let what = format!("The database `{}` is damaged, and no backup was written: {fault}", database.display());
             Err(Error::new(Code::NotDatabase, what)
-                .hint("`mcpkg check --deep` lists all damage; `mcpkg restore FILE` brings back an older backup"))
+                .hint("`mcpkg check --deep` lists all damage; `mcpkg restore FILE` restores an older backup"))
         }
     }
 }

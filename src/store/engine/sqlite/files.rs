@@ -76,5 +76,5 @@ pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
         _ => Code::Unavailable,
     };
     Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))
-        .hint("check that the folder exists and is writable, or name another place with --db")
+        .hint("check that the folder exists and is writable, or name another file with --db")
 }

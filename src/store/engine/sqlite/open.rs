@@ -104,8 +104,10 @@ fn opened(path: PathBuf, access: Access, connection: Connection) -> Result<Opene
 /// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.
 pub(super) fn check_header(path: &Path) -> Result<()> {
     let corrupt = |what: &str| {
-        Error::new(Code::NotDatabase, format!("`{}` {what}", path.display()))
-            .hint("the file was left untouched; move it aside and `mcpkg restore` a backup, or name another with --db")
+        Error::new(Code::NotDatabase, format!("`{}` {what}", path.display())).hint(
+            "the file was left untouched; move it aside and restore a backup with `mcpkg restore FILE`, or \
+                name another database with --db",
+        )
     };
     let mut file = file::open(path).map_err(|error| match error.kind() {
         ErrorKind::IsADirectory | ErrorKind::Unsupported => {
@@ -128,7 +130,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
             Code::ForeignDatabase,
             format!("`{}` is an SQLite database of another application", path.display()),
         )
-        .hint("the file was left untouched; name another with --db"));
+        .hint("the file was left untouched; name another database with --db"));
     }
     let whole = whole_size(&header);
     let size = || file.metadata().map(|metadata| metadata.len()).map_err(|error| unavailable(path, &error));
@@ -136,7 +138,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     if size()? < whole && wal_size(path) == 0 {
         let size = size()?;
         if size < whole {
-            return Err(corrupt(&format!("is damaged: it is cut off after {size} of {whole} bytes")));
+            return Err(corrupt(&format!("is damaged: the file is cut off after {size} of {whole} bytes")));
         }
     }
     Ok(())
@@ -164,13 +166,16 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32>
             let what =
                 format!("The database `{path}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}");
             Err(Error::new(Code::NewerDatabase, what)
-                .hint("use the newer mcpkg, or restore a backup made by this version"))
+                .hint("use a newer version of mcpkg, or restore a backup made by this version"))
         }
         Err(_) => Err(Error::new(
             Code::NotDatabase,
-            format!("The database `{path}` has the impossible schema version {version}"),
+            format!("The database `{path}` has the invalid schema version {version}"),
         )
-        .hint("its header is damaged: the file was left untouched; restore a backup, or name another with --db")),
+        .hint(
+            "its header is damaged, and the file was left untouched; restore a backup, or name another database \
+            with --db",
+        )),
     }
 }
 
@@ -185,7 +190,7 @@ fn dangling(link: &Path, error: std::io::Error) -> Error {
             target.display()
         ),
     )
-    .hint("mount the disk it leads to; or remove the link to start with an empty database")
+    .hint("mount the disk that the link leads to, or remove the link to start with an empty database")
     .with_source(error)
 }
 
@@ -237,7 +242,7 @@ fn create(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder).map_err(|error| {
         Error::new(Code::Unavailable, format!("Cannot create the folder `{}`: {error}", folder.display()))
-            .hint("name another place with --db")
+            .hint("name another location with --db")
             .with_source(error)
     })?;
     let _lock = lock(path)?;
@@ -255,7 +260,7 @@ fn create(path: &Path) -> Result<()> {
                 wal.display()
             ),
         )
-        .hint("put the database back; or remove that file to start with an empty database"));
+        .hint("put the database back, or remove that second file to start with an empty database"));
     }
     let unfinished = beside(path, ".new");
     remove_with_side_files(&unfinished);

@@ -82,9 +82,9 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
             refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
                 Error::new(
                     Code::MigrationDiverged,
-                    format!("The database's migration history is not this program's: {error}"),
+                    format!("The database's migration history does not match this version of mcpkg: {error}"),
                 )
-                .hint("restore a backup, or use the mcpkg that wrote this file")
+                .hint("restore a backup, or use the version of mcpkg that wrote this file")
             }
             _ if is_full(&error) => full(),
             _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
@@ -127,17 +127,19 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
     }
     let what = match expected(version.max(1)) {
         Ok(expected) => difference(&expected, &found),
-        Err(_) => "has a schema that is not mcpkg's".to_owned(),
+        Err(_) => "has a schema that does not belong to mcpkg".to_owned(),
     };
-    Err(Error::new(Code::ForeignDatabase, format!("The database `{}` {what}", path.display()))
-        .hint("nothing in it was run and the file was left untouched; restore a backup, or name another with --db"))
+    Err(Error::new(Code::ForeignDatabase, format!("The database `{}` {what}", path.display())).hint(
+        "nothing in the file was run, and it was left untouched; restore a backup, or name another database \
+            with --db",
+    ))
 }
 
 /// Describes how the schema differs from schema `version`.
 fn difference(expected: &Objects, found: &Objects) -> String {
     for ((kind, name), object) in found {
         match expected.get(&(kind.clone(), name.clone())) {
-            None => return format!("contains the {kind} `{}`, which is not mcpkg's", name.escape_debug()),
+            None => return format!("contains the {kind} `{}`, which mcpkg did not create", name.escape_debug()),
             Some(expected) if expected != object => {
                 return format!("contains a {kind} `{}` that differs from the one mcpkg creates", name.escape_debug());
             }
@@ -146,7 +148,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
     }
     match expected.keys().find(|key| !found.contains_key(key)) {
         Some((kind, name)) => format!("lacks the {kind} `{name}`"),
-        None => "has a schema that is not mcpkg's".to_owned(),
+        None => "has a schema that does not belong to mcpkg".to_owned(),
     }
 }
 

@@ -126,10 +126,10 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
         let left = (ABSENT - time) / 1000 + 1;
         Error::new(
             Code::RunBusy,
-            "It may still be in use: a process on another machine was working on it when it lost its connection to \
-                the database",
+            "It may still be in use: a process on another machine lost its connection to the database while working \
+                on it",
         )
-        .hint(format!("try again in {left} s: by then either that process is back, or you can take over"))
+        .hint(format!("try again in {left} s: by then, either that process has reconnected or you can take over"))
     }))
 }
 
