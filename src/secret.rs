@@ -157,10 +157,9 @@ impl Reference {
         })?;
         if !output.status.success() {
             // What it printed may hold the secret.
-            return Err(self.missing(&format!("the program ended with {}", output.status)).hint(
-                "run the program by \
-                hand to see why",
-            ));
+            return Err(self
+                .missing(&format!("the program ended with {}", output.status))
+                .hint("run the program by hand to see why"));
         }
         let printed = output.stdout.whole().ok_or_else(|| self.missing("it is longer than 64 KiB"))?;
         String::from_utf8(printed).map_err(|_| self.missing("it is not valid UTF-8"))

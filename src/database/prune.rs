@@ -13,7 +13,7 @@ use crate::plural;
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;
 
-/// Delete rows that exceed the limits
+/// Delete rows beyond the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
     /// Show how many rows would be deleted and change nothing
