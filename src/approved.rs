@@ -158,7 +158,7 @@ impl Approved {
     fn made(&self, kind: Kind) -> Result<PathBuf> {
         let Some(folder) = &self.folder else {
             return Err(Error::new(Code::Unapproved, "Cannot find your state directory: HOME is not set")
-                .hint("set HOME, or XDG_STATE_HOME"));
+                .hint("set HOME or XDG_STATE_HOME"));
         };
         let folder = folder.join(kind.folder());
         disk::make_private(&folder)?;

@@ -104,7 +104,7 @@ fn file(context: &Context) -> Finding {
                 .action("name all hosts in the address, with target_session_attrs=read-write");
         }
         Access::ReadOnly | Access::Immutable => {
-            return problem(format!("{shown} is read-only")).action("make it and its folder writable");
+            return problem(format!("{shown} is read-only")).action("make the file and its folder writable");
         }
     }
     if shown.file().and_then(|file| std::fs::metadata(file).ok()).is_some_and(|metadata| metadata.len() > QUICK) {

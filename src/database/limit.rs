@@ -133,7 +133,7 @@ pub(super) fn tables() -> impl Iterator<Item = &'static Growing> {
 fn named(name: &str) -> Result<&'static Growing> {
     tables().find(|growing| growing.name == name).ok_or_else(|| {
         let names: Vec<&str> = tables().map(|growing| growing.name).collect();
-        let otherwise = format!("there are {}", names.join(", "));
+        let otherwise = format!("the tables with limits are {}", names.join(", "));
         Error::new(Code::NotFound, format!("No table '{}' has limits", name.escape_debug()))
             .suggest(name, names, otherwise)
     })
@@ -145,7 +145,7 @@ fn age(text: &str) -> Result<Option<i64>> {
     }
     span::parse(text).map(Some).map_err(|why| {
         Error::new(Code::InvalidArgument, format!("--age '{}' {why}", text.escape_debug()))
-            .hint(format!("{}; or none", span::HINT))
+            .hint(format!("{}; or `none` for no limit", span::HINT))
     })
 }
 

@@ -133,7 +133,7 @@ pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result
         match entries.iter_mut().find(|entry| entry.name == made.name) {
             Some(there) if there.kind == made.kind => made.mode.clone_from(&there.mode),
             Some(_) => {
-                let message = format!("`{}` is not a {} there", folder.join(&made.name).display(), made.kind);
+                let message = format!("`{}` is not a {} in that commit", folder.join(&made.name).display(), made.kind);
                 return Err(Error::new(Code::InvalidArgument, message));
             }
             None => {}
@@ -189,7 +189,7 @@ fn children(git: &Git<'_>, tree: &str, folder: &Path) -> Result<Vec<Entry>> {
         false => match entry(git, tree, folder)? {
             Some(entry) if entry.kind == "tree" => entry.id,
             Some(_) => {
-                let message = format!("`{}` is not a folder there", folder.display());
+                let message = format!("`{}` is not a folder in that commit", folder.display());
                 return Err(Error::new(Code::InvalidArgument, message));
             }
             None => return Ok(Vec::new()),

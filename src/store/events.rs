@@ -57,7 +57,7 @@ macro_rules! events {
 /// The table. All of it stays unless users set limits.
 pub const GROWING: Growing = Growing {
     name: "events",
-    about: "the trail; the last hour is always kept, for servers that have not read it yet",
+    about: "the trail; events of the last hour are never deleted, so that all servers can read them",
     usual: Limits::NONE,
     beyond,
     delete,

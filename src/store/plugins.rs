@@ -73,7 +73,7 @@ pub fn insert(db: &Db<'_>, server: &Server, facts: &Facts, now: Millis) -> Resul
 /// Returns the failure of a server that is a plugin already.
 pub fn already(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("MCP server '{name}' already provides commands"))
-        .hint(format!("`mcpkg plugin set {name}` changes it"))
+        .hint(format!("`mcpkg plugin set {name}` changes the plugin"))
 }
 
 /// Changes what was decided about a plugin.

@@ -122,8 +122,10 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> R
 
 /// Returns the failure of a name that another source has.
 pub fn taken(project: &Project, name: &str) -> Error {
-    Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name))
-        .hint(format!("`mcpkg source update {name}` updates it; to add another source, give it a name with `--name`"))
+    Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name)).hint(format!(
+        "`mcpkg source update {name}` updates the source; to add another source, give it a different \
+            name with `--name`"
+    ))
 }
 
 /// Notes that a source's items were read again: at which commit, with which digest.

@@ -72,7 +72,7 @@ fn a_pooler_that_gives_each_transaction_another_connection_is_refused() {
         let address = format!("postgres://mcpkg@127.0.0.1:{}/pooled?sslmode=disable", pooler.port);
         let refused = Store::open(Path::new(&address)).err().expect("it is refused");
         assert_eq!(refused.code(), Code::Unavailable, "{mode}: {}", refused.message());
-        assert!(refused.message().contains("is a pooler"), "{mode}: {}", refused.message());
+        assert!(refused.message().contains("is a connection pooler"), "{mode}: {}", refused.message());
         let scratch = Scratch::at(&address);
         let ran = scratch.run(&["project", "list"]);
         assert!(ran.status == 1 && ran.stderr.contains("pool_mode = session"), "{mode}: {ran}");

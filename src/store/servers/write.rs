@@ -86,5 +86,5 @@ fn taken(error: Error, project: &Project, name: &str) -> Error {
     let message = format!("MCP server '{name}' already exists in project '{}'", project.name);
     Error::new(Code::AlreadyExists, message)
         .with_details(serde_json::json!({ "name": name }))
-        .hint(format!("`mcpkg mcp set {name}` changes it"))
+        .hint(format!("`mcpkg mcp set {name}` changes the server"))
 }

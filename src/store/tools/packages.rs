@@ -183,12 +183,13 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     let details = serde_json::json!({ "registry": registry, "expected": expected, "actual": actual });
     let (why, hint) = match registry.as_str() {
         PATH => (
-            format!("{name}@{version} was installed from different files before"),
-            "versions never change: raise the version; `mcpkg tool run ./FOLDER` runs the current files",
+            format!("{name}@{version} was previously installed from different files"),
+            "an installed version never changes: raise the version, or run the current files with `mcpkg tool run \
+                ./FOLDER`",
         ),
         registry => (
-            format!("Registry '{registry}' now has a different archive for {name}@{version} than before"),
-            "versions never change: before you use either archive, ask the publisher what happened",
+            format!("Registry '{registry}' has replaced the archive of {name}@{version}"),
+            "published versions never change: before you use either archive, ask the publisher what happened",
         ),
     };
     Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))

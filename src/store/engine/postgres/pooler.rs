@@ -48,13 +48,13 @@ pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<(
     Err(Error::new(
         Code::Unavailable,
         format!(
-            "`{shown}` is a pooler that gives each transaction a different connection, such as pgbouncer with \
-            `pool_mode = transaction`"
+            "`{shown}` is a connection pooler that can give each transaction a different connection, such as \
+                pgbouncer with `pool_mode = transaction`"
         ),
     )
     .hint(
-        "set `pool_mode = session` for this database, or connect to the database server itself: mcpkg's locks and \
-        settings belong to a connection",
+        "set `pool_mode = session` for this database, or connect directly to the database server: mcpkg's locks and \
+            settings apply to one connection",
     ))
 }
 

@@ -68,7 +68,7 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
     if connection.connector.is_moved(moved) {
         return Err(Error::new(
             Code::Replaced,
-            "The database was moved while this server was not connected to it; nothing was written",
+            "The database was moved while this server was disconnected from it; nothing was written",
         )
         .hint("restart the server with the database's new address"));
     }

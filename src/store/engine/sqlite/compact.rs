@@ -23,7 +23,8 @@ impl Database {
         while !self.truncate_wal()? {
             if Instant::now() >= until {
                 tracing::warn!(
-                    "a reader has kept the WAL in use for too long, so it could not shrink; a later write can shrink it"
+                    "a reader kept the WAL in use for too long, so the WAL could not shrink; a later write can \
+                        shrink it"
                 );
                 break;
             }

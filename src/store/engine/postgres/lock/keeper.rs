@@ -87,8 +87,11 @@ impl SessionLock {
         let state = self.kept.state();
         let stands = state.connection.as_ref().filter(|connection| !state.was_gone && connection.stands());
         let Some(connection) = stands else {
-            return Err(Error::new(Code::InUse, "The connection that kept other servers out was lost during the move")
-                .hint("the copy may lack recent changes: delete the copy, and move the database again"));
+            return Err(Error::new(
+                Code::InUse,
+                "The connection that locked out other servers was lost during the move",
+            )
+            .hint("the copy may lack recent changes: delete the copy, and move the database again"));
         };
         let upsert = postgres_sql!(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
