@@ -70,8 +70,9 @@ fn space(context: &Context) -> Result<Option<Finding>> {
 fn network(context: &Context) -> Option<Finding> {
     let what = on_network(context.store.location().file()?)?;
     Some(
-        Finding::new("database", Health::Note, what)
-            .action("move the file to a local disk; to use it from several machines, `mcpkg move --to postgres://...`"),
+        Finding::new("database", Health::Note, what).action(
+            "move the file to a local disk; to share it between machines, run `mcpkg move --to postgres://...`",
+        ),
     )
 }
 

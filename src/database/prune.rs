@@ -26,7 +26,7 @@ impl Operation for Prune {
     const TOOL: &'static str = "prune";
     const CLI: &'static [&'static str] = &["prune"];
     const TITLE: &'static str = "Delete rows beyond the limits";
-    const ABOUT: &'static str = "Delete all rows that are beyond the limits of their table";
+    const ABOUT: &'static str = "Delete the rows beyond each table's limits";
     const HELP: &'static str = "`mcpkg limit list` shows the limits. Rows of anything that is still waiting or \
         running are kept, and so is everything that an undo needs. Other commands delete revisions (`mcpkg compact \
         --keep-revisions N`), stored deploys (`mcpkg snapshot prune`) and tool archives (`mcpkg tool prune`).";
