@@ -36,9 +36,9 @@ pub const DOMAIN: Domain = Domain {
     ],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
-        ("tool key", "Make keys that sign tools"),
-        ("tool trust", "Decide whose signatures count"),
-        ("tool env", "Set where the variables of tools come from"),
+        ("tool key", "Create and manage keys that sign tools"),
+        ("tool trust", "Choose whose signatures to trust"),
+        ("tool env", "Set the environment variables that tools receive"),
         ("registry", "Manage registries: the folders and hosts where tools are found and published"),
         ("toolset", "Manage named sets of installed tools; agents see only the active one"),
     ],
@@ -48,8 +48,8 @@ pub const DOMAIN: Domain = Domain {
         // What is installed, and where from, is everybody's.
         within_project: false,
         named_over_network: false,
-        instructions: "If you miss a tool, enact__search finds one, enact__learn shows what it does and enact__install adds it as a tool \
-            of its own, which runs in a sandbox. Nothing unsigned is shown or run: on E_CONSENT_REQUIRED, the user decides with `mcpkg \
+        instructions: "If you lack a tool, enact__search finds one, enact__learn shows what it does, and enact__install adds it as a \
+            separate tool that runs in a sandbox. Unsigned tools need consent: on E_CONSENT_REQUIRED, the user decides with `mcpkg \
             consent approve ID`.",
         holds: |_| true,
     }],

@@ -53,7 +53,7 @@ fn where_all_is_well_each_area_says_so() {
     let checks = checks(&scratch);
     found(&checks, "tool registries", "ok", "'local' is this database");
     found(&checks, "tool trust", "ok", "the policy is prompt");
-    found(&checks, "tool packages", "ok", "1 stored archive is sound");
+    found(&checks, "tool packages", "ok", "1 stored archive is intact");
     found(&checks, "tool installs", "ok", "1 installed tool is trusted");
     found(&checks, "tool cache", "ok", "no unpacked copy");
     assert!(checks.iter().any(|found| found["area"] == "tool runners"));
@@ -157,7 +157,7 @@ fn a_damaged_archive_and_a_version_that_was_taken_back_are_told() {
     let all = checks(&scratch);
     let broken = found(&all, "tool packages", "problem", "alice/weather@1.0.0 of 'local' is broken");
     assert!(broken["action"].as_str().is_some_and(|action| action.contains("mcpkg restore FILE")), "{broken}");
-    found(&all, "tool packages", "ok", "1 stored archive is sound");
+    found(&all, "tool packages", "ok", "1 stored archive is intact");
     found(&in_short(&scratch), "tool packages", "problem", "alice/weather@1.0.0");
 }
 

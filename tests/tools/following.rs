@@ -137,9 +137,9 @@ fn a_file_that_is_gone_or_broken_withdraws_nobody_and_loosens_nothing() {
         assert_eq!(ask(&mut client), tight, "{looser}");
     }
     assert!(log().contains("policy allow, not require_attestation"), "{}", log());
-    assert!(log().contains("is malformed") && log().contains("keeps what it last read"), "{}", log());
+    assert!(log().contains("is malformed") && log().contains("continues with what it last read"), "{}", log());
     let doctor = scratch.run(&["tool", "doctor"]);
-    assert!(doctor.stdout.contains("keeps what it last read"), "{doctor}");
+    assert!(doctor.stdout.contains("continues with what it last read"), "{doctor}");
     // The other file counts all the same.
     scratch.file(".enact/mcp.json", json!({ "toolsets": { "web": [] } }).to_string());
     assert_eq!(ask(&mut client), tight);

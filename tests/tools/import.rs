@@ -99,9 +99,9 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
         false => ("trusted github:alice", "trusted github:bob", "Sigstore"),
     };
     for (what, reason) in [
-        ("tool carol/gone@0.3.0", "its files are not here"),
+        ("tool carol/gone@0.3.0", "its files were not found"),
         ("tool old@1.0.0", "one segment"),
-        ("bob/data/csv@2.1.0", "its folder holds 2.2.0"),
+        ("bob/data/csv@2.1.0", "its folder contains version 2.2.0"),
         ("alias Bad Name", "is not an alias"),
         ("alias odd", "is not a tool name"),
         ("tool carol/gone in toolset default", "is not installed"),
@@ -214,7 +214,7 @@ fn a_hostile_home_reaches_nothing_outside_of_it() {
     let imported = scratch.json(&["tool", "import"]);
     assert_eq!(imported["tools"], json!([]), "{imported}");
     for (name, reason) in [
-        ("eve/out", "leads out of the skills folder"),
+        ("eve/out", "is a link to a place outside the skills folder"),
         ("eve/links", "link"),
         ("eve/huge", "MiB"),
         ("eve/liar", "holds 'eve/another'"),

@@ -89,7 +89,7 @@ fn what_loosens_waits_for_a_person_at_a_terminal() {
     assert!(shown.contains("Allow more than now: ") && shown.contains("policy allow, not prompt?"), "{shown}");
     assert_eq!(rules(&scratch).0, "allow");
     let (_, log) = served(&scratch, &mut server(&scratch));
-    assert!(!log.contains("more than you approved"), "{log}");
+    assert!(!log.contains("more than you have approved"), "{log}");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn its_active_toolset_narrows_the_server_and_a_malformed_file_keeps_none_from_st
     assert!(served(&scratch, scratch.command().arg("serve")).0.contains(&"alice__two".to_owned()));
     scratch.file(".enact/mcp.json", "{");
     let (names, log) = served(&scratch, &mut server(&scratch));
-    assert!(names.len() >= META.len() && log.contains("keeps what it last read"), "{log}");
+    assert!(names.len() >= META.len() && log.contains("continues with what it last read"), "{log}");
 }
 
 #[test]

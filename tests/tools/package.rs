@@ -38,9 +38,9 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     assert_snapshot!(scratch.run(&["tool", "init", "alice/utils/hello"]), @r##"
     status: 0
     --- stdout
-    Made the tool alice/utils/hello in `hello` with 3 files
+    Created the tool alice/utils/hello in `hello` with 3 files
     --- stderr
-    hint: after your changes, check it with `mcpkg tool validate hello`
+    hint: after your changes, check the tool with `mcpkg tool validate hello`
     "##);
     assert_snapshot!(scratch.run(&["tool", "validate", "hello"]), @r##"
     status: 0
@@ -70,15 +70,15 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     --- stdout
     --- stderr
     error: `alice-utils-hello-0.1.0.tar.gz` already exists, with different contents
-    hint: remove it, or name another file with `-o`
+    hint: remove this file, or choose another one with `-o`
     "##);
     assert_eq!(std::fs::read(&file).expect("an archive"), first, "it is never overwritten");
     assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "hello/x.tar.gz"]), @r##"
     status: 2
     --- stdout
     --- stderr
-    error: `hello/x.tar.gz` is inside of the package, so the next archive would include it
-    hint: write it elsewhere, or into a folder that packing leaves out
+    error: `hello/x.tar.gz` is inside the package, so the next archive would include it
+    hint: write the archive elsewhere, or into a folder that packing leaves out
     "##);
 }
 
@@ -90,8 +90,8 @@ fn what_is_there_is_never_overwritten() {
     status: 1
     --- stdout
     --- stderr
-    error: `hello/hello.sh` exists; nothing was written
-    hint: name another folder
+    error: `hello/hello.sh` already exists; nothing was written
+    hint: choose another folder
     "##);
     assert_eq!(std::fs::read_to_string(scratch.path().join("hello/hello.sh")).expect("a file"), "mine\n");
     assert!(!scratch.path().join("hello/SKILL.md").exists());
@@ -102,7 +102,7 @@ fn what_is_there_is_never_overwritten() {
     --- stdout
     --- stderr
     error: 'Alice/Other' is not a tool name: it cannot contain 'A'
-    hint: a name consists of 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
+    hint: a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather
     "##);
 }
 
@@ -159,7 +159,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     lax is valid: 1 action in `enact.yaml`
     --- stderr
     warning: enact.yaml:3:1: `descripton`: unknown field; did you mean `description`?
-    warning: enact.yaml:1:1: `version`: `version` is missing: you need one to pack and publish
+    warning: enact.yaml:1:1: `version`: `version` is missing; you need it to pack and publish
     warning: enact.yaml:4:15: `scripts.a`: `|` is passed as an argument here, since no shell runs this; use `command` for shell syntax
     warning: 3 times: enact.yaml:1:1: `outputSchema`: `outputSchema` is missing; the same for `timeout`, `license`; `-v` lists them
     "##);
@@ -168,14 +168,14 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     --- stderr
     error: 'lax' has only one segment: it can be run by its path, but not packed
-    hint: put the publisher in front, such as alice/weather
+    hint: put the publisher in front, as in alice/weather
     "##);
     assert_snapshot!(scratch.run(&["tool", "validate", "nowhere"]), @r##"
     status: 1
     --- stdout
     --- stderr
     error: Cannot read `nowhere`: No such file or directory (os error 2)
-    hint: name the folder of a package; installed tools, listed by `mcpkg tool list`, need no path
+    hint: pass the folder of a package; for an installed tool, pass its name (see `mcpkg tool list`)
     "##);
     assert!(!scratch.db().exists(), "none of it makes a database");
 }

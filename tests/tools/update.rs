@@ -249,7 +249,7 @@ fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
     assert!(ran.stderr.contains(&format!("not known: {why}")), "{ran}");
     let ran = user.run(&["tool", "install", "nobody/none"]);
     let unknown = format!("None of the reachable registries has a tool 'nobody/none'. {why}");
-    assert!(ran.status == 1 && ran.stderr.contains(&unknown) && ran.stderr.contains("put its token there"), "{ran}");
+    assert!(ran.status == 1 && ran.stderr.contains(&unknown) && ran.stderr.contains("store the token there"), "{ran}");
     user.ok(&["tool", "install", TOOL]);
     // A search of nothing at all failed.
     assert_eq!(code(user, &["tool", "search", "x", "--registry", "locked"]), "E_SECRET_MISSING");

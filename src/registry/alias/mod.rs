@@ -47,7 +47,7 @@ pub fn check(alias: &str) -> Result<()> {
     match Name::parse(alias) {
         Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),
         _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is not an alias", alias.escape_debug()))
-            .hint("an alias consists of a-z, 0-9, - and _, such as weather")),
+            .hint("an alias can contain only a-z, 0-9, - and _, for example: weather")),
     }
 }
 

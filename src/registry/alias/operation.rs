@@ -14,13 +14,13 @@ use crate::store::tools::{aliases, installs};
 /// The tools that an alias may stand for, as a shell completes them.
 const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typed.db)?)));
 
-/// Show, make or remove a short name of a tool
+/// Show, create or remove a short name for a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Alias {
-    /// The alias [default: show all aliases]
+    /// Alias to show, create or remove [default: show all aliases]
     #[arg(add = ALIASES)]
     alias: Option<String>,
-    /// The tool that it stands for
+    /// Tool that the alias stands for
     #[arg(conflicts_with = "remove", add = TOOLS)]
     tool: Option<String>,
     /// Remove the alias
@@ -32,9 +32,10 @@ pub struct Alias {
 impl Operation for Alias {
     const TOOL: &'static str = "tool_alias";
     const CLI: &'static [&'static str] = &["tool", "alias"];
-    const TITLE: &'static str = "Show, make or remove a short name of a tool";
-    const ABOUT: &'static str = "Show, make or remove short names for tools in the shell";
-    const HELP: &'static str = "You can use a short name wherever a command takes a tool's name. Agents do not see it.";
+    const TITLE: &'static str = "Show, create or remove a short name for a tool";
+    const ABOUT: &'static str = "Show, create or remove short names for tools, for use in the shell";
+    const HELP: &'static str =
+        "You can use a short name wherever a command takes a tool's name. Agents do not see short names.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool alias", "mcpkg tool alias weather alice/utils/weather", "mcpkg tool alias weather --remove"];
     const EFFECT: Effect = Effect::Write;
@@ -66,8 +67,8 @@ impl Operation for Alias {
         check(alias)?;
         let name = Name::parse(tool)?;
         if !name.is_publishable() {
-            let what = format!("'{name}' is not a tool's full name");
-            return Err(Error::new(Code::InvalidArgument, what).hint("such as alice/utils/weather"));
+            let what = format!("'{name}' is not a full tool name");
+            return Err(Error::new(Code::InvalidArgument, what).hint("use a full name such as alice/utils/weather"));
         }
         let is_installed = context.store.write(|db| {
             if aliases::get(db, alias)?.as_deref() != Some(name.as_str()) {
@@ -79,7 +80,7 @@ impl Operation for Alias {
         let reply = Reply::sentence(format!("'{alias}' stands for {name}"), data(alias, name.as_str()));
         Ok(match is_installed {
             true => reply,
-            false => reply.hint(format!("it is not installed yet: `mcpkg tool install {alias}`")),
+            false => reply.hint(format!("the tool is not installed yet; to install it: `mcpkg tool install {alias}`")),
         })
     }
 }
@@ -106,7 +107,7 @@ fn all(context: &Context) -> Result<Reply> {
     let table = Table {
         columns: &["ALIAS", "TOOL"],
         rows: known.into_iter().map(|(alias, tool)| vec![alias, tool]).collect(),
-        empty: "There are no aliases; `mcpkg tool alias NAME TOOL` makes one".to_owned(),
+        empty: "There are no aliases; `mcpkg tool alias NAME TOOL` creates one".to_owned(),
     };
     Ok(Reply::new(Body::Table(table), json!({ "aliases": listed })))
 }

@@ -36,14 +36,16 @@ pub fn check(context: &Context, place: &Place) -> Result<()> {
         return Ok(());
     }
     if context.confirmation == Confirmation::Ask {
-        let token = place.token.as_ref().map(|token| format!(", with the secret at `{token}`")).unwrap_or_default();
-        let question = format!("The database names the registry `{}`{token}. Use it?", place.location);
+        let token =
+            place.token.as_ref().map(|token| format!(", with the secret stored at `{token}`")).unwrap_or_default();
+        let question = format!("The database lists the registry `{}`{token}. Use this registry?", place.location);
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, place);
     }
     let why = format!("You have not approved the registry '{}' on this machine: `{}`", place.name, place.location);
-    Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal, where mcpkg asks you; or remove the registry and add it again"))
+    Err(Error::new(Code::Unapproved, why).hint(
+        "run the command at a terminal, where mcpkg asks for your approval, or remove the registry and add it again",
+    ))
 }
 
 fn key(place: &Place) -> String {

@@ -82,7 +82,7 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     );
     Err(Error::new(Code::DigestMismatch, what)
         .with_details(serde_json::json!({ "registry": resolved.registry, "expected": expected, "actual": actual }))
-        .hint("mcpkg discarded it; tell the registry's maintainers"))
+        .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
 /// Stores a registry's claims, and returns all that are known; claims that are too large are skipped.

@@ -150,7 +150,7 @@ impl Registry for Local<'_> {
         self.context.store.read(|db| {
             let row = self.row(db, &version.name, &version.version)?;
             let archive = packages::archive(db, &row)?;
-            archive.ok_or_else(|| damaged_value("a package that was published here has no archive"))
+            archive.ok_or_else(|| damaged_value("a package published in this database has no archive"))
         })
     }
 

@@ -82,7 +82,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
     let has = if choice.registry.is_some() { "has no tool" } else { "has a tool" };
     Err(Error::new(Code::ToolNotFound, format!("{whose} {has} '{name}'"))
         .with_details(json!({ "tool": name }))
-        .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` shows where it looks"))
+        .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` shows the registries that it searches"))
 }
 
 /// Returns whether this user cannot ask a registry now.
@@ -163,7 +163,7 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
     }
     let error = no_version(registry, &info.name, &wanted.to_string(), &versions);
     let error = match info.versions.iter().any(|version| !version.version.pre.is_empty()) {
-        true => error.hint("to accept a pre-release, name its version, or pass --pre"),
+        true => error.hint("to accept a pre-release, specify its version or pass --pre"),
         false => error,
     };
     match yanked > 0 && choice.offers_yanked {

@@ -20,7 +20,7 @@ pub fn no_tool(registry: &str, name: &Name) -> Error {
 pub fn no_version(registry: &str, name: &Name, wanted: &str, versions: &[Version]) -> Error {
     let named = newest(versions);
     let hint = match named.is_empty() {
-        true => "it has no versions".to_owned(),
+        true => "the tool has no versions".to_owned(),
         false => format!("it has {}", named.join(", ")),
     };
     Error::new(Code::VersionNotFound, format!("{name} has no version {wanted} in registry '{registry}'"))

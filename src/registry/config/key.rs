@@ -50,11 +50,11 @@ impl Key {
     /// What it does, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::AllowUnsandboxed => "tools that you allowed may run without a sandbox",
-            Self::StandIn => "images whose programs this machine provides",
-            Self::Timeout => "longest time of a run",
-            Self::CacheSize => "disk space for unpacked tools",
-            Self::CacheTtl => "how long to use a registry's cached answer",
+            Self::AllowUnsandboxed => "whether tools that you have approved for this can run without a sandbox",
+            Self::StandIn => "images replaced by this machine's own programs",
+            Self::Timeout => "maximum time for a run",
+            Self::CacheSize => "maximum disk space for unpacked tools",
+            Self::CacheTtl => "how long a registry's cached response is used",
         }
     }
 
@@ -95,15 +95,14 @@ impl Key {
     pub fn check(self, text: &str) -> Result<String> {
         let text = text.trim();
         let wrong = |why: String, hint: &str| {
-            let what = format!("'{}' is not a valid value of {}: {why}", text.escape_debug(), self.name());
+            let what = format!("'{}' is not a valid value for {}: {why}", text.escape_debug(), self.name());
             Error::new(Code::InvalidArgument, what).hint(hint)
         };
         match self {
             Self::AllowUnsandboxed if text == TRUE || text == FALSE => Ok(text.to_owned()),
             Self::AllowUnsandboxed => Err(wrong("it is a switch".to_owned(), "write true or false")),
-            Self::StandIn => {
-                images(text).map_err(|why| wrong(why, "such as node:20-alpine,docker.io/library/python:3.12"))
-            }
+            Self::StandIn => images(text)
+                .map_err(|why| wrong(why, "use image names such as node:20-alpine,docker.io/library/python:3.12")),
             Self::Timeout => match unit::time(text) {
                 Ok(time) if time <= LONGEST => Ok(text.to_owned()),
                 Ok(_) => Err(wrong("it is longer than an hour".to_owned(), "write 30s, 5m or 1h")),

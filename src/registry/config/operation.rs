@@ -17,13 +17,13 @@ const KEYS: Names = Names::Known(|| Key::ALL.iter().map(|key| key.name().to_owne
 /// Show or change a setting
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Config {
-    /// The setting [default: show all settings]
+    /// Setting to show or change [default: show all settings]
     #[arg(add = KEYS)]
     key: Option<String>,
-    /// Its new value [default: show the current one]
+    /// New value [default: show the current value]
     #[arg(conflicts_with = "unset")]
     value: Option<String>,
-    /// Reset it to its default
+    /// Reset the setting to its default
     #[arg(long, requires = "key")]
     #[serde(default)]
     unset: bool,
@@ -34,11 +34,12 @@ impl Operation for Config {
     const CLI: &'static [&'static str] = &["tool", "config"];
     const TITLE: &'static str = "Show or change a tool setting";
     const ABOUT: &'static str = "Show or change how mcpkg runs and stores tools";
-    const HELP: &'static str = "execution.allow_unsandboxed lets the tools that you allowed it (`mcpkg tool allow TOOL unsandboxed`) run \
-        without a sandbox. execution.stand_in lists images, separated by commas, whose tools run with this machine's own programs. \
-        execution.timeout applies if neither the caller nor the manifest sets one. cache.size limits the disk space of all unpacked \
-        tools. cache.ttl is how long mcpkg uses a registry's answer to a search before it asks again. Settings that let tools do more \
-        need a terminal: there is no --yes for them. Whom you trust is not a setting: use `mcpkg tool trust`.";
+    const HELP: &'static str = "execution.allow_unsandboxed lets tools run without a sandbox if you have approved this with `mcpkg tool \
+        allow TOOL unsandboxed`. execution.stand_in lists images, separated by commas; tools that need one of these images run with this \
+        machine's own programs instead. execution.timeout is the time limit if neither the caller nor the manifest sets one. cache.size \
+        limits the disk space for all unpacked tools. cache.ttl is how long mcpkg uses a registry's cached search response before it \
+        asks again. Settings that let tools do more can be changed only at a terminal; --yes cannot skip the confirmation. Trusted \
+        signers are not a setting: use `mcpkg tool trust`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool config",
         "mcpkg tool config execution.timeout 10m",
@@ -89,7 +90,7 @@ impl Shown {
     fn warning(&self) -> Option<String> {
         let stored = self.stored.as_ref().filter(|_| !self.counts)?;
         Some(format!(
-            "ignored {} for {} from the database: you never decided that on this machine",
+            "ignored {} for {} from the database: you never approved this value on this machine",
             stored,
             self.key.name()
         ))
@@ -125,8 +126,10 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
     let before = Shown::of(context, key)?;
     if let Some(value) = value.as_deref().filter(|value| key.loosens(value)) {
         if context.confirmation != Confirmation::Ask {
-            let why =
-                format!("Only a person at a terminal can set {} to {value}; there is no --yes for it", key.name());
+            let why = format!(
+                "Only a person at a terminal can set {} to {value}; --yes cannot skip this confirmation",
+                key.name()
+            );
             return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
         }
         let text = format!("{}: {}", key.name(), key.about());
@@ -151,7 +154,7 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
     let now = Shown::of(context, key)?;
     let sentence = match value {
         Some(_) => format!("{} is now {}", key.name(), quoted(&now.value)),
-        None => format!("{} is {} again, the default", key.name(), quoted(&now.value)),
+        None => format!("{} is back to its default, {}", key.name(), quoted(&now.value)),
     };
     Ok(Reply::sentence(sentence, now.data()))
 }

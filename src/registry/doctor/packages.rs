@@ -32,8 +32,8 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     if sound > 0 || findings.is_empty() {
         let what = match sound {
             0 => "no archives are stored".to_owned(),
-            1 => "1 stored archive is sound".to_owned(),
-            many => format!("{many} stored archives are sound"),
+            1 => "1 stored archive is intact".to_owned(),
+            many => format!("{many} stored archives are intact"),
         };
         findings.insert(0, Finding::new(AREA, Health::Ok, what));
     }
@@ -42,8 +42,9 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 
 fn broken(row: &PackageRow, error: &Error) -> Finding {
     let reference = format!("{}@{}", row.release.name, row.release.version);
-    let what = format!("{reference} of '{}' is broken: {}", row.release.registry, error.message());
-    let again = format!("mcpkg tool uninstall {reference}, mcpkg tool prune, install it again");
+    let what =
+        format!("the archive of {reference} from registry '{}' is damaged: {}", row.release.registry, error.message());
+    let again = format!("mcpkg tool uninstall {reference}, then mcpkg tool prune, and install the tool again");
     Finding::new(AREA, Health::Problem, what).action(format!("mcpkg restore FILE; or {again}"))
 }
 

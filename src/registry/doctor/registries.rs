@@ -26,7 +26,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     (context.step_aside)();
     thread::scope(|scope| {
         let looks: Vec<_> = asked.map(|known| scope.spawn(move || one(context, known))).collect();
-        let odd = |_| Err(Error::internal("a look at a registry ended early"));
+        let odd = |_| Err(Error::internal("the check of a registry ended early"));
         looks.into_iter().map(|look| look.join().unwrap_or_else(odd)).collect()
     })
 }
@@ -50,7 +50,7 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
         Err(error) if context.is_cancelled() => return Err(error),
         Err(error) if error.code() == Code::Cancelled => {
             let what = format!("'{name}' did not answer within {} seconds", DEADLINE.as_secs());
-            Finding::new(AREA, Health::Problem, what).action("installed tools run without it")
+            Finding::new(AREA, Health::Problem, what).action("installed tools still run without this registry")
         }
         Err(error) => {
             let finding = Finding::new(AREA, Health::Problem, error.message());

@@ -36,8 +36,10 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
         findings.push(Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust add IDENTITY"));
     }
     if let Some(named) = named {
-        let what =
-            format!("ignored the policy {} from the database: you never decided that on this machine", named.word());
+        let what = format!(
+            "ignored the policy {} from the database: you never approved this policy on this machine",
+            named.word()
+        );
         findings.push(Finding::new(AREA, Health::Note, what).action("mcpkg tool trust policy"));
     }
     findings.push(root(&rules.root));
@@ -60,12 +62,12 @@ fn root(root: &Root) -> Finding {
     }
     let what = match (root, sigstore::described(root)) {
         (Root::Replaced(root), Ok(_)) => {
-            format!("Sigstore's root is the one you chose on {}", rfc3339(root.since))
+            format!("using the Sigstore root that you set on {}", rfc3339(root.since))
         }
-        (_, Ok(Described { dated: Some(dated), .. })) => format!("Sigstore's root is the embedded one of {dated}"),
-        (_, Ok(_)) => "Sigstore's root is the embedded one".to_owned(),
+        (_, Ok(Described { dated: Some(dated), .. })) => format!("using the embedded Sigstore root, dated {dated}"),
+        (_, Ok(_)) => "using the embedded Sigstore root".to_owned(),
         (_, Err(error)) => {
-            let what = format!("no Sigstore bundle counts: {}", error.message());
+            let what = format!("Sigstore bundles cannot be verified: {}", error.message());
             return Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust root --default");
         }
     };
@@ -104,7 +106,7 @@ fn undecided(context: &Context) -> Result<Option<Finding>> {
     if named.is_empty() {
         return Ok(None);
     }
-    let what = format!("without effect, because you never decided on this machine: {}", named.join(", "));
+    let what = format!("without effect, because you never approved them on this machine: {}", named.join(", "));
     Ok(Some(Finding::new(AREA, Health::Note, what).action("see `mcpkg tool trust list` and `mcpkg tool env list`")))
 }
 

@@ -140,7 +140,7 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
             let why = match (alias::check(short), is_tool, taken) {
                 (Err(error), ..) => error.message().to_owned(),
                 (_, false, _) => format!("'{}' is not a tool name", tool.escape_debug()),
-                (.., Some(taken)) => format!("it already stands for {taken}"),
+                (.., Some(taken)) => format!("the alias already stands for {taken}"),
                 (Ok(()), true, None) if known.contains_key(short) => "mcpkg already has it".to_owned(),
                 (Ok(()), true, None) => {
                     plan.aliases.insert(short.clone(), tool.clone());
@@ -156,7 +156,7 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
 fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text, plan: &mut Plan) -> Result<()> {
     let mut left = |what: &str, why: String| plan.left.push(LeftOut::new(what, &text.name, why));
     if wanted.auth_token.is_some() {
-        let why = "mcpkg does not store tokens in plain text: keep it in a file of your own, and name that file with `mcpkg registry add \
+        let why = "mcpkg does not store tokens in plain text: save it in a file of your own, and pass that file with `mcpkg registry add \
             --token file:PATH`";
         left("registry.authToken", why.to_owned());
     }
@@ -176,9 +176,9 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
     }
     let rows = context.store.read(registries::list)?;
     if let Some(known) = rows.iter().find(|row| row.place.location == location) {
-        left("registry.url", format!("it is already the registry '{}'", known.place.name));
+        left("registry.url", format!("this URL is already the registry '{}'", known.place.name));
     } else if rows.iter().any(|row| row.place.name == REGISTRY) {
-        left("registry.url", format!("a different registry is already called '{REGISTRY}'"));
+        left("registry.url", format!("a different registry already uses the name '{REGISTRY}'"));
     } else {
         let priority = context.store.read(registries::next_priority)?;
         plan.registry = Some(Place { name: REGISTRY.to_owned(), kind: Kind::Http, location, token, priority });
@@ -188,7 +188,7 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
 
 fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut Plan) -> Result<()> {
     if file.execution.verbose.is_some() {
-        plan.left.push(LeftOut::new("execution.verbose", &text.name, "each command has `-v`"));
+        plan.left.push(LeftOut::new("execution.verbose", &text.name, "use `-v` with each command instead"));
     }
     for (name, key, value) in [
         ("execution.defaultTimeout", Key::Timeout, file.execution.default_timeout.clone()),
@@ -200,7 +200,7 @@ fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut P
         let why = match (key.check(&value), now) {
             (Err(error), _) => error.message().to_owned(),
             (Ok(value), Some(now)) if value == now => "mcpkg already has it".to_owned(),
-            (Ok(_), Some(now)) => format!("{} is {now} already", key.name()),
+            (Ok(_), Some(now)) => format!("{} is already set to {now}", key.name()),
             (Ok(value), None) => {
                 plan.settings.push((key, value));
                 continue;
@@ -223,7 +223,8 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
             if !is_set {
                 let above = tool.as_str().rsplit_once('/').map_or(tool.as_str(), |(above, _)| above);
                 let why = format!(
-                    "mcpkg copies no secrets; to use it from where it is: `mcpkg tool env set {} 'command:secret-tool lookup service \
+                    "mcpkg does not copy secrets; to read this one from where it is stored: `mcpkg tool env set {} 'command:secret-tool \
+                        lookup service \
                     enact-cli account {above}:{}' --for {tool}`",
                     variable.name, variable.name
                 );
@@ -237,10 +238,11 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
             let is_known = |set: &&Variable| set.name == line.name && set.pattern == EVERY;
             let known = set.iter().chain(&plan.variables).find(is_known).map(|known| known.setting.clone());
             let why = if USUAL.iter().any(|(name, _)| *name == line.name) {
-                "mcpkg sets it for every tool".to_owned()
+                "mcpkg itself sets this variable for every tool".to_owned()
             } else if line.looks_secret() || secrets.contains(&line.name) {
                 format!(
-                    "its name looks like a secret's, so it was not stored: `mcpkg tool env set {0} env:{0}`",
+                    "its name looks like a secret, so mcpkg did not store it; to read it from the environment: `mcpkg tool env set {0} \
+                        env:{0}`",
                     line.name
                 )
             } else if line.value.contains('\0') {
@@ -248,7 +250,7 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
             } else {
                 match known {
                     Some(Setting::Value(value)) if value == line.value => "mcpkg already has it".to_owned(),
-                    Some(_) => "it already has a different value".to_owned(),
+                    Some(_) => "the variable already has a different value".to_owned(),
                     None => {
                         let setting = Setting::Value(line.value);
                         let set_at = context.clock.now();

@@ -31,12 +31,13 @@ impl Home {
         };
         let real = std::fs::canonicalize(&own).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` does not exist", own.display()))
-                .hint("name the folder where Enact keeps tools.json and config.yaml, such as ~/.enact"),
+                .hint("pass the folder where Enact stores tools.json and config.yaml, such as ~/.enact"),
             _ => Error::file("read", &own, error),
         })?;
         if !real.is_dir() {
             let what = format!("`{}` is a file", own.display());
-            return Err(Error::new(Code::InvalidArgument, what).hint("name the folder that holds it, such as ~/.enact"));
+            return Err(Error::new(Code::InvalidArgument, what)
+                .hint("pass the folder that contains this file, such as ~/.enact"));
         }
         let above = real.parent().unwrap_or(&real).to_owned();
         Ok(Self { own: real, above })
@@ -50,8 +51,8 @@ impl Home {
         let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
         let home = Self { own: above.join(".enact"), above };
         if !home.own.is_dir() && !home.above.join("agents").is_dir() {
-            let what = format!("`{}` has neither a folder .enact nor agents", folder.display());
-            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project where you used Enact"));
+            let what = format!("`{}` contains neither a .enact nor an agents folder", folder.display());
+            return Err(Error::new(Code::NotFound, what).hint("pass the folder of a project in which you used Enact"));
         }
         Ok(home)
     }
@@ -84,8 +85,8 @@ impl Home {
             real => real.map_err(|error| Error::file("read", &path, error))?,
         };
         if !real.starts_with(&self.above) {
-            let what = format!("`{}` leads out of `{}`", path.display(), self.above.display());
-            return Err(Error::new(Code::InvalidPath, what).hint("replace the link with the file"));
+            let what = format!("`{}` is a link to a place outside `{}`", path.display(), self.above.display());
+            return Err(Error::new(Code::InvalidPath, what).hint("replace the link with the file itself"));
         }
         let text = file::read_text(&real, LARGEST).map_err(|error| Error::file("read", &path, error))?;
         Ok(Some(Text { name: name.to_owned(), path, text }))
@@ -107,6 +108,6 @@ impl Text {
     /// Returns the failure of a file that is malformed.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         Error::new(Code::InvalidArgument, format!("`{}` is malformed: {why}", self.path.display()))
-            .hint("fix it or move it away; nothing was imported")
+            .hint("nothing was imported; fix this file or move it elsewhere")
     }
 }

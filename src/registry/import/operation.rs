@@ -17,7 +17,7 @@ use crate::registry::trust;
 /// Import tools from Enact
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// Folder where Enact keeps its files [default: ~/.enact]
+    /// Folder where Enact stores its files [default: ~/.enact]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Also import agents/skills.json and .enact/tools.json from this project folder, for the selected project
@@ -35,10 +35,10 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["tool", "import"];
     const TITLE: &'static str = "Import tools from Enact";
     const ABOUT: &'static str = "Import Enact's installed tools, aliases, toolsets, settings and trust, all or nothing";
-    const HELP: &'static str = "Leaves Enact's files unchanged. If one of them is malformed, the import stops before it writes anything. \
-        Tools are packed from their folders in ~/.agents/skills. They are unsigned, so your trust policy decides at each call. No secret \
-        is copied. Whatever would allow more than now, such as trusting somebody, is asked at a terminal. Without a terminal it is left \
-        out; run the same command at a terminal to import the rest.";
+    const HELP: &'static str = "Leaves Enact's files unchanged. If one of these files is malformed, the import stops before it writes \
+        anything. Tools are packed from their folders in ~/.agents/skills. Imported tools are unsigned, so your trust policy applies \
+        each time one is called. Secrets are not copied. Anything that would allow more than now, such as trusting another signer, needs \
+        your confirmation at a terminal. Without a terminal, it is left out; run the same command at a terminal to import the rest.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool import --dry-run", "mcpkg tool import ~/.enact", "mcpkg tool import --for-project ."];
     const EFFECT: Effect = Effect::Create;

@@ -79,7 +79,7 @@ pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Pl
 fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> Result<Result<Opened, String>> {
     let name = match Name::parse(&tool.name) {
         Ok(name) if name.is_publishable() => name,
-        Ok(_) => return Ok(Err("its name has only one segment, which no registry accepts".to_owned())),
+        Ok(_) => return Ok(Err("its name has only one segment, but registries require two or more".to_owned())),
         Err(error) => return Ok(Err(error.message().to_owned())),
     };
     let there = context.store.read(|db| installs::active(db, &tool.scope, name.as_str()))?;
@@ -88,9 +88,14 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
     }
     let folder = match folder(&name, &tool.version, roots) {
         Found::At(folder) => folder,
-        Found::Outside(path) => return Ok(Err(format!("`{}` leads out of the skills folder", path.display()))),
+        Found::Outside(path) => {
+            return Ok(Err(format!("`{}` is a link to a place outside the skills folder", path.display())));
+        }
         Found::Nowhere => {
-            return Ok(Err(format!("its files are not here; `mcpkg tool install {name}@{}` fetches it", tool.version)));
+            return Ok(Err(format!(
+                "its files were not found; to install it from a registry: `mcpkg tool install {name}@{}`",
+                tool.version
+            )));
         }
     };
     let opened = match archive::pack(&folder) {
@@ -99,7 +104,7 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
     };
     let manifest = &opened.manifest;
     if manifest.name != name {
-        return Ok(Err(format!("its folder holds '{}'", manifest.name)));
+        return Ok(Err(format!("its folder contains '{}'", manifest.name)));
     }
     let version = version(&opened);
     if let Some(why) = refused(context, &name, &version, &opened)? {
@@ -110,7 +115,7 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
         plan.left.push(LeftOut::new(
             what,
             &tool.from,
-            format!("its folder holds {version}, which was imported instead"),
+            format!("its folder contains version {version}, which was imported instead"),
         ));
     }
     Ok(Ok(opened))
@@ -127,7 +132,7 @@ fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Re
         if let Some(before) = before.filter(|before| before.release.sha256 != opened.sha256) {
             let digest = hex::encode(&before.release.sha256);
             return Ok(Some(format!(
-                "a different archive of this version was installed from a path before (SHA-256 {digest})"
+                "a different archive of this version was previously installed from a path (SHA-256 {digest})"
             )));
         }
         let subject = Subject { name: name.to_string(), version: version.to_owned(), sha256: opened.sha256 };

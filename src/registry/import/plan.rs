@@ -125,7 +125,7 @@ impl Plan {
             self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("stands for {tool}"))),
         );
         rows.extend(self.toolsets.iter().map(|(name, tools)| {
-            let active = if self.active.as_ref() == Some(name) { ", the only one that agents see" } else { "" };
+            let active = if self.active.as_ref() == Some(name) { ", the only toolset that agents see" } else { "" };
             row(format!("toolset {name}"), format!("{}{active}", plural::count(tools.len(), "tool")))
         }));
         rows.extend(
@@ -150,7 +150,7 @@ impl Plan {
             row(format!("variable {}", variable.name), value)
         }));
         rows.extend(self.trusted.iter().map(|trusted| {
-            row(format!("trusted {}", trusted.identity), format!("as {} of every tool", trusted.part.word()))
+            row(format!("trusted {}", trusted.identity), format!("as {} for every tool", trusted.part.word()))
         }));
         rows.extend(
             self.reduced.iter().map(|trusted| {

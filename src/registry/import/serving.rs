@@ -38,7 +38,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     let waiting = waiting(&now, &plan);
     told.extend(waiting.iter().map(|waiting| {
         format!(
-            "~/.enact asks for more than you approved ({waiting}); run `mcpkg tool import` at a terminal to approve it"
+            "~/.enact asks for more than you have approved ({waiting}); run `mcpkg tool import` at a terminal to approve the rest"
         )
     }));
     // The user adds a registry there.
@@ -62,7 +62,7 @@ pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> 
     let now = context.store.read(|db| trust::rules(db, context))?;
     let broken = told(&failed).into_iter().map(|what| Finding::new(area, Health::Problem, what));
     let waiting = waiting(&now, &plan).into_iter().map(|waiting| {
-        Finding::new(area, Health::Note, format!("~/.enact asks for more than you approved: {waiting}"))
+        Finding::new(area, Health::Note, format!("~/.enact asks for more than you have approved: {waiting}"))
             .action("mcpkg tool import")
     });
     Ok(broken.chain(waiting).collect())
@@ -77,8 +77,9 @@ fn home() -> Result<Option<Home>> {
 }
 
 fn told(failed: &[Error]) -> Vec<String> {
-    let sentence =
-        |error: &Error| format!("{}; `mcpkg serve --as enact` keeps what it last read from it", error.message());
+    let sentence = |error: &Error| {
+        format!("{}; `mcpkg serve --as enact` continues with what it last read from this file", error.message())
+    };
     failed.iter().map(sentence).collect()
 }
 

@@ -122,7 +122,9 @@ fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan
             format!("to show agents only this toolset: `mcpkg toolset use {wanted}`")
         }
         // A missing toolset never means every tool.
-        (false, None) => "the file has no such toolset, or it was not imported: agents see every tool".to_owned(),
+        (false, None) => {
+            "the file has no such toolset, or the toolset was not imported; agents see every tool".to_owned()
+        }
     };
     plan.left.push(LeftOut::new(format!("active toolset {}", wanted.escape_debug()), from, why));
 }

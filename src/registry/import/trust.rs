@@ -44,7 +44,7 @@ pub(super) fn take(
         }
         Some(number) => {
             let what = format!("minimum_attestations {number}");
-            let why = format!("it must be from 1 to 100; it stays {}", now.minimum);
+            let why = format!("the number must be from 1 to 100; mcpkg keeps {}", now.minimum);
             plan.left.push(LeftOut::new(what, &text.name, why));
         }
         None => {}
@@ -64,7 +64,7 @@ fn take_identities(context: &Context, now: &[TrustedRow], trust: &Trust, text: &
     for (name, part) in wanted {
         let why = match Identity::from_str(&name) {
             Err(error) if error.code() == Code::TrustUnsupported => {
-                format!("{}; trust a key of theirs: `mcpkg tool trust add KEYFILE`", error.message())
+                format!("{}; trust one of the signer's keys instead: `mcpkg tool trust add KEYFILE`", error.message())
             }
             Err(error) => error.message().to_owned(),
             Ok(identity) => {
@@ -74,7 +74,7 @@ fn take_identities(context: &Context, now: &[TrustedRow], trust: &Trust, text: &
                 let is_same =
                     |known: &TrustedRow| known.identity == row.identity && known.pattern == EVERY && known.part == part;
                 if now.iter().any(is_same) && Record::Identity(&row).is_kept(context)? {
-                    "they are trusted already".to_owned()
+                    "this identity is already trusted".to_owned()
                 } else {
                     let had_more = |old: &TrustedRow| old.identity == row.identity && old.part == TrustedPart::Both;
                     match plan.withdrawn.iter().any(had_more) {

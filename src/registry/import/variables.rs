@@ -37,10 +37,10 @@ pub fn read(text: &Text) -> Result<Vec<Line>> {
         // The text is not repeated: it may be a secret.
         let wrong = |why: &str| text.malformed(format!("line {number} {why}"));
         let line = line.strip_prefix("export ").unwrap_or(line);
-        let (name, value) = line.split_once('=').ok_or_else(|| wrong("is not NAME=VALUE"))?;
+        let (name, value) = line.split_once('=').ok_or_else(|| wrong("does not have the form NAME=VALUE"))?;
         let name = name.trim();
         if !secret::is_variable(name) {
-            return Err(wrong("does not begin with a variable name"));
+            return Err(wrong("does not start with a valid variable name"));
         }
         let value = unquoted(value.trim()).ok_or_else(|| wrong("has an unclosed quote"))?;
         lines.push(Line { name: name.to_owned(), value });

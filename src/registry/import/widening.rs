@@ -8,8 +8,8 @@ use crate::registry::trust::{Policy, Rules};
 use crate::store::tools::registries::Place;
 
 /// Why it is left out.
-const WHY: &str =
-    "it allows more than now, and only a person at a terminal can decide that: import again there, without --yes";
+const WHY: &str = "it allows more than now, which only a person at a terminal can approve: run the import again at a terminal, \
+    without --yes";
 
 /// The most lines that the question itself lists; it counts the others.
 const NAMED: usize = 3;

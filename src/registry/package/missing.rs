@@ -23,7 +23,7 @@ pub fn missing(folder: &Path, error: io::Error) -> Error {
     error.suggest(
         &name,
         names.iter().map(String::as_str),
-        "name the folder of a package; installed tools, listed by `mcpkg tool list`, need no path",
+        "pass the folder of a package; for an installed tool, pass its name (see `mcpkg tool list`)",
     )
 }
 

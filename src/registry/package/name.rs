@@ -30,7 +30,7 @@ impl Name {
             None => Ok(Self(text.to_owned())),
             Some(why) => {
                 Err(Error::new(Code::InvalidArgument, format!("'{}' is not a tool name: {why}", text.escape_debug()))
-                    .hint("a name consists of 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather"))
+                    .hint("a name has 2 to 8 segments of a-z, 0-9, - and _, such as alice/utils/weather"))
             }
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn wrong(text: &str) -> Option<String> {
     }
     RESERVED
         .contains(&segments[0].trim_start_matches('@'))
-        .then(|| format!("names that begin with '{}' are reserved", segments[0]))
+        .then(|| format!("names that start with '{}' are reserved", segments[0]))
 }
 
 impl fmt::Display for Name {

@@ -13,9 +13,9 @@ use crate::error::{Code, Error, Result};
 #[serde(rename_all = "lowercase")]
 pub(super) enum Scaffold {
     #[default]
-    #[value(help = "A shell script with an input and an output schema")]
+    #[value(help = "A shell script with input and output schemas")]
     Script,
-    #[value(help = "A WebAssembly module with its source text, and the same schemas")]
+    #[value(help = "A WebAssembly module with its source code, and input and output schemas")]
     Wasm,
     #[value(help = "Documentation only, with nothing to run")]
     Document,
@@ -64,8 +64,8 @@ impl Scaffold {
         for path in FILES.into_iter().chain(files.iter().map(|file| file.path)) {
             let path = folder.join(path);
             if fs::symlink_metadata(&path).is_ok() {
-                let message = format!("`{}` exists; nothing was written", path.display());
-                return Err(Error::new(Code::AlreadyExists, message).hint("name another folder"));
+                let message = format!("`{}` already exists; nothing was written", path.display());
+                return Err(Error::new(Code::AlreadyExists, message).hint("choose another folder"));
             }
         }
         fs::create_dir_all(folder).map_err(|error| Error::file("write", folder, error))?;

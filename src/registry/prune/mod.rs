@@ -32,11 +32,11 @@ const BATCH: u32 = 10_000;
 /// Free what nothing refers to
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Also free archives used in the last 24 hours; a running server's session may have one installed
+    /// Also delete archives used in the last 24 hours, even if a running server's session may have installed one
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// Show what would be freed, without changing anything
+    /// Show what would be deleted, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -45,11 +45,12 @@ pub struct Prune {
 impl Operation for Prune {
     const TOOL: &'static str = "prune_tools";
     const CLI: &'static [&'static str] = &["tool", "prune"];
-    const TITLE: &'static str = "Free what no tool needs any more";
-    const ABOUT: &'static str = "Free unused archives, unpacked copies and cached registry answers";
-    const HELP: &'static str = "Removes archives that are installed for nobody and were not published here. mcpkg remembers their digests \
-        and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Runs are removed by their \
-        limits (`mcpkg limit list`).";
+    const TITLE: &'static str = "Free space that no tool needs any more";
+    const ABOUT: &'static str = "Delete unused archives, unpacked copies and cached registry responses";
+    const HELP: &'static str = "Deletes archives that nobody has installed and that were not published in this database. mcpkg remembers \
+        their digests \
+        and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Past runs are deleted \
+        according to their limits (`mcpkg limit list`).";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool prune --dry-run", "mcpkg tool prune --yes", "mcpkg tool prune --all --yes"];
     const EFFECT: Effect = Effect::Write;
@@ -164,7 +165,7 @@ impl Unused {
 fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     let now = context.clock.now();
     let go_on = || match context.is_cancelled() {
-        true => Err(Error::new(Code::Cancelled, "Cancelled; what was already freed is gone")),
+        true => Err(Error::new(Code::Cancelled, "Cancelled; anything already freed stays deleted")),
         false => Ok(()),
     };
     // What builds left goes by the archives that stay, so it is looked for first.

@@ -167,7 +167,7 @@ pub fn post(
     let bundle = match body.get_mut("bundle").map(Value::take) {
         Some(bundle @ Value::Object(_)) => bundle.to_string(),
         Some(Value::String(bundle)) => bundle,
-        _ => return Err(Failure::bad_request("The body needs an object `bundle`")),
+        _ => return Err(Failure::bad_request("The body must contain an object `bundle`")),
     };
     if bundle.len() as u64 > ATTESTATION {
         return Err(Failure::too_large(format!("The attestation has more than {ATTESTATION} bytes")));
@@ -219,7 +219,7 @@ pub fn revoke(
         true => json_body(body)?["auditor"].as_str().unwrap_or_default().to_owned(),
     };
     if auditor.is_empty() {
-        return Err(Failure::bad_request("Name the attestation's signer with `auditor`"));
+        return Err(Failure::bad_request("Pass the attestation's signer as `auditor`"));
     }
     let (row, claims) = of_version(context, name, version)?;
     let claims: Vec<Claim> = claims.into_iter().filter(|claim| claim.is_of(&auditor)).collect();
@@ -227,7 +227,9 @@ pub fn revoke(
         return Err(nobody(name, version, &auditor));
     }
     if claims.iter().any(|claim| claim.row.poster.as_deref() != context.caller.key()) {
-        return Err(Failure::forbidden("Somebody else posted this attestation, and only they can revoke it"));
+        return Err(Failure::forbidden(
+            "This attestation was posted with another access key, and only that key can revoke it",
+        ));
     }
     if claims.iter().any(Claim::is_veto) {
         return Err(Failure::forbidden("A failed audit cannot be revoked, so that the warning stays visible"));

@@ -45,7 +45,7 @@ fn publishes(context: &Context, name: &Name) -> Result<(), Failure> {
     let namespaces = context.caller.publishing();
     if namespaces.is_empty() {
         let why = format!(
-            "The access key '{key}' cannot publish; `mcpkg access create NAME --publish NAMESPACE` makes one that can"
+            "The access key '{key}' cannot publish; `mcpkg access create NAME --publish NAMESPACE` creates one that can"
         );
         return Err(Failure::forbidden(why));
     }
@@ -60,7 +60,7 @@ fn attests(context: &Context) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let why = format!(
-                "The access key '{key}' cannot post attestations; `mcpkg access create NAME --attest` makes one that can"
+                "The access key '{key}' cannot post attestations; `mcpkg access create NAME --attest` creates one that can"
             );
             Err(Failure::forbidden(why))
         }
@@ -71,7 +71,7 @@ fn attests(context: &Context) -> Result<(), Failure> {
 fn key(context: &Context) -> Result<&str, Failure> {
     context.caller.key().ok_or_else(|| {
         Failure::unauthorized(
-            "You need an access key to write; `mcpkg access create NAME --publish NAMESPACE` makes one",
+            "You need an access key to write; `mcpkg access create NAME --publish NAMESPACE` creates one",
         )
     })
 }

@@ -32,7 +32,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
         if row.release.yank.is_some() && !acknowledged {
             return Ok((row, None));
         }
-        let blob = row.blob.ok_or_else(|| damaged_value("a package that was published here has no archive"))?;
+        let blob = row.blob.ok_or_else(|| damaged_value("a package published in this database has no archive"))?;
         let pieces = Pieces::verified(db, blob, &row.release.sha256)?;
         Ok((row, Some(pieces)))
     })?;

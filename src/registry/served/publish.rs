@@ -33,7 +33,7 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
     }
     let agrees = |key: &str, own: &str| said.get(key).is_none_or(|value| value == own);
     if !agrees("name", name.as_str()) || !agrees("version", &version.to_string()) {
-        let why = format!("The manifest does not match the one in the archive, which is for {name}@{version}");
+        let why = format!("The manifest does not match the archive's own manifest, which is for {name}@{version}");
         return Err(Failure::invalid(why));
     }
     let local = Local::new(context);

@@ -95,13 +95,14 @@ fn allowed(head: &Head, method: &'static str, route: Route) -> Result<Route, Fai
 fn name(segments: &[&str]) -> Result<Name, Failure> {
     // An escaped slash does not separate segments.
     if segments.iter().any(|segment| segment.contains('/')) {
-        return Err(Failure::bad_request("Do not escape the slashes of a tool's name in the address"));
+        return Err(Failure::bad_request("Do not escape the slashes in a tool's name in the address"));
     }
     Ok(Name::parse(&segments.join("/"))?)
 }
 
 fn version(text: &str) -> Result<Version, Failure> {
-    let why = || Failure::bad_request(format!("'{}' is not a version, such as 1.2.0", text.escape_debug()));
+    let why =
+        || Failure::bad_request(format!("'{}' is not a valid version; use one such as 1.2.0", text.escape_debug()));
     wire::version(text).ok_or_else(why)
 }
 

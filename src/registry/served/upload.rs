@@ -162,7 +162,7 @@ fn form(content_type: &str, body: &mut (dyn Read + Send)) -> Result<Upload, Fail
             _ => {}
         }
     }
-    let bundle = bundle.ok_or_else(|| Failure::bad_request("The form has no part `bundle`"))?;
+    let bundle = bundle.ok_or_else(|| Failure::bad_request("The form has no `bundle` part"))?;
     Ok(Upload { manifest, bundle, visibility })
 }
 

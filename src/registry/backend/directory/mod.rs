@@ -155,8 +155,12 @@ impl Registry for Directory<'_> {
                 Ok(Some(bytes)) if hex::encode(&Sha256::digest(&bytes)) == sha256 => {
                     bundles.extend(String::from_utf8(bytes).ok());
                 }
-                Ok(_) => tracing::warn!(folder, name, "left out an attestation that does not match its name"),
-                Err(error) => tracing::warn!(folder, name, %error, "left out an attestation"),
+                Ok(_) => tracing::warn!(
+                    folder,
+                    name,
+                    "skipped an attestation that does not match the digest in its file name"
+                ),
+                Err(error) => tracing::warn!(folder, name, %error, "skipped an attestation that cannot be read"),
             }
         }
         Ok(bundles)
@@ -175,7 +179,7 @@ impl Registry for Directory<'_> {
 
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
         if bundle.len() as u64 > ATTESTATION {
-            let why = format!("The attestation has more than {ATTESTATION} bytes, the most that registries take");
+            let why = format!("The attestation has more than {ATTESTATION} bytes, the most that registries accept");
             return Err(Error::new(Code::TooLarge, why));
         }
         self.version(&version.name, &version.version)?;

@@ -36,7 +36,7 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
     let mut entries = fs::read_dir(path).map_err(|error| disk::failed("read", path, error))?;
     if entries.next().is_some() {
         let why = format!("`{}` is neither empty nor a registry", path.display());
-        return Err(Error::new(Code::AlreadyExists, why).hint("name a folder that is empty or does not exist yet"));
+        return Err(Error::new(Code::AlreadyExists, why).hint("choose a folder that is empty or does not exist yet"));
     }
     let path = path.canonicalize().map_err(|error| disk::failed("read", path, error))?;
     let root = Root::new(name, &path);
@@ -82,7 +82,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
                 Code::AlreadyExists,
                 format!("{name}@{version} is already published with different files"),
             )
-            .hint("a published version never changes; raise the version"));
+            .hint("published versions cannot be changed; increase the version number"));
         }
         sweep_version(root, &folder)?;
         write_attestations(root, &folder, attestations)?;
@@ -134,7 +134,7 @@ pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank
     sweep(root)?;
     sweep_version(root, &versions::folder(name, version))?;
     let Some(record) = versions::one(root, name, version)? else {
-        return Err(root.malformed(format!("{name}@{version} went away")));
+        return Err(root.malformed(format!("{name}@{version} has disappeared")));
     };
     let record = Record { yank: yank.cloned(), ..record };
     root.write(BEHIND, b"")?;

@@ -36,7 +36,7 @@ impl Record {
     pub fn parse(bytes: &[u8], name: &Name, version: &Version) -> Result<Self, String> {
         let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not valid JSON: {error}"))?;
         if object["name"] != name.as_str() || object["version"] != version.to_string() {
-            return Err(format!("is not for {name}@{version}"));
+            return Err(format!("does not describe {name}@{version}"));
         }
         let sha256 = object["sha256"].as_str().and_then(wire::sha256).ok_or("has no SHA-256")?;
         let size = object["size"].as_u64().ok_or("has no size")?;
@@ -103,7 +103,7 @@ mod tests {
             let text = record.text(&name, &version);
             assert_eq!(Record::parse(text.as_bytes(), &name, &version).as_ref(), Ok(&record), "{text}");
             let other = Record::parse(text.as_bytes(), &name, &Version::new(1, 2, 1));
-            assert_eq!(other, Err("is not for alice/pdf@1.2.1".to_owned()));
+            assert_eq!(other, Err("does not describe alice/pdf@1.2.1".to_owned()));
         }
         assert!(Record::parse(b"{", &name, &version).is_err());
         assert!(Record::parse(br#"{"name":"alice/pdf","version":"1.2.0"}"#, &name, &version).is_err());

@@ -54,12 +54,14 @@ impl Root {
             return Err(Error::new(Code::RegistryUnreachable, why).hint("is its disk connected?"));
         }
         let Some(bytes) = self.read(REGISTRY, JSON)? else {
-            return Err(self.malformed(format!("`{}` holds no {REGISTRY}", self.path.display())));
+            return Err(self.malformed(format!("`{}` contains no {REGISTRY}", self.path.display())));
         };
         let said: serde_json::Value = serde_json::from_slice(&bytes)
             .map_err(|error| self.malformed(format!("its {REGISTRY} is not valid JSON: {error}")))?;
         if said["format"] != FORMAT || said["version"] != VERSION {
-            return Err(self.malformed(format!("its {REGISTRY} does not describe a registry of version {VERSION}")));
+            return Err(
+                self.malformed(format!("its {REGISTRY} does not describe a registry with format version {VERSION}"))
+            );
         }
         Ok(())
     }
@@ -233,7 +235,7 @@ impl Root {
         if let Ok(Err(error)) = removed
             && error.kind() != ErrorKind::NotFound
         {
-            tracing::warn!(registry = self.registry, relative, %error, "could not remove a folder that was not published");
+            tracing::warn!(registry = self.registry, relative, %error, "could not remove the folder of an unpublished version");
         }
     }
 
@@ -251,6 +253,6 @@ impl Root {
         if stays_inside(relative) {
             return Ok(self.path.join(relative));
         }
-        Err(Error::new(Code::InvalidPath, format!("`{}` is outside of the registry's folder", relative.escape_debug())))
+        Err(Error::new(Code::InvalidPath, format!("`{}` is outside the registry's folder", relative.escape_debug())))
     }
 }

@@ -151,7 +151,7 @@ impl<'c> Client<'c> {
         let until = Instant::now() + bounds.time;
         let (answer, _) = self.once(request, (until, bounds.size), &whole).map_err(|failure| self.failed(&failure))?;
         match answer.status.is_redirection() {
-            true => Err(self.malformed("it redirects a request that changes something")),
+            true => Err(self.malformed("it redirects a request that changes data")),
             false => Ok(answer),
         }
     }
@@ -180,7 +180,7 @@ impl<'c> Client<'c> {
             url = location
                 .and_then(|location| url.join(location))
                 .filter(|next| next.has_scheme_of(&url))
-                .ok_or_else(|| self.malformed("it redirects to an address that mcpkg does not follow"))?;
+                .ok_or_else(|| self.malformed("its redirect has no valid address, or changes the scheme"))?;
         }
         Err(self.malformed(format!("it redirects more than {REDIRECTS} times")))
     }
@@ -220,8 +220,8 @@ impl<'c> Client<'c> {
         )
         .with_details(serde_json::json!({ "registry": registry }));
         why.hints().iter().fold(error, |error, hint| error.hint(hint.clone())).hint(format!(
-            "put its token there; if it is elsewhere, run `mcpkg registry remove {registry}` and add the registry again with another \
-            --token"
+            "store the token there; if it is stored elsewhere, run `mcpkg registry remove {registry}` and add the registry again with \
+                another --token"
         ))
     }
 
@@ -286,7 +286,7 @@ impl<'c> Client<'c> {
 
     /// Returns the error for an answer that is not a registry's.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
-        let what = format!("Registry '{}' sent an invalid answer: {why}", self.registry);
+        let what = format!("Registry '{}' sent an invalid response: {why}", self.registry);
         Error::new(Code::RegistryAnswer, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 }

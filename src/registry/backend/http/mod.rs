@@ -69,7 +69,7 @@ impl<'c> Http<'c> {
     }
 
     fn json(&self, body: &[u8]) -> Result<Value> {
-        serde_json::from_slice(body).map_err(|_| self.client.malformed("what it sent is not valid JSON"))
+        serde_json::from_slice(body).map_err(|_| self.client.malformed("the response is not valid JSON"))
     }
 
     /// Sends JSON.
@@ -91,11 +91,12 @@ impl<'c> Http<'c> {
             _ => Code::RegistryRefused,
         };
         let why = if message.is_empty() { answer.status.to_string() } else { message };
-        let error = Error::new(ours, format!("Registry '{registry}' refused: {why}"))
+        let error = Error::new(ours, format!("Registry '{registry}' refused the request: {why}"))
             .with_details(json!({ "registry": registry, "status": status, "code": code }));
         match status {
             401 => error
-                .hint(format!("`mcpkg registry show {registry}` shows whether mcpkg has a token for it, and where")),
+                .hint(format!("`mcpkg registry show {registry}` shows whether mcpkg has a token for this registry, and where the token \
+                    is stored")),
             _ => error,
         }
     }
@@ -104,8 +105,8 @@ impl<'c> Http<'c> {
     fn without_attestations(&self, version: &VersionInfo, error: Error) -> Error {
         let what = format!("{}@{} is published, but without all of its signatures", version.name, version.version);
         let details = error.details().cloned().unwrap_or_default();
-        let again = "run the same command again with a key that may post signatures; on an mcpkg server, `mcpkg access create --attest` \
-            makes one";
+        let again = "run the same command again with a key that is allowed to post signatures; on an mcpkg server, `mcpkg access create \
+            --attest` creates one";
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
@@ -128,7 +129,8 @@ impl<'c> Http<'c> {
             return Ok((value.clone(), stored.fetched_at, is_old));
         }
         if query.offline {
-            let why = format!("Cannot search registry '{registry}' offline: it has no cached answer to this search");
+            let why =
+                format!("Cannot search registry '{registry}' offline: mcpkg has no cached response for this search");
             return Err(Error::new(Code::RegistryUnreachable, why));
         }
         let etag = stored.as_ref().and_then(|(_, stored)| stored.etag.as_deref());
@@ -163,7 +165,7 @@ impl<'c> Http<'c> {
         }
         let kept = kept::Answer { etag: answer.etag, body, fetched_at: now };
         if let Err(error) = self.context.store.write(|db| kept::put(db, self.client.registry(), request, &kept)) {
-            tracing::info!(%error, "could not cache the answer of a registry");
+            tracing::info!(%error, "could not cache a registry's response");
         }
     }
 
@@ -171,7 +173,7 @@ impl<'c> Http<'c> {
         if self.context.store.may_write()
             && let Err(error) = self.context.store.write(|db| kept::touch(db, self.client.registry(), request, now))
         {
-            tracing::info!(%error, "could not note that the cached answer of a registry is still valid");
+            tracing::info!(%error, "could not record that a registry's cached response is still valid");
         }
     }
 }
@@ -183,12 +185,12 @@ impl<'c> Http<'c> {
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a registry URL: {why}", crate::redact::redact(text)))
-            .hint("such as https://registry.example.com; pass a token with --token")
+            .hint("use a URL such as https://registry.example.com; pass a token with --token")
     };
     let url = Url::parse(text)
-        .ok_or_else(|| wrong("it must begin with https://, and must not contain a user or a password"))?;
+        .ok_or_else(|| wrong("it must start with https:// and must not contain a user name or password"))?;
     if !url.is_private() {
-        return Err(wrong("http:// works only for this machine"));
+        return Err(wrong("http:// is allowed only for this machine"));
     }
     Ok(url)
 }
@@ -205,7 +207,7 @@ impl Registry for Http<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let (answer, checked_at, stale) = self.searched(query)?;
         let read = answers::search(&answer, query.limit);
-        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not a search result"))?;
+        let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not a list of search results"))?;
         Ok(Found { hits, total, checked_at, stale })
     }
 
@@ -252,7 +254,8 @@ impl Registry for Http<'_> {
         let Some(answer) = self.ask(&format!("{release}/attestations"), &[("limit", &most)])? else {
             return Ok(Vec::new());
         };
-        let list = answers::attestations(&answer).ok_or_else(|| self.client.malformed("it lists no attestations"))?;
+        let list =
+            answers::attestations(&answer).ok_or_else(|| self.client.malformed("it has no list of attestations"))?;
         let mut bundles = Vec::new();
         for attestation in list.into_iter().take(ATTESTATIONS) {
             match attestation {
@@ -289,7 +292,7 @@ impl Registry for Http<'_> {
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
                 if stored.as_ref() != Some(*sha256) {
-                    return Err(self.client.malformed("it stored a different archive from the one that mcpkg sent"));
+                    return Err(self.client.malformed("the registry stored a different archive than mcpkg sent"));
                 }
                 answer.status == StatusCode::CREATED
             }
@@ -330,10 +333,7 @@ impl Registry for Http<'_> {
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
         let path = format!("{}/attestations", release(&version.name, &version.version));
         let bundle: Value = serde_json::from_str(bundle).map_err(|_| {
-            Error::new(
-                Code::InvalidArgument,
-                "The attestation is not valid JSON, the only format that registries accept",
-            )
+            Error::new(Code::InvalidArgument, "The attestation is not valid JSON; registries accept only JSON")
         })?;
         let answer = self.tell(&path, &json!({ "bundle": bundle }))?;
         match answer.status {

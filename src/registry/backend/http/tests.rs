@@ -400,7 +400,10 @@ fn a_version_is_published_yanked_and_attested() {
     let yank = Yank { at: 0, reason: Some("bad".to_owned()), replacement: None };
     registry.yank(&name, &one, Some(&yank)).unwrap();
     let error = registry.yank(&name, &one, None).unwrap_err();
-    assert_eq!((error.code(), error.message()), (Code::NamespaceMismatch, "Registry 'host' refused: not yours"));
+    assert_eq!(
+        (error.code(), error.message()),
+        (Code::NamespaceMismatch, "Registry 'host' refused the request: not yours")
+    );
 }
 
 #[test]

@@ -22,20 +22,20 @@ const LONGEST: usize = 64;
 /// Add a registry
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Name to call it by
+    /// Name for the registry
     name: String,
     /// Folder, or URL (https, or http on this machine)
     #[arg(value_name = "PATH|URL")]
     location: String,
-    /// Where its token is kept: env:NAME, file:PATH or command:ARGV
+    /// Where the registry's token is stored: env:NAME, file:PATH or command:ARGV
     #[arg(long, value_name = "REF")]
     #[serde(default)]
     token: Option<String>,
-    /// Place in the order of registries: mcpkg asks the lowest first; this database is 0 [default: the last]
+    /// Position in the search order: mcpkg asks lower numbers first; this database has 0 [default: last]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     priority: Option<i32>,
-    /// Make a new registry in the folder, which must be empty or not exist yet
+    /// Create a registry in the folder, which must be empty or not exist yet
     #[arg(long)]
     #[serde(default)]
     create: bool,
@@ -45,9 +45,10 @@ impl Operation for Add {
     const TOOL: &'static str = "add_registry";
     const CLI: &'static [&'static str] = &["registry", "add"];
     const TITLE: &'static str = "Add a registry";
-    const ABOUT: &'static str = "Add a folder or another host as a registry, to find tools there and publish them";
-    const HELP: &'static str = "mcpkg checks a folder at once, and asks another host only when you first use it. It stores where the \
-        token is kept, not the token: it reads the token when it needs it, and sends it to the registry's own address only.";
+    const ABOUT: &'static str = "Add a folder or another host as a registry, to find and publish tools there";
+    const HELP: &'static str = "mcpkg checks a folder immediately, but contacts another host only when you first use the registry. mcpkg \
+        stores a reference to the token, not the token itself. It reads the token when needed, and sends it only to the registry's own \
+        address.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg registry add team https://tools.example.com/registry --token env:TEAM_TOKEN",
         "mcpkg registry add stick /media/stick/tools",
@@ -86,7 +87,7 @@ impl Operation for Add {
         let known = Known::named(context, &self.name)?;
         let sentence = format!("Added the registry '{}' at {}", place.name, place.location);
         let reply = Reply::sentence(sentence, data(context, &known)?);
-        Ok(reply.hint(format!("`mcpkg tool search WORDS --registry {}` searches it", place.name)))
+        Ok(reply.hint(format!("search this registry with `mcpkg tool search WORDS --registry {}`", place.name)))
     }
 }
 
@@ -110,12 +111,12 @@ impl Add {
         }
         let real = path.canonicalize().map_err(|error| {
             let error = disk::failed("open", &path, error);
-            error.hint("--create makes a registry in a folder that is empty or does not exist yet")
+            error.hint("to create a registry in a folder that is empty or does not exist yet, pass --create")
         })?;
         let checked = Directory::new(context, &self.name, &real).check();
         checked.map_err(|error| match error.code() {
             Code::RegistryAnswer => {
-                error.hint("--create makes a registry in a folder that is empty or does not exist yet")
+                error.hint("to create a registry in a folder that is empty or does not exist yet, pass --create")
             }
             _ => error,
         })?;
@@ -135,5 +136,5 @@ fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid registry name", name.escape_debug()))
-        .hint("a name consists of a-z, 0-9, - and _, such as team"))
+        .hint("a name can contain only a-z, 0-9, - and _, for example: team"))
 }

@@ -18,7 +18,7 @@ use crate::store::tools::registries::Kind;
 /// Rebuild a registry's index
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Index {
-    /// Name of the registry, which must be a folder
+    /// Name of a registry that is a folder
     #[arg(add = ADDED)]
     name: String,
 }
@@ -28,8 +28,8 @@ impl Operation for Index {
     const CLI: &'static [&'static str] = &["registry", "index"];
     const TITLE: &'static str = "Rebuild a registry's index";
     const ABOUT: &'static str = "Rebuild a folder registry's search index from the tools in it";
-    const HELP: &'static str = "Publishing keeps the index up to date. Run this after you copied tools into the folder by hand, or \
-        removed some.";
+    const HELP: &'static str = "Publishing keeps the index up to date. Run this command after you copy tools into the folder, or remove \
+        tools from it, by hand.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -49,7 +49,7 @@ impl Operation for Index {
                 Code::InvalidArgument,
                 format!("Cannot rebuild the index of registry '{}': it is not a folder", self.name),
             )
-            .hint("a registry on another host keeps its own index"));
+            .hint("a registry on another host updates its own index"));
         };
         approval::check(context, &place)?;
         let tools = Directory::new(context, &self.name, Path::new(&place.location)).index()?;

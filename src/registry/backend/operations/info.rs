@@ -20,7 +20,7 @@ pub struct Info {
     /// Name of the tool
     #[arg(add = TOOLS)]
     tool: String,
-    /// Registry to ask [default: the first that has the tool]
+    /// Registry to ask [default: the first one that has the tool]
     #[arg(long, value_name = "NAME", add = REGISTRIES)]
     #[serde(default)]
     registry: Option<String>,
@@ -32,7 +32,7 @@ impl Operation for Info {
     const TITLE: &'static str = "Show what a registry says about a tool";
     const ABOUT: &'static str =
         "Show what a registry says about a tool: its versions, their digests, and which were yanked";
-    const HELP: &'static str = "This text comes from the registry and the publisher, unchecked. `mcpkg tool learn` shows the \
+    const HELP: &'static str = "This text comes from the registry and the publisher; mcpkg does not check it. `mcpkg tool learn` shows the \
         documentation from the verified archive.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool info alice/utils/weather", "mcpkg tool info alice/utils/weather --registry team"];
@@ -52,7 +52,7 @@ impl Operation for Info {
             vec![listed.version.to_string(), rfc3339(listed.published_at), yanked(listed), sha256]
         });
         let columns = &["VERSION", "PUBLISHED", "YANKED", "SHA-256"];
-        let table = Table { columns, rows: rows.collect(), empty: "It has no versions".to_owned() };
+        let table = Table { columns, rows: rows.collect(), empty: "The tool has no versions".to_owned() };
         let head = format!("{name} in registry '{registry}': {}", info.description);
         let body = Body::Several(vec![Body::Sentence(head), Body::Table(table)]);
         Ok(Reply::new(body, data(&registry, &info)).warn(warnings))

@@ -45,7 +45,7 @@ impl Operation for List {
             Some(data) => {
                 let name = data["name"].as_str().unwrap_or_default();
                 reply.hint(format!(
-                    "you have not approved '{name}' on this machine: `mcpkg tool search --registry {name} WORDS` asks you"
+                    "you have not approved '{name}' on this machine; `mcpkg tool search --registry {name} WORDS` asks for your approval"
                 ))
             }
             None => reply,

@@ -33,7 +33,7 @@ pub struct Publish {
     #[schemars(with = "String")]
     #[serde(default = "here")]
     path: PathBuf,
-    /// Registry to publish it in
+    /// Registry to publish to
     #[arg(long, value_name = "REGISTRY", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     to: String,
@@ -41,11 +41,11 @@ pub struct Publish {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Hide it from searches; anyone who knows its name can install it
+    /// Hide the tool from searches; anyone who knows its name can install it
     #[arg(long, conflicts_with = "private")]
     #[serde(default)]
     unlisted: bool,
-    /// Show it only to those who may publish in its namespace
+    /// Show the tool only to users who can publish in its namespace
     #[arg(long)]
     #[serde(default)]
     private: bool,
@@ -63,10 +63,10 @@ impl Operation for Publish {
     const TOOL: &'static str = "publish_tool";
     const CLI: &'static [&'static str] = &["tool", "publish"];
     const TITLE: &'static str = "Publish a tool";
-    const ABOUT: &'static str = "Publish a package in a registry, with its signatures";
-    const HELP: &'static str = "Packs the folder as `mcpkg tool pack` does, and sends along the signatures that `mcpkg tool sign` made of \
-        exactly these bytes. A published version never changes: publishing the same files again succeeds, and different files under the \
-        same version are refused.";
+    const ABOUT: &'static str = "Publish a package to a registry, with its signatures";
+    const HELP: &'static str = "Packs the folder like `mcpkg tool pack`, and also sends the signatures that `mcpkg tool sign` has made \
+        for exactly this archive. A published version never changes: publishing the same files again succeeds, but publishing different \
+        files under the same version fails.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
     const EFFECT: Effect = Effect::Create;
@@ -126,7 +126,8 @@ impl Operation for Publish {
         let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.content.size()), data);
         reply.details = left_out.iter().map(|path| format!("left out: {path}")).collect();
         Ok(match attestations.is_empty() {
-            true => reply.hint(format!("it has no signature: sign it with `mcpkg tool sign {}`", as_path(&self.path))),
+            true => reply
+                .hint(format!("this version is not signed; sign it with `mcpkg tool sign {}`", as_path(&self.path))),
             false => reply,
         })
     }
@@ -149,7 +150,8 @@ fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool>
         Ok(_) => {
             let what =
                 format!("{}@{} is already published with different files", publication.name, publication.version);
-            Err(Error::new(Code::AlreadyExists, what).hint("a published version never changes; raise the version"))
+            Err(Error::new(Code::AlreadyExists, what)
+                .hint("published versions cannot be changed; increase the version number"))
         }
         Err(error) if matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound) => Ok(true),
         Err(error) => Err(error),

@@ -23,7 +23,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_registry";
     const CLI: &'static [&'static str] = &["registry", "remove"];
     const TITLE: &'static str = "Remove a registry";
-    const ABOUT: &'static str = "Forget a registry; tools installed from it stay, and so do the digests seen there";
+    const ABOUT: &'static str =
+        "Remove a registry; tools installed from it stay installed, and mcpkg keeps the digests seen there";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry remove team"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -48,7 +49,7 @@ impl Operation for Remove {
             registries::delete(db, row.id)?;
             context.event(db, author, None, "registry.remove", &self.name)
         })?;
-        let sentence = format!("Removed the registry '{}'; tools installed from it stay", self.name);
+        let sentence = format!("Removed the registry '{}'; tools installed from it stay installed", self.name);
         Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true })))
     }
 }

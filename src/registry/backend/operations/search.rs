@@ -38,19 +38,19 @@ pub struct Search {
     #[serde(default = "usual", deserialize_with = "number")]
     #[schemars(with = "f64")]
     limit: u32,
-    /// Only tools that have each of these tags
+    /// Show only tools that have all of these tags
     #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
     #[serde(skip)]
     tags: Vec<String>,
-    /// Only this registry
+    /// Search only this registry
     #[arg(long, value_name = "NAME", add = REGISTRIES)]
     #[serde(skip)]
     registry: Option<String>,
-    /// Ask no other host, and use only cached answers
+    /// Contact no other host; use only cached responses
     #[arg(long)]
     #[serde(skip)]
     offline: bool,
-    /// Ask each registry again, even if its last answer is younger than an hour
+    /// Ask each registry again, even if its cached response is less than an hour old
     #[arg(long, conflicts_with = "offline")]
     #[serde(skip)]
     refresh: bool,
@@ -82,9 +82,9 @@ impl Operation for Search {
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
     const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
-    const HELP: &'static str = "Searches all registries. mcpkg caches another host's answer for an hour, or until you publish or yank \
-        something there, and uses it when the host cannot be reached. Descriptions come from the publishers, and nobody has checked them. \
-        The exit status is 1 if nothing was found and no other registry answered.";
+    const HELP: &'static str = "Searches all registries. mcpkg caches another host's response for an hour, or until you publish or yank \
+        something there, and uses the cached response if the host cannot be reached. Descriptions are written by publishers, and nobody \
+        has checked them. The exit status is 1 if nothing was found and, apart from this database, no registry answered.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;
@@ -192,7 +192,7 @@ fn warning(asked: &Asked) -> Option<String> {
         State::Answered => None,
         State::Stale => {
             let at = asked.checked_at.map(rfc3339).unwrap_or_default();
-            Some(format!("Registry '{}' was not asked: using its cached answer of {at}", asked.registry))
+            Some(format!("Using the cached response of registry '{}' from {at}", asked.registry))
         }
         State::Failed(error) => Some(error.public_message().to_owned()),
     }

@@ -21,7 +21,8 @@ impl Operation for Show {
     const TOOL: &'static str = "show_registry";
     const CLI: &'static [&'static str] = &["registry", "show"];
     const TITLE: &'static str = "Show a registry";
-    const ABOUT: &'static str = "Show where a registry is, where its token is kept, and when it is asked";
+    const ABOUT: &'static str =
+        "Show a registry's location, where its token is stored, and its position in the search order";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry show local"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

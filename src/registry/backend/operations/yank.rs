@@ -27,7 +27,7 @@ pub struct YankVersion {
     #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     registry: String,
-    /// Why, shown to those who use it
+    /// Reason, shown to users of this version
     #[arg(long, value_name = "TEXT")]
     #[serde(default)]
     reason: Option<String>,
@@ -45,7 +45,7 @@ impl Operation for YankVersion {
     const TOOL: &'static str = "yank_tool";
     const CLI: &'static [&'static str] = &["tool", "yank"];
     const TITLE: &'static str = "Yank a version";
-    const ABOUT: &'static str = "Withdraw a published version from use; its archive stays";
+    const ABOUT: &'static str = "Withdraw a published version, but keep its archive";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
     const EFFECT: Effect = Effect::Write;
@@ -66,7 +66,7 @@ impl Operation for YankVersion {
             && wire::version(replacement).is_none_or(|replacement| replacement == version)
         {
             let why = format!("'{}' is not another version of {name}", replacement.escape_debug());
-            return Err(Error::new(Code::InvalidArgument, why).hint("such as 1.2.1"));
+            return Err(Error::new(Code::InvalidArgument, why).hint("name another version, such as 1.2.1"));
         }
         let reason = self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
         let yank = Yank { at: context.clock.now(), reason, replacement: self.replacement };
@@ -94,8 +94,8 @@ impl Operation for Unyank {
     const CLI: &'static [&'static str] = &["tool", "unyank"];
     const TITLE: &'static str = "Undo the yank of a version";
     const ABOUT: &'static str = "Make a yanked version usable again";
-    const HELP: &'static str =
-        "Databases that have seen the yank still treat the version as yanked, and install it only with --allow-yanked.";
+    const HELP: &'static str = "Databases that have already seen the yank keep treating the version as yanked, and install it only \
+        with --allow-yanked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool unyank alice/utils/weather@1.2.0"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
@@ -124,7 +124,8 @@ fn exact(text: &str) -> Result<(Name, Version)> {
         Reference { name, version: Wanted::Exact(version), action: None } => Ok((name, version)),
         reference => {
             let why = format!("'{}' does not name exactly one version", text.escape_debug());
-            Err(Error::new(Code::InvalidArgument, why).hint(format!("such as {}@1.2.0", reference.name)))
+            Err(Error::new(Code::InvalidArgument, why)
+                .hint(format!("name one version, such as {}@1.2.0", reference.name)))
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Ending, "has a part that ends in a dot or a space");
     }
     if !stays_inside(path) {
-        return wrong(Rule::Git, "is inside of a `.git` folder");
+        return wrong(Rule::Git, "is inside a `.git` folder");
     }
     let depth = path.split('/').count();
     if depth > MAX_DEPTH {

@@ -65,7 +65,7 @@ fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Val
     let whole = fields.path(key);
     let mut wrong = |why: String| problems.error(&whole, node.at, Kind::Schema, why);
     let Some(map) = read.as_object_mut() else {
-        wrong("it must be a JSON Schema: a mapping".to_owned());
+        wrong("it must be a JSON Schema, written as a mapping".to_owned());
         return None;
     };
     if key == "inputSchema" {
@@ -119,7 +119,7 @@ fn scripts(node: &Node, fields: &Fields<'_>, common: &Common, actions: &mut Vec<
     for pair in scripts.pairs {
         let path = scripts.path(&pair.key);
         if !is_action(&pair.key) {
-            let why = "an action's name consists of 1 to 64 of A-Z, a-z, 0-9, _ and -";
+            let why = "an action's name must have 1 to 64 characters from A-Z, a-z, 0-9, _ and -";
             problems.error(&path, pair.at, Kind::Value, why);
         } else if actions.iter().any(|action| action.name == pair.key) {
             problems.error(&path, pair.at, Kind::Value, "`command` already defines the action `main`");

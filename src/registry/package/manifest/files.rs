@@ -70,7 +70,7 @@ pub(super) fn sources(find: Find<'_>, problems: &mut Problems) -> Result<Option<
         let filled: Vec<Pair> = beside.fields.into_iter().filter(missing).collect();
         sources.fields.extend(filled);
     } else if is_markdown && sources.fields.is_empty() && problems.errors.is_empty() {
-        problems.error("", sources.at, Kind::Malformed, "it has no front matter: YAML between two lines of `---`");
+        problems.error("", sources.at, Kind::Malformed, "it has no front matter (YAML between two `---` lines)");
     }
     Ok(Some(sources))
 }
@@ -129,5 +129,5 @@ fn front(text: &str) -> Result<Option<(&str, &str)>, &'static str> {
         }
         at += line.len();
     }
-    Err("its front matter is not closed by a line `---`")
+    Err("its front matter is not closed by a `---` line")
 }

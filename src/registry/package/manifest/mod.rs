@@ -61,7 +61,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
         let message = "There is no manifest";
         return Err(Error::new(Code::ManifestInvalid, message)
             .with_details(serde_json::json!({ "errors": [{ "path": "", "message": message, "code": "missing" }] }))
-            .hint(format!("add one of {}; `mcpkg tool init` makes one", FILES.join(", "))));
+            .hint(format!("add one of {}, or create a package with `mcpkg tool init`", FILES.join(", "))));
     };
     let (file, raw) = (sources.file, sources.raw.clone());
     // Errors in fields are reported if there are any fields.
@@ -81,7 +81,7 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
     match std::fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
-            let message = format!("`{}` is a file, but a package is a folder", folder.display());
+            let message = format!("`{}` is a file, but a package must be a folder", folder.display());
             return Err(Error::new(Code::InvalidArgument, message));
         }
         Err(error) => return Err(super::missing::missing(folder, error)),
@@ -137,13 +137,13 @@ impl Manifest {
             (Some(name), actions) => named(name).map(Some).ok_or_else(|| {
                 let message = format!("{} has no action '{}'", self.name, name.escape_debug());
                 let known = match actions {
-                    [] => "it is a document".to_owned(),
+                    [] => "it is a document, which has no actions".to_owned(),
                     _ => format!("its actions are {}", names.join(", ")),
                 };
                 Error::new(Code::InvalidArgument, message).suggest(name, names.iter().copied(), known)
             }),
             (None, _) => named(MAIN).map(Some).ok_or_else(|| {
-                let message = format!("{} has several actions; name one", self.name);
+                let message = format!("{} has several actions; choose one", self.name);
                 Error::new(Code::InvalidArgument, message).hint(format!(
                     "append one of {}, as in `:{}`",
                     names.join(", "),
@@ -182,7 +182,7 @@ impl Manifest {
         };
         if !self.name.is_publishable() {
             let message = format!("'{}' has only one segment: it can be run by its path, but not {verb}", self.name);
-            return wrong("/name", message, "put the publisher in front, such as alice/weather");
+            return wrong("/name", message, "put the publisher in front, as in alice/weather");
         }
         match &self.version {
             Some(version) => Ok(version),

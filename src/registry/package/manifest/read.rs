@@ -107,7 +107,7 @@ pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Mani
 
 fn name(fields: &Fields<'_>, problems: &mut Problems) -> Option<Name> {
     let Some(pair) = fields.get("name") else {
-        problems.error("/name", fields.at, Kind::Missing, "`name` is missing, such as alice/utils/weather");
+        problems.error("/name", fields.at, Kind::Missing, "`name` is missing; set one such as alice/utils/weather");
         return None;
     };
     let text = fields.text("name", problems)?;
@@ -138,13 +138,13 @@ fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
 
 fn version(fields: &Fields<'_>, problems: &mut Problems) -> Option<Version> {
     let Some(pair) = fields.get("version") else {
-        problems.warn("/version", fields.at, Kind::Advice, "`version` is missing: you need one to pack and publish");
+        problems.warn("/version", fields.at, Kind::Advice, "`version` is missing; you need it to pack and publish");
         return None;
     };
     let text = fields.text("version", problems)?;
     let read = Version::parse(text);
     if read.is_err() || text.len() > 100 {
-        let why = format!("'{}' is not a version such as 1.0.0", text.escape_debug());
+        let why = format!("'{}' is not a valid version; use one such as 1.0.0", text.escape_debug());
         problems.error("/version", pair.node.at, Kind::Value, why);
         return None;
     }
@@ -166,8 +166,7 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
                 &path,
                 pair.at,
                 Kind::Value,
-                "a variable's name consists of A-Z, a-z, 0-9 and _, and does not begin with a \
-                digit",
+                "a variable's name can contain only A-Z, a-z, 0-9 and _, and must not start with a digit",
             );
             continue;
         }
@@ -186,7 +185,7 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
             variable.default = inner.scalar("default", problems);
         }
         if variable.default.is_some() && variable.secret {
-            problems.warn(&path, pair.at, Kind::Advice, "everybody can read the default of a secret");
+            problems.warn(&path, pair.at, Kind::Advice, "everybody can read a secret's default value in the manifest");
         } else if variable.default.is_some() && variable.required {
             problems.warn(&path, pair.at, Kind::Advice, "a required variable with a default is never missing");
         }
@@ -206,7 +205,7 @@ fn hooks(fields: &Fields<'_>, problems: &mut Problems) -> (Vec<String>, Vec<Stri
             "/build",
             hooks.at,
             Kind::Value,
-            "`hooks.build` and `build` mean the same; leave out one of them",
+            "`hooks.build` and `build` mean the same thing; remove one of them",
         );
     }
     build.extend(own);
@@ -235,7 +234,7 @@ fn tags(fields: &Fields<'_>, problems: &mut Problems) -> Vec<String> {
     let is_tag = |tag: &String| (1..=64).contains(&tag.chars().count()) && !tag.chars().any(char::is_control);
     if tags.len() > MAX_TAGS || !tags.iter().all(is_tag) {
         let at = fields.get("tags").map_or(fields.at, |pair| pair.node.at);
-        let why = format!("a tool has at most {MAX_TAGS} tags, each of 1 to 64 characters");
+        let why = format!("a tool can have at most {MAX_TAGS} tags, each with 1 to 64 characters");
         problems.error("/tags", at, Kind::Value, why);
     }
     tags

@@ -185,8 +185,8 @@ fn what_breaks_a_rule_is_an_error() {
         ("name: a/b/c/d/e/f/g/h/i\ndescription: x\n", "9 segments"),
         (&format!("name: a/b\ndescription: {}\n", "x".repeat(1025)), "1025 characters"),
         ("name: a/b\ndescription: \"a\\e[31mb\"\n", "control character"),
-        (&format!("{BARE}version: v1\n"), "not a version such as"),
-        (&format!("{BARE}version: 1.0.0/..\n"), "not a version such as"),
+        (&format!("{BARE}version: v1\n"), "not a valid version"),
+        (&format!("{BARE}version: 1.0.0/..\n"), "not a valid version"),
         (&format!("{BARE}timeout: 5\n"), "no unit"),
         (&format!("{BARE}env: [A]\n"), "mapping"),
         (&format!("{BARE}env: {{ A-B: }}\n"), "variable's name"),
@@ -206,13 +206,13 @@ fn what_breaks_a_rule_is_an_error() {
         (&format!("{BARE}command: ls\nscripts: {{ main: ls }}\n"), "already"),
         (&format!("{BARE}scripts: [ls]\n"), "mapping"),
         (&format!("{BARE}scripts: {{ a: 5 }}\n"), "command line"),
-        (&format!("{BARE}scripts: {{ a: [] }}\n"), "names no program"),
+        (&format!("{BARE}scripts: {{ a: [] }}\n"), "does not name a program"),
         (&format!("{BARE}scripts: {{ a: 'ls {{{{x' }}\n"), "no `}}`"),
         (
             &format!("{BARE}inputSchema: {{ properties: {{ city: {{}} }} }}\nscripts: {{ a: 'w {{{{cty}}}}' }}\n"),
             "did you mean 'city'?",
         ),
-        (&format!("{BARE}build: a\nhooks: {{ build: b }}\n"), "leave out one of them"),
+        (&format!("{BARE}build: a\nhooks: {{ build: b }}\n"), "remove one of them"),
     ] {
         let found = errors(yaml);
         assert!(found.iter().any(|line| line.contains(says)), "{yaml}: {found:?}");
@@ -241,7 +241,7 @@ fn what_could_be_better_is_a_warning() {
         "`license` is missing",
         "`outputSchema` is missing",
         "`timeout` is missing",
-        "`env.A`: everybody can read the default of a secret",
+        "`env.A`: everybody can read a secret's default value in the manifest",
         "`env.B`: a required variable with a default",
         "`resources.gpu`",
         "`-u` is passed even if",

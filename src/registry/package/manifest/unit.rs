@@ -89,7 +89,7 @@ fn number(text: &str) -> Result<(f64, &str), String> {
     let (digits, rest) = text.split_at(length);
     match digits.parse::<f64>() {
         Ok(number) if digits.len() <= 20 && !digits.starts_with('.') => Ok((number, rest)),
-        _ => Err(format!("'{}' does not begin with a number", text.escape_debug())),
+        _ => Err(format!("'{}' does not start with a number", text.escape_debug())),
     }
 }
 

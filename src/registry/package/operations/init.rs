@@ -18,10 +18,10 @@ use crate::registry::package::scaffold::Scaffold;
 pub struct Init {
     /// Name of the tool, such as alice/utils/weather
     name: String,
-    /// Folder to make it in [default: the last part of the name]
+    /// Folder to create the tool in [default: the last part of the name]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Kind of tool to make
+    /// Kind of tool to create
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     kind: Scaffold,
@@ -30,9 +30,9 @@ pub struct Init {
 impl Operation for Init {
     const TOOL: &'static str = "init_tool";
     const CLI: &'static [&'static str] = &["tool", "init"];
-    const TITLE: &'static str = "Make a tool";
-    const ABOUT: &'static str = "Make a new tool: a package that passes `tool validate`";
-    const HELP: &'static str = "Overwrites nothing: a folder that already has a manifest is refused.";
+    const TITLE: &'static str = "Create a tool";
+    const ABOUT: &'static str = "Create a new tool: a package that passes `tool validate`";
+    const HELP: &'static str = "Never overwrites files, and refuses a folder that already has a manifest.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool init alice/weather",
         "mcpkg tool init alice/hash --kind wasm",
@@ -53,12 +53,14 @@ impl Operation for Init {
         let folder = self.folder.unwrap_or_else(|| PathBuf::from(last));
         let files = self.kind.write(&name, &folder)?;
         let shown = folder.display().to_string();
-        let sentence = format!("Made the tool {name} in `{shown}` with {}", plural::count(files.len(), "file"));
-        let reply = Reply::sentence(sentence, json!({ "name": name, "folder": shown, "files": files }))
-            .hint(format!("after your changes, check it with `mcpkg tool validate {}`", crate::shell::quote(&shown)));
+        let sentence = format!("Created the tool {name} in `{shown}` with {}", plural::count(files.len(), "file"));
+        let reply = Reply::sentence(sentence, json!({ "name": name, "folder": shown, "files": files })).hint(format!(
+            "after your changes, check the tool with `mcpkg tool validate {}`",
+            crate::shell::quote(&shown)
+        ));
         Ok(match name.is_publishable() {
             true => reply,
-            false => reply.hint("to pack it, put the publisher in front of its name, such as alice/weather"),
+            false => reply.hint("to pack the tool, put the publisher in front of its name, as in alice/weather"),
         })
     }
 }

@@ -34,9 +34,9 @@ impl Operation for Pack {
     const CLI: &'static [&'static str] = &["tool", "pack"];
     const TITLE: &'static str = "Pack a tool";
     const ABOUT: &'static str = "Pack a tool into an archive, to sign and publish it";
-    const HELP: &'static str = "The same files give the same bytes on every machine. It leaves out hidden files, keys and certificates, \
-        logs, generated folders (node_modules, dist, target and such), and everything listed in .gitignore. To include such a folder, \
-        write `!dist/` in .gitignore. A different archive never overwrites an existing file.";
+    const HELP: &'static str = "The same files produce the same bytes on every machine. Packing leaves out hidden files, keys and \
+        certificates, logs, generated folders (such as node_modules, dist and target), and everything listed in .gitignore. To include a \
+        generated folder, write for example `!dist/` in .gitignore. mcpkg never overwrites an existing file with a different archive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool pack", "mcpkg tool pack ./weather -o weather.tar.gz"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -101,8 +101,9 @@ fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()
     if left_out.iter().any(|path| below.starts_with(path)) {
         return Ok(());
     }
-    let message = format!("`{}` is inside of the package, so the next archive would include it", output.display());
-    Err(Error::new(Code::InvalidArgument, message).hint("write it elsewhere, or into a folder that packing leaves out"))
+    let message = format!("`{}` is inside the package, so the next archive would include it", output.display());
+    Err(Error::new(Code::InvalidArgument, message)
+        .hint("write the archive elsewhere, or into a folder that packing leaves out"))
 }
 
 /// Writes the archive; one that is there with the same bytes is it.
@@ -115,7 +116,7 @@ fn write(output: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = PathBuf::from(temporary);
     if disk::metadata(output)?.is_some() {
         let message = format!("`{}` already exists, with different contents", output.display());
-        return Err(Error::new(Code::AlreadyExists, message).hint("remove it, or name another file with `-o`"));
+        return Err(Error::new(Code::AlreadyExists, message).hint("remove this file, or choose another one with `-o`"));
     }
     disk::write_beside(output, &temporary, bytes, disk::FILE)?;
     disk::put_in_place(output, &temporary, true)?;

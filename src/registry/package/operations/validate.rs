@@ -30,9 +30,9 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["tool", "validate"];
     const TITLE: &'static str = "Check a tool";
     const ABOUT: &'static str = "Check a tool's manifest, and report every error with its line and column";
-    const HELP: &'static str = "The manifest is the first that exists of SKILL.md, skill.package.yaml, skill.package.yml, skill.yml, \
-        enact.md, enact.yaml and enact.yml. If there is a YAML manifest next to SKILL.md, it wins, and SKILL.md is its documentation. The \
-        exit status is 1 if there is an error; possible improvements are warnings.";
+    const HELP: &'static str = "The manifest is the first of these files that exists: SKILL.md, skill.package.yaml, skill.package.yml, \
+        skill.yml, enact.md, enact.yaml, enact.yml. If there is a YAML manifest next to SKILL.md, mcpkg uses the YAML manifest, and \
+        SKILL.md is its documentation. The exit status is 1 if there is an error; possible improvements are reported as warnings.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool validate", "mcpkg tool validate ./weather --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

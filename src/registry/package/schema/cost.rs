@@ -56,13 +56,13 @@ impl<'a> Costs<'a> {
             return Ok(*known);
         }
         if self.on_the_way.contains(&place) {
-            return Err("a `$ref` leads back to itself".to_owned());
+            return Err("a `$ref` refers to itself".to_owned());
         }
         if self.on_the_way.len() > 4 * MAX_REFERENCES {
             return Err("its references are nested too deeply".to_owned());
         }
         if !std::ptr::eq(schema, self.root) && schema.get("$id").is_some_and(Value::is_string) {
-            return Err("an `$id` inside of a schema is not supported".to_owned());
+            return Err("an `$id` inside a schema is not supported".to_owned());
         }
         self.on_the_way.push(place);
         let mut cost: u64 = 1;
@@ -71,7 +71,7 @@ impl<'a> Costs<'a> {
         }
         self.on_the_way.pop();
         if cost > MAX_CHECKS {
-            return Err("its references multiply to too many schemas".to_owned());
+            return Err("its references expand to too many schemas".to_owned());
         }
         self.known.insert(place, cost);
         Ok(cost)

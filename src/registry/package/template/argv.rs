@@ -66,7 +66,7 @@ impl Argv {
 
     fn checked(elements: Vec<Element>) -> Result<Self, String> {
         match elements.first() {
-            None => Err("it names no program".to_owned()),
+            None => Err("it does not name a program".to_owned()),
             Some(Element::One(program)) if !program.is_empty() => Ok(Self { elements }),
             Some(_) => Err("its first element is the program, which can be neither empty nor a list".to_owned()),
         }

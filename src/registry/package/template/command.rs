@@ -106,7 +106,9 @@ impl Words {
             (_, "[[") => Some("`[[` may read a value as an expression; use `test`"),
             (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
             (true, "shift") => Some("`shift` would move the values"),
-            (true, "let" | "declare" | "typeset") => Some("it may read a value as an expression"),
+            (true, "let" | "declare" | "typeset") => {
+                Some("`let`, `declare` and `typeset` may read a value as an expression")
+            }
             (true, "eval") => Some("`eval` would read a value as a command"),
             (true, "trap") => Some("`trap` would read a value as a command"),
             (false, "--") if self.program == "set" => Some("`set --` would replace the values"),

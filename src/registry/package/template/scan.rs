@@ -242,7 +242,7 @@ impl Scanner<'_> {
             Some(Frame::Double) => Quote::Double,
             Some(Frame::Single) => Quote::Single,
             Some(Frame::Commands(_)) | None => Quote::Bare,
-            Some(Frame::Expansion) => return self.refuse_place(&name, "inside of another `${...}`", length),
+            Some(Frame::Expansion) => return self.refuse_place(&name, "inside another `${...}`", length),
             Some(Frame::Arithmetic { .. }) => {
                 return self.refuse_place(&name, "in arithmetic, which reads it as an expression", length);
             }
@@ -359,7 +359,7 @@ impl Scanner<'_> {
         let in_substitution = self.frames.len() > 1;
         let Some(words) = self.words() else { return };
         let is_case = in_substitution && words.is_program("case");
-        let found = words.end().or(is_case.then_some("a `case` inside of `$(...)` is not supported"));
+        let found = words.end().or(is_case.then_some("a `case` inside `$(...)` is not supported"));
         self.note(found);
     }
 

@@ -33,7 +33,7 @@ pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
         other => other.to_string(),
     };
     if text.contains('\0') {
-        return Err(refused(name, format!("'{name}' contains NUL, which an argument cannot")));
+        return Err(refused(name, format!("'{name}' contains NUL, which an argument cannot contain")));
     }
     let may_be_option = !value.is_string() || property.is_some_and(|property| property.takes_dashes());
     Ok(Some(Text { text, may_be_option }))
@@ -48,7 +48,7 @@ pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
         return Ok(());
     }
     let why = format!("'{name}' makes an argument of {} bytes, more than the system allows", argument.len());
-    Err(refused(name, why).hint(format!("the tool can read it from a file instead: {{{{file:{name}}}}}")))
+    Err(refused(name, why).hint(format!("the tool can read the value from a file instead: {{{{file:{name}}}}}")))
 }
 
 /// Returns the refusal of a parameter's value.
