@@ -23,13 +23,13 @@ pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Page {
-    /// List the files after this one: next_cursor of the answer before
+    /// Continue the list: next_cursor of the previous response
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
-    /// List this many files at most
+    /// List at most this many files
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
-    /// Include each file's SHA-256, which `--json` always does
+    /// Include each file's SHA-256 (`--json` always includes it)
     #[arg(skip)]
     pub hashes: bool,
 }
@@ -79,14 +79,14 @@ pub fn add_rest(reply: &mut Reply, rest: Option<Rest>, tool: &str) {
     let cursor = json!(cursor);
     reply
         .warnings
-        .push(format!("{listed} of {total} files are listed; call {tool} with cursor={cursor} for the next ones"));
+        .push(format!("{listed} of {total} files are listed; call {tool} with cursor={cursor} for the next files"));
     reply.data["next_cursor"] = cursor;
 }
 
 fn no_such_cursor(cursor: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
         .hint(
-            "use `next_cursor` from the previous answer; if something changed since, leave out the cursor to start again",
+            "use `next_cursor` from the previous response; if something has changed since then, omit the cursor to start again",
         )
         .with_details(json!({ "cursor": cursor }))
 }

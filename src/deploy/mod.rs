@@ -34,16 +34,16 @@ pub const DOMAIN: Domain = Domain {
         within_project: false,
         named_over_network: false,
         instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \
-            them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
-            user, and pass its confirm_token to deploy_apply with yes=true; rollback undoes it. evolve_propose takes \
-            changes made on disk back to their source.",
+            them. Inspect with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
+            user, and pass its confirm_token to deploy_apply with yes=true; rollback undoes it. evolve_propose \
+            brings changes made on disk back into their source.",
         holds: |_| true,
     }],
     commands: &[
         ("module", "Choose what the project deploys: commands, skills, instructions"),
-        ("target", "Choose which agents are deployed to"),
-        ("snapshot", "Look at stored deploys, pin and prune them"),
-        ("evolve", "Take changes made on disk back into the project"),
+        ("target", "Choose which agents to deploy to"),
+        ("snapshot", "List, pin and prune stored deploys"),
+        ("evolve", "Bring changes made on disk back into the project"),
     ],
     recover: apply::undo::recover,
     health: |context| [apply::places::health(context), apply::journal::health(context)].concat(),

@@ -90,7 +90,7 @@ fn d17_what_stands_outside_of_the_markers_is_kept_or_reported() {
     place.write("root/AGENTS.md", format!("My own words.\n\n{text}"));
     let envelope = place.envelope(&["evolve", "propose", "--dry-run", "--repo", &repo]);
     assert_eq!(envelope["data"]["candidates"][0]["module_id"], "instructions:a", "{envelope:#}");
-    assert!(envelope["warnings"].to_string().contains("outside of the sections"), "{envelope:#}");
+    assert!(envelope["warnings"].to_string().contains("outside the sections"), "{envelope:#}");
 
     // A managed block: what is outside of it stays through every deploy, and an undo takes out the block alone.
     let place = Place::with_project();

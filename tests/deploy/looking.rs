@@ -65,7 +65,7 @@ fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
     std::fs::remove_dir_all(place.root()).expect("a folder");
     let gone = said(&place, "deployed");
     let [(state, what, Some(action))] = gone.as_slice() else { panic!("{gone:?}") };
-    assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, which no longer exists").as_str()));
+    assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, a folder that no longer exists").as_str()));
     assert_eq!(action, &format!("mcpkg rollback --project p --root {root} --to pristine --forget"));
     // And that is what is to be done.
     let scratch = place.scratch.path().display().to_string();

@@ -50,7 +50,7 @@ fn a16_a_name_that_is_not_the_folders_is_told() {
     );
     assert_says(
         &said(&place, &[]),
-        "module 'skill:a' is `a` to Claude Code and `b` to Codex, Copilot CLI, Gemini CLI, OpenCode",
+        "module 'skill:a' is called `a` by Claude Code and `b` by Codex, Copilot CLI, Gemini CLI, OpenCode",
     );
     assert_eq!(said(&place, &["--target", "windsurf"]), [""; 0], "of Windsurf that is not known");
 }
@@ -155,7 +155,7 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:ship' gets agents/openai.yaml, which keeps Codex from using it unasked, and can be used by Gemini CLI, OpenCode unasked",
+        "'skill:ship' gets agents/openai.yaml, which prevents Codex from using the skill unasked, and can be used by Gemini CLI",
     );
     assert_says(&notes, "'skill:ship' is always loaded by Cursor, because it has `alwaysApply: true`");
     let before = place.tree();

@@ -44,7 +44,7 @@ fn each_target_has_a_subagent_in_its_own_form() {
         envelope["warnings"],
         json!([
             "module 'subagent:reviewer': written for Codex, which has no list of tools: it may use every one",
-            "module 'subagent:reviewer': only the agent that it was written for gets `model`",
+            "module 'subagent:reviewer': only the agent it was written for receives `model`",
             "module 'subagent:reviewer': written for Cursor, which has no list of tools: it may use every one",
             "module 'subagent:reviewer': written for VS Code, which does not know mcp__git__log",
         ])

@@ -202,7 +202,7 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
     );
     assert_eq!(place.reasons(&["--target", "opencode"]), ["opencode placeholders", "opencode would_run"]);
     let notes = place.notes(&["plan", "--target", "opencode"]);
-    assert!(notes.iter().any(|note| note.ends_with("opencode does so without asking")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.ends_with("opencode runs without asking")), "{notes:?}");
     place.deploy(&["--target", "windsurf"]);
     assert!(place.read("root/.windsurf/workflows/git.explain.md").contains("{topic} to {reader}"));
     place.deploy(&["--target", "copilot"]);
@@ -239,7 +239,10 @@ fn a26_gemini_gives_a_command_of_user_and_project_another_name() {
     place.deploy(&["--target", "gemini", "--scope", "user"]);
     place.deploy(&["--target", "gemini"]);
     let notes = place.notes(&["status", "--target", "gemini"]);
-    assert!(notes.iter().any(|note| note.contains("`review.toml` both for the user and in the project")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.contains("`review.toml` both in the user's folder and in the project")),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -344,7 +347,7 @@ fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
     place.write("root/CLAUDE.local.md", "");
     assert_eq!(told(&place), [[""; 0]; 2], "an empty one hides nothing");
     place.write("root/CLAUDE.local.md", "Mine.\n");
-    says("CLAUDE.local.md` hides it; to change that, add the line `@AGENTS.md` to it");
+    says("CLAUDE.local.md` hides it; to change that, add the line `@AGENTS.md` to the file that hides it");
     place.deploy(&["--target", "claude_code"]);
     assert!(place.read("root/.claude/rules/style.md").contains("Be brief."), "it has a rule in its place");
     place.write("root/CLAUDE.local.md", "@AGENTS.md\n");

@@ -193,7 +193,7 @@ fn f29_sizes_are_bounded_before_anything_is_read() {
     fs::remove_file(scratch.path().join("repo/agentpack.yaml")).expect("it goes");
     symlink("/dev/zero", scratch.path().join("repo/agentpack.yaml")).expect("a link");
     let ran = scratch.run(&["plan", "--repo", "repo"]);
-    assert!(ran.status == 1 && ran.stderr.contains("a link to `/dev/zero`, outside of the config repo"), "{ran}");
+    assert!(ran.status == 1 && ran.stderr.contains("a link to `/dev/zero`, outside the config repo"), "{ran}");
     let ran = scratch.run(&["plan", "--repo", "repo", "--allow-outside", "/dev"]);
     assert!(ran.status == 1 && ran.stderr.contains("a device"), "{ran}");
 }

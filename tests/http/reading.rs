@@ -81,7 +81,7 @@ fn a_reading_key_changes_no_row_whatever_it_calls() {
     // The plan is shown, and cannot be confirmed.
     let planned = planned.expect("deploy is a tool");
     assert_eq!((&planned["ok"], planned["data"].get("confirm_token")), (&json!(true), None), "{planned}");
-    assert!(planned["warnings"].to_string().contains("may only read"), "{planned}");
+    assert!(planned["warnings"].to_string().contains("can only read"), "{planned}");
     // What is not a tool changes nothing either, in each form that a message comes in.
     let session = server.send(&http::message("/mcp", &http::hello("2025-03-26")).with("Authorization", &bearer));
     let session = session.header("mcp-session-id").expect("a session").to_owned();

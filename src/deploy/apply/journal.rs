@@ -78,7 +78,7 @@ impl Journal {
     /// Takes the record away: nothing is left to be done for the journal. One that stays is swept by the next apply.
     pub fn forget(context: &Context, sha256: &str) {
         if let Err(error) = context.approved.withdraw(Kind::Journal, sha256) {
-            tracing::warn!(%error, "the record of a finished deploy stays");
+            tracing::warn!(%error, "could not delete the record of a finished deploy");
         }
     }
 

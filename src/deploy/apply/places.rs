@@ -64,12 +64,12 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();
     if !roots::unapproved(context, &below)?.is_empty() {
         let what =
-            format!("{what}, according to the database; you never deployed there, so these files were not checked");
+            format!("{what}, according to the database; you never deployed there, so mcpkg did not check these files");
         return Ok(Finding::new(AREA, Health::Note, what));
     }
     if !Path::new(&key.root).is_dir() {
         return Ok(note(
-            format!("{what}, which no longer exists"),
+            format!("{what}, a folder that no longer exists"),
             format!("mcpkg rollback{named} --to pristine --forget"),
         ));
     }

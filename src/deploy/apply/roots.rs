@@ -83,7 +83,7 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     .with_details(json!({ "roots": named, "paths": paths }))
     .hint_for(
         "check the paths; to go ahead, run the command at a terminal without --yes and confirm",
-        "check the paths; if the user wants this, the user runs the command at a terminal and confirms there",
+        "check the paths; if the user wants this change, the user must run the command at a terminal and confirm it there",
     )
 }
 
@@ -102,7 +102,7 @@ pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
             let why = format!("`{}` is a link to `{}`, outside `{}`", root.display(), real.display(), base.display());
             return Err(Error::new(Code::InvalidPath, why)
                 .with_details(json!({ "path": root, "real": real, "base": base }))
-                .hint("remove the link, or point it to a folder inside"));
+                .hint("remove the link, or point it to a folder inside that location"));
         }
         found.push(real);
     }

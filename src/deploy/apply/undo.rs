@@ -67,8 +67,8 @@ fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
         tracing::warn!(snapshot = %journal.uuid, "undid an interrupted deploy");
     } else {
         let files = kept.join(", ");
-        tracing::warn!(snapshot = %journal.uuid, files, "undid an interrupted deploy, except for files that changed \
-         since, or whose folder is now a link; these were left unchanged");
+        tracing::warn!(snapshot = %journal.uuid, files, "undid an interrupted deploy; left some files unchanged because they have \
+            changed since then or their folder is now a link");
     }
     Ok(())
 }
@@ -86,22 +86,22 @@ pub fn after(
     let mut details = json!({ "cause": error.code().name(), "cause_details": error.details() });
     let mut hints = error.hints().to_vec();
     let mut said = match put_back(context, journal, begun, folders) {
-        Ok(kept) if kept.is_empty() => format!("{why}; everything was put back as it was before"),
+        Ok(kept) if kept.is_empty() => format!("{why}; mcpkg restored all files"),
         Ok(kept) => {
             let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
             details["kept"] = json!(files);
-            format!("{why}; everything was put back except `{}`, which changed in the meantime", files.join("`, `"))
+            format!("{why}; mcpkg restored all files except `{}`, which changed in the meantime", files.join("`, `"))
         }
         Err(second) => {
-            hints.push("the next mcpkg command continues this, as soon as the disk allows it".to_owned());
-            format!("{why}; putting the rest back failed: {second}")
+            hints.push("the next mcpkg command tries again to restore the remaining files".to_owned());
+            format!("{why}; restoring the remaining files failed: {second}")
         }
     };
     let moved = folders.moved();
     if !moved.is_empty() {
         let places: Vec<String> = moved.iter().map(ToString::to_string).collect();
         said += &format!(
-            "; folders were moved in the meantime, so their files were put back at the new location: {}",
+            "; folders were moved in the meantime, so their files were restored at the new location: {}",
             places.join(", ")
         );
         let place = |moved: &Moved| json!({ "path": moved.path, "now": moved.now });
@@ -244,7 +244,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
             tracing::warn!(
                 file = file.path,
                 kept,
-                "a file changed while it was being replaced; its last content is kept"
+                "a file changed while it was being replaced; its last content was saved"
             );
             continue;
         }

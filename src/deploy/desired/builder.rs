@@ -225,16 +225,15 @@ impl Builder {
             .with_details(json!({ "module_id": owner, "path": relative, "root": root.display().to_string() }))
         };
         if !stays_inside(relative) {
-            return Err(leaves("the path leaves its folder").hint("rename the module or its file"));
+            return Err(leaves("the path leads outside this folder").hint("rename the module or its file"));
         }
         let wanted = root.join(relative);
         let (Some(folder), Some(name)) = (wanted.parent(), wanted.file_name()) else {
-            return Err(leaves("the path has no name"));
+            return Err(leaves("the path has no file name"));
         };
         let Some(real) = self.real(root, folder) else {
-            return Err(
-                leaves("a link points outside of it").hint(format!("check the links above `{}`", wanted.display()))
-            );
+            return Err(leaves("a link leads outside this folder")
+                .hint(format!("check the links above `{}`", wanted.display())));
         };
         let path = real.join(name);
         if path.to_str().is_none() {

@@ -110,19 +110,19 @@ impl Reason {
             Reason::NotAFolder => "only whole folders, such as src/**, can be expressed there",
             Reason::ByDescription => "rules cannot apply by description there",
             Reason::ByHand => "rules cannot apply manually there",
-            Reason::NoDescription => "it needs a description there, and has none",
+            Reason::NoDescription => "it has no description, which is required there",
             Reason::NotText => "its text is not UTF-8",
             Reason::NotForTheUser => "no file of this kind is read from the home folder",
             Reason::Server(why) => why.text(),
-            Reason::NoServers => "no file of MCP servers is read there",
+            Reason::NoServers => "no MCP server file is read there",
             Reason::OwnState => {
-                "its user-level file holds the agent's own state; add the server with the agent's own command"
+                "the agent's user-level file also holds the agent's own state; add the server with the agent's own command"
             }
             Reason::HoldsSecret => {
-                "its file of MCP servers holds plain values, which a snapshot would keep; replace them with variables"
+                "the agent's MCP server file contains plain values, which a snapshot would store; replace them with variables"
             }
-            Reason::Malformed => "its file of MCP servers is malformed",
-            Reason::EntryTaken => "another server already has an entry of that name",
+            Reason::Malformed => "the agent's MCP server file is malformed",
+            Reason::EntryTaken => "another server's entry already uses that name",
             Reason::TooLong => "it has more characters than the agent reads",
             Reason::NoSubagents => "subagents are not supported there",
             Reason::OnlyServers => "only MCP servers are read there",

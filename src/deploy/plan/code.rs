@@ -100,7 +100,7 @@ pub fn lines(code: &[Code]) -> Vec<String> {
         );
     }
     if code.iter().any(|code| is_claudes(code, "settings.json")) {
-        lines.push("Copilot runs the hooks of .claude/settings.json too, in a folder that it trusts".to_owned());
+        lines.push("Copilot also runs the hooks of .claude/settings.json in a folder that it trusts".to_owned());
     }
     if !lines.is_empty() {
         lines.push("a person must consent to this plan; an agent's token is not enough".to_owned());

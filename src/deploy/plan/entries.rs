@@ -63,7 +63,7 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
                 (false, _) => Safety { reason: "would change an entry that mcpkg did not write", ..FOREIGN },
             };
         } else if ours.contains(&slot) && applied.get(&slot).is_some() {
-            safety = Safety { drift: Drift::UserModified, reason: "an entry was removed since", ..safety };
+            safety = Safety { drift: Drift::UserModified, reason: "an entry was removed since the deploy", ..safety };
         }
         changes.push((slot, Some(value.clone())));
     }
@@ -150,7 +150,7 @@ fn edit(
 ) -> Result<Vec<u8>> {
     let failed = |fault: Fault| {
         let why = format!("`{}` cannot be edited: {}", output.path.display(), fault.what);
-        Error::new(Code::FileFailed, why).hint("fix the file, or leave its agent out with --target")
+        Error::new(Code::FileFailed, why).hint("fix the file, or choose other agents with --target")
     };
     let mut edited = String::from_utf8_lossy(text).into_owned();
     for (slot, value) in changes {

@@ -59,7 +59,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
         let hiding = found.path.display();
         let how = match found.path.parent() == Some(root) {
-            true => "; to change that, add the line `@AGENTS.md` to it",
+            true => "; to change that, add the line `@AGENTS.md` to the file that hides it",
             false => ", which is above the root",
         };
         format!("{title} does not read `{}`: `{hiding}` hides it{how}", path.display())
@@ -119,7 +119,10 @@ fn commands(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let both = paths.into_iter().filter(|path| of_user.join(path).is_file());
     both.map(|path| {
         let path = path.display();
-        format!("{} finds `{path}` both for the user and in the project, and renames both", facts.title)
+        format!(
+            "{} finds `{path}` both in the user's folder and in the project, and renames both commands",
+            facts.title
+        )
     })
     .collect()
 }

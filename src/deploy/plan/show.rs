@@ -36,7 +36,7 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
 /// The error for an apply whose plan changed after it was shown.
 pub fn changed_meanwhile() -> Error {
     Error::new(Code::PlanChanged, "Something changed since the plan was made; nothing was written")
-        .hint("make a new plan and look at it")
+        .hint("make a new plan and review it")
 }
 
 /// Returns the line that counts the planned or completed changes.

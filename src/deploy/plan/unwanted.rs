@@ -74,7 +74,8 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
         block: row.block,
         before: found,
         after,
-        reason: if untouched { "no longer managed" } else { "no longer managed, and changed since" }.to_owned(),
+        reason: if untouched { "no longer managed" } else { "no longer managed, and changed since the deploy" }
+            .to_owned(),
         adopt: !untouched,
         drifted: !untouched,
         drift: Drift::Extra,

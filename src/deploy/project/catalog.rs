@@ -206,7 +206,7 @@ impl Catalog {
         if self.ids.insert(id.clone()) {
             self.listed.push(Listed { id, kind, row, parts });
         } else {
-            self.warnings.push(format!("{id} exists twice; the second one is left out until you rename one"));
+            self.warnings.push(format!("{id} exists twice; the second one is left out until you rename one of them"));
         }
     }
 

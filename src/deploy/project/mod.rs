@@ -139,7 +139,7 @@ pub fn write_back(
         }
         Item::Server(server) => {
             let why =
-                format!("The change to '{}' in an agent's file cannot be taken back into the project", server.name);
+                format!("The change to '{}' in an agent's file cannot be brought back into the project", server.name);
             Err(Error::new(Code::InvalidArgument, why)
                 .hint(format!("change the server with `mcpkg mcp set {}`", server.name)))
         }
@@ -230,7 +230,7 @@ fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
             let (name, id) = (&prompt.name, &listed.id);
             Error::new(error.code(), format!("Prompt '{name}' cannot be written as a file: {}", error.message())).hint(
                 format!(
-                    "fix it with `mcpkg prompt edit {name}`, or take it out of deploys with `mcpkg module remove {id}`"
+                    "fix the prompt with `mcpkg prompt edit {name}`, or exclude it from deploys with `mcpkg module remove {id}`"
                 ),
             )
         });

@@ -261,13 +261,13 @@ impl Refusal {
             Refusal::Unfit(why) => refuse(&why),
             Refusal::TooMuch => refuse(&format!("exceeds the size limit of a config repo, {} MiB", TOTAL >> 20)),
             Refusal::Outside { link: None, target } => {
-                allowable(refuse("is outside of the config repo, which may only read its own files"), &target)
+                allowable(refuse("is outside the config repo, which can only read its own files"), &target)
             }
             Refusal::Outside { link: Some(link), target } => {
                 let to = target.display();
                 let why = match link == path {
-                    true => format!("is a link to `{to}`, outside of the config repo"),
-                    false => format!("is below `{}`, a link to `{to}`, outside of the config repo", link.display()),
+                    true => format!("is a link to `{to}`, outside the config repo"),
+                    false => format!("is below `{}`, a link to `{to}`, outside the config repo", link.display()),
                 };
                 allowable(refuse(&why), &target)
             }

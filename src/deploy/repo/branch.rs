@@ -64,9 +64,15 @@ impl GitRepo {
         let folder = repo.folder().to_path_buf();
         let about = |error| about(&folder, error);
         let Some(top) = identity::toplevel(&folder) else {
-            let why =
-                format!("`{}` is not in a git repository; overlays are proposed on a branch of it", folder.display());
-            return Err(about(refuse(Code::GitRepoRequired, &why, "create one with `git init`, and commit its files")));
+            let why = format!(
+                "`{}` is not in a git repository, but mcpkg proposes overlays on a git branch",
+                folder.display()
+            );
+            return Err(about(refuse(
+                Code::GitRepoRequired,
+                &why,
+                "create a repository with `git init`, and commit the files",
+            )));
         };
         let dirty = git::run(&folder, &["status", "--porcelain", "--", "."], &limits).map_err(about)?;
         if !dirty.is_empty() {

@@ -101,7 +101,7 @@ impl Checkouts {
     pub fn project(&self, root: &Path) -> Result<String> {
         self.project.as_ref().filter(|(of, _)| of == root).map(|(_, id)| id.clone()).ok_or_else(|| {
             let why = "The deploy root changed while the plan was being made; nothing was written";
-            Error::new(Code::PlanChanged, why).hint("make a new plan and look at it")
+            Error::new(Code::PlanChanged, why).hint("make a new plan and review it")
         })
     }
 
@@ -113,7 +113,7 @@ impl Checkouts {
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
         let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was being made; nothing was written");
-            Error::new(Code::PlanChanged, why).hint("make a new plan and look at it")
+            Error::new(Code::PlanChanged, why).hint("make a new plan and review it")
         })?;
         let whole = place(repo, source, &commit);
         let bounds = repo.bounds.of_checkout(&whole)?;
@@ -128,10 +128,11 @@ impl Checkouts {
             Ok(real) if real.starts_with(bounds.own()) || bounds.allows(&real) => {
                 Ok(Checkout { folder, commit, bounds })
             }
-            Ok(real) => {
-                Err(bounds::allowable(refuse(&format!("is a link to `{}`, outside of it", real.display())), &real))
-            }
-            Err(_) => Err(refuse("does not exist in it")),
+            Ok(real) => Err(bounds::allowable(
+                refuse(&format!("is a link to `{}`, outside the repository", real.display())),
+                &real,
+            )),
+            Err(_) => Err(refuse("does not exist in that commit")),
         }
     }
 }
@@ -176,7 +177,7 @@ fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
         return Ok(path.to_owned());
     }
     let why = format!(
-        "Module `{id}`: its repository `{}` is on this machine, where a config repo may only read its own files",
+        "Module `{id}`: its repository `{}` is on this machine, but a config repo can only read its own files",
         source.url
     );
     let details = json!({"module_id": id, "url": source.url, "path": real.display().to_string()});

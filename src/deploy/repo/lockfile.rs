@@ -143,7 +143,7 @@ impl Lockfile {
         let why = format!("its files in `{}` differ from the pinned ones", from.display());
         let details = json!({"expected": locked.sha256, "actual": actual, "checkout": from.display().to_string()});
         Err(refuse(&self.path, Some(id), &why, details)
-            .hint("remove that folder to fetch it again, or update the lockfile if you want the change"))
+            .hint("remove that folder to fetch the files again, or update the lockfile to accept the change"))
     }
 }
 

@@ -201,7 +201,8 @@ fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target,
         let target = target(path, &name)?;
         if raw.scope == Scope::User && target.facts().original_user.is_empty() {
             let details = json!({"target": target.name(), "allowed_scopes": ["project", "both"]});
-            let why = format!("`{}` has no place in the home folder: use the scope project or both", target.name());
+            let why =
+                format!("`{}` cannot be deployed to the home folder: use the scope project or both", target.name());
             return Err(refuse(path, Some(name.referenced), &why, details));
         }
         targets.insert(target, DeclaredTarget { scope: raw.scope, options: raw.options.unwrap_or_default() });
@@ -226,7 +227,7 @@ fn target(path: &Path, name: &Spanned<String>) -> Result<Target> {
         let error = yaml::at(Code::TargetUnsupported, path, Some(name.referenced), &why, object(details));
         match nearest(&name.value, known.iter().copied()) {
             Some(meant) if !elsewhere => error.hint(format!("did you mean `{meant}`?")),
-            _ => error.hint("remove it from agentpack.yaml to deploy the rest"),
+            _ => error.hint("remove this target from agentpack.yaml to deploy the rest"),
         }
     })
 }
@@ -272,7 +273,7 @@ fn module(path: &Path, raw: RawModule, outside: bool) -> Result<DeclaredModule> 
             Some(inside) => ModuleSource::Local(inside),
             None if outside => ModuleSource::Local(local.path.into()),
             None => {
-                let why = format!("the path `{}` of module `{id}` is outside of the repo", local.path);
+                let why = format!("the path `{}` of module `{id}` is outside the repo", local.path);
                 let hint = "if you want this, allow that folder with --allow-outside DIR";
                 return Err(refuse(path, place, &why, named).hint(hint));
             }
@@ -307,7 +308,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     let subdir = raw.subdir.unwrap_or_default();
     let inside = inside(&subdir).filter(|inside| !inside.is_absolute());
     let Some(inside) = inside else {
-        let why = format!("the subdir `{subdir}` of module `{id}` is outside of its repository");
+        let why = format!("the subdir `{subdir}` of module `{id}` is outside its repository");
         return Err(refuse(path, place, &why, details()));
     };
     let subdir = inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");

@@ -193,7 +193,7 @@ impl Overlay<'_> {
         for (path, found) in tree::find(id, self.bounds, &folder)? {
             let Some(path) = path.strip_suffix(".patch") else { continue };
             if path.contains('\\') || path.split('/').any(|part| part.is_empty()) {
-                return Err(self.refuse(id, &found.from, "is not named after a file of a module"));
+                return Err(self.refuse(id, &found.from, "is not named after a file in the module"));
             }
             patches.insert(path.to_owned(), found);
         }
@@ -212,7 +212,7 @@ impl Overlay<'_> {
             return Err(self.refuse(id, file, &format!("changes `{path}`, which is not valid UTF-8")));
         };
         let after = patch::apply(before, text, path).map_err(|failure| match failure {
-            Failure::Malformed(why) => self.refuse(id, file, &format!("is not a valid patch of one file: {why}")),
+            Failure::Malformed(why) => self.refuse(id, file, &format!("is not a valid patch for a single file: {why}")),
             Failure::Differs(why) => self.failed(id, path, file, &why),
         })?;
         if after == before {

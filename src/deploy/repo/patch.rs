@@ -22,9 +22,13 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     let parsed = Patch::from_str(patch).map_err(|error| Failure::Malformed(error.to_string()))?;
     for (name, prefix) in [(parsed.original(), "a/"), (parsed.modified(), "b/")] {
         match name.ok_or_else(|| malformed("it has no `---` and `+++` lines"))? {
-            "/dev/null" => return Err(malformed("it creates or deletes a file; a patch overlay only changes them")),
+            "/dev/null" => {
+                return Err(malformed(
+                    "it creates or deletes a file, but a patch overlay can only change existing files",
+                ));
+            }
             name if name.strip_prefix(prefix).unwrap_or(name) == path => {}
-            name => return Err(Failure::Malformed(format!("it is for `{name}`, but its own path says `{path}`"))),
+            name => return Err(Failure::Malformed(format!("it changes `{name}`, but its file name is for `{path}`"))),
         }
     }
     if parsed.hunks().is_empty() {

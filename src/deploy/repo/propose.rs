@@ -313,11 +313,8 @@ impl Work<'_> {
         match real.strip_prefix(self.repo.folder()) {
             Ok(below) => Ok(posix(below)),
             Err(_) => {
-                let why = format!(
-                    "Overlay of module `{}`: `{}` is outside of the repo",
-                    self.declared.id,
-                    own.folder.display()
-                );
+                let why =
+                    format!("Overlay of module `{}`: `{}` is outside the repo", self.declared.id, own.folder.display());
                 Err(Error::new(Code::ConfigInvalid, why).with_details(
                     json!({"module_id": self.declared.id, "overlay_dir": own.folder.display().to_string()}),
                 ))

@@ -79,7 +79,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
                 found.push(TakenOver { path, sha256, module_ids: entry.module_ids.unwrap_or_default() });
             }
             (None, _) => {
-                warnings.push(format!("`{}` lists `{}`, which is outside of its folder", path.display(), entry.path))
+                warnings.push(format!("`{}` lists `{}`, which is outside its folder", path.display(), entry.path))
             }
             (_, None) => warnings.push(format!("`{}` lists `{}` with an invalid hash", path.display(), entry.path)),
         }

@@ -134,7 +134,7 @@ impl Walk<'_> {
         let below = target.strip_prefix(self.real).ok();
         let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
         if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {
-            let why = format!("is a link out of `{}`, to `{}`", self.root.display(), target.display());
+            let why = format!("is a link that leads out of `{}`, to `{}`", self.root.display(), target.display());
             return Err(bounds::allowable(refuse(self.whose, &link, &why), &target));
         }
         let metadata = std::fs::symlink_metadata(&target).map_err(|error| Error::file("read", &link, error))?;

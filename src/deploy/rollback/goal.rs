@@ -72,7 +72,7 @@ impl Goal {
         }
         Err(Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' belongs to another source or root", self.word))
             .with_details(json!({ "to": self.word, "source": key.source, "root": key.root, "machine": key.machine }))
-            .hint("`mcpkg snapshot list` shows the ones that belong here"))
+            .hint("`mcpkg snapshot list` shows the snapshots of this source and root"))
     }
 }
 
@@ -100,7 +100,7 @@ pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
             1 => found.pop().ok_or_else(missing),
             0 => Err(missing()),
             count => {
-                Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots have ids that begin with '{id}'"))
+                Err(Error::new(Code::SnapshotNotFound, format!("{count} snapshots have ids that start with '{id}'"))
                     .with_details(json!({ "to": id }))
                     .hint("use more characters of the id"))
             }

@@ -145,7 +145,10 @@ impl RollbackPlan {
             _ => true,
         };
         if adopt {
-            self.warnings.push(format!("`{}` changed since; its old content is kept in the snapshot", wanted.path));
+            self.warnings.push(format!(
+                "`{}` was changed since the deploy; the snapshot keeps the changed content",
+                wanted.path
+            ));
         }
         self.changes.push(Change {
             op: op_of(&found, &after),
@@ -156,7 +159,7 @@ impl RollbackPlan {
             block: wanted.block,
             before: found,
             after,
-            reason: if untouched { "rolled back" } else { "rolled back, and changed since" }.to_owned(),
+            reason: if untouched { "rolled back" } else { "rolled back, and changed since the deploy" }.to_owned(),
             adopt,
             drifted: !untouched,
             drift: if untouched { Drift::UpstreamPending } else { Drift::UserModified },

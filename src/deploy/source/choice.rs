@@ -23,33 +23,33 @@ pub enum Scope {
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Choice {
-    /// Config repo to deploy [default: the project that applies]
+    /// Config repo to deploy [default: deploy the selected project]
     #[arg(long, value_name = "DIR")]
     pub repo: Option<PathBuf>,
     /// Profile of the config repo [default: default]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Targets: names such as codex,cursor, or all for the enabled ones; may be repeated [default: all]
+    /// Targets to deploy to: names such as codex,cursor, or all for all enabled targets; can be repeated [default: all]
     #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
-    /// Machine, for the overlays of a config repo [default: this one]
+    /// Machine whose overlays in the config repo to use [default: this machine]
     #[arg(long, value_name = "ID")]
     pub machine: Option<String>,
-    /// Folder to deploy into [default: the folder bound to the project, else the git repository around this one]
+    /// Folder to deploy into [default: the folder bound to the project, else the git repository that contains the current folder]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub root: Option<PathBuf>,
-    /// Deploy a project below the deploy root, or to the user's own folders
+    /// Where to deploy a project: below the deploy root, or to the user's own folders
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
-    /// Also write prompts as VS Code's prompt files, which its agent sessions no longer load
+    /// Also write prompts as VS Code prompt files, which VS Code's agent sessions no longer load
     #[arg(long)]
     #[serde(skip)]
     pub prompt_files: bool,
-    /// Another folder that the config repo may read files from; can be repeated
+    /// Another folder that the config repo is allowed to read; can be repeated
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub allow_outside: Vec<PathBuf>,

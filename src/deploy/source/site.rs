@@ -116,7 +116,7 @@ impl Site {
         if profile != DEFAULT_PROFILE && matches!(source, Source::Project(_)) {
             return Err(Error::new(
                 Code::ConfigInvalid,
-                format!("Profiles are for config repos; a project has no profile '{profile}'"),
+                format!("Only config repos have profiles; a project has no profile '{profile}'"),
             )
             .with_details(json!({ "profile": profile }))
             .hint("choose a project's modules with `mcpkg module set`"));

@@ -31,7 +31,7 @@ impl Bases {
         self.root.as_ref().ok_or_else(|| {
             Error::new(
                 Code::RootRequired,
-                "Cannot deploy into this folder: it is the home folder, a folder above it, or an agent's own",
+                "Cannot deploy into this folder: it is the home folder, a folder above it, or an agent's own folder",
             )
             .hint("pass a folder with --root DIR, or bind a folder with `mcpkg project select NAME --here`")
             .hint("to write to the agents' own folders in your home folder, use --scope user")

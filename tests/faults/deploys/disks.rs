@@ -25,7 +25,7 @@ fn undone_then_good(big: &Big, wrapper: &[&str], cause: &str, mend: impl FnOnce(
     let error = &envelope["errors"][0];
     assert_eq!((ran.status, error["code"].as_str()), (1, Some("E_DEPLOY_UNDONE")), "{envelope:#}");
     assert_eq!(error["details"]["cause"], cause, "{envelope:#}");
-    assert!(error["message"].as_str().is_some_and(|it| it.contains("everything was put back")), "{envelope:#}");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("mcpkg restored all files")), "{envelope:#}");
     assert!(!big.settled("undone"));
     assert_eq!(summary(&big.ground), counts(100, 100, 100));
     mend();

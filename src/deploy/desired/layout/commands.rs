@@ -96,7 +96,7 @@ fn numbered(
     match convert_to::opencode(text, &file.arguments) {
         Ok(written) => {
             if convert_to::runs_in_opencode(&written) {
-                let said = format!("it runs programs with !`...`; {} does so without asking", target.name());
+                let said = format!("it contains !`...` commands, which {} runs without asking", target.name());
                 builder.remark(module, target, said);
             }
             let bytes = written.into_bytes().into();

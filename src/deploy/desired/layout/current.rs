@@ -97,7 +97,7 @@ fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target
         if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
             let (id, name) = (&module.id, target.name());
             let warning = format!(
-                "module '{id}' runs programs with !`...` before Claude Code sees its text; {name} does not run them"
+                "module '{id}' contains !`...` commands, which Claude Code runs before it reads the text; {name} does not run them"
             );
             builder.warn(&[target], warning);
         }

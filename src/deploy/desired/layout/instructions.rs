@@ -136,7 +136,7 @@ pub(super) fn for_user(
         let instructions: Vec<&Module> = instructions.collect();
         let Some(file) = target.facts().user.instructions else {
             if !instructions.is_empty() {
-                let warning = format!("{} reads no instructions from the home folder", target.name());
+                let warning = format!("{} does not read instructions from the home folder", target.name());
                 builder.warn(&[target], warning);
             }
             continue;
@@ -226,7 +226,7 @@ fn scoped_rule(
         others.filter(|other| *other != owner && module.is_for(*other) && builder.is_chosen(*other)).collect();
     let names: Vec<&str> = others.iter().map(|other| other.name()).collect();
     let warning = format!(
-        "module '{}' applies to some files only, in {}'s own form; it is not written for {}",
+        "module '{}' applies only to some files, in a format specific to {}; it is not written for {}",
         module.id,
         owner.name(),
         names.join(", ")

@@ -75,7 +75,7 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
         let (id, kind) = (module.id.as_str(), module.kind.word());
         for target in module.targets.iter().filter(|target| selected.contains(target)) {
             if !placed.contains(&(id, *target)) && configs.iter().any(|config| config.target == *target) {
-                warnings.push(format!("module '{id}' ({kind}) has no place in {}", target.name()));
+                warnings.push(format!("module '{id}' ({kind}) cannot be deployed to {}", target.name()));
             }
         }
         if module.targets.is_empty() && !selected.iter().any(|target| placed.contains(&(id, *target))) {
@@ -83,10 +83,10 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
         }
     }
     let nowhere = nowhere.into_iter().map(|(kind, ids)| match ids.as_slice() {
-        [id] => format!("module '{id}' ({kind}) has no place in any of the targets"),
+        [id] => format!("module '{id}' ({kind}) cannot be deployed to any of the targets"),
         ids => {
             let named = plural::first(ids.iter().map(|id| format!("'{id}'")), NAMED);
-            format!("{} modules ({kind}) have no place in any of the targets: {named}", ids.len())
+            format!("{} modules ({kind}) cannot be deployed to any of the targets: {named}", ids.len())
         }
     });
     warnings.extend(nowhere);

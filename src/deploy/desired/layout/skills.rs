@@ -109,9 +109,9 @@ impl Skill<'_> {
         let by = |called_by| self.titles(|reading| reading.called_by == Some(called_by));
         let said = [(by(CalledBy::Folder), folder), (by(CalledBy::Name), name)];
         let said: Vec<String> =
-            said.iter().filter(|(by, _)| !by.is_empty()).map(|(by, name)| format!("`{name}` to {by}")).collect();
+            said.iter().filter(|(by, _)| !by.is_empty()).map(|(by, name)| format!("`{name}` by {by}")).collect();
         (folder != name && !said.is_empty())
-            .then(|| format!("is {}: `name` in its SKILL.md differs from its folder's name", said.join(" and ")))
+            .then(|| format!("is called {}: `name` in its SKILL.md differs from its folder's name", said.join(" and ")))
     }
 
     fn faulty(&self) -> Option<String> {
@@ -159,8 +159,10 @@ impl Skill<'_> {
         let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
         let of_file = match (by_file.is_empty(), policy) {
             (true, _) | (false, Some(false)) => None,
-            (false, None) => Some(format!("gets {OPENAI_YAML}, which keeps {by_file} from using it unasked")),
-            (false, Some(true)) => Some(format!("has its own {OPENAI_YAML}, which lets {by_file} use it {unasked}")),
+            (false, None) => Some(format!("gets {OPENAI_YAML}, which prevents {by_file} from using the skill unasked")),
+            (false, Some(true)) => {
+                Some(format!("has its own {OPENAI_YAML}, which lets {by_file} use the skill {unasked}"))
+            }
         };
         let of_others = (!heedless.is_empty()).then(|| format!("can be used by {heedless} {unasked}"));
         let said: Vec<String> = of_file.into_iter().chain(of_others).collect();

@@ -83,7 +83,7 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     }
     if !subagent.others().is_empty() {
         let keys: Vec<String> = subagent.others().iter().map(|key| format!("`{key}`")).collect();
-        let said = format!("only the agent that it was written for gets {}", keys.join(", "));
+        let said = format!("only the agent it was written for receives {}", keys.join(", "));
         builder.remark(module, target, said);
     }
     Ok(())

@@ -91,12 +91,15 @@ impl Budget {
         let what = match modules.as_slice() {
             [] => String::new(),
             modules => {
-                format!("; limit the largest to some files with `mcpkg module set ID --globs`: {}", modules.join(", "))
+                format!(
+                    "; limit the largest modules to some files with `mcpkg module set ID --globs`: {}",
+                    modules.join(", ")
+                )
             }
         };
         let (title, cut) = (self.target.facts().title, used - bytes);
         Some(format!(
-            "{title} loads at most {bytes} bytes of {} files: it ignores the last {cut} of `{}`{what}",
+            "{title} loads at most {bytes} bytes of {} files: it ignores the last {cut} bytes of `{}`{what}",
             at.file_name().unwrap_or_default().display(),
             at.display()
         ))

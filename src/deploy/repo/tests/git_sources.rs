@@ -124,7 +124,7 @@ fn what_git_says_is_told() {
         (
             format!("git: {{url: '{url}', subdir: skills/b, ref: {commit}}}"),
             Code::ConfigInvalid,
-            "`skills/b` does not exist in it",
+            "`skills/b` does not exist in that commit",
         ),
         (with(&format!("{url}/none"), ""), Code::GitFailed, "git ls-remote: fatal: "),
         (with("ext::sh -c 'x'", "").replace("'x'", "x"), Code::GitFailed, "not allowed"),

@@ -106,10 +106,10 @@ fn says_what_is_wrong() {
         (module("targets: [vim]\n    source: {local_path: {path: a}}"), Code::TargetUnsupported, "`vim`"),
         (module("source: {}"), Code::ConfigInvalid, "has no source"),
         (module("source: {local_path: {path: a}, git: {url: b}}"), Code::ConfigInvalid, "has two sources"),
-        (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "is outside of the repo"),
+        (module("source: {local_path: {path: a/../../b}}"), Code::ConfigInvalid, "is outside the repo"),
         (module("source: {git: {url: --upload-pack=x}}"), Code::ConfigInvalid, "the url"),
         (module("source: {git: {url: u, ref: -x}}"), Code::ConfigInvalid, "the ref"),
-        (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "is outside of its repository"),
+        (module("source: {git: {url: u, subdir: /etc}}"), Code::ConfigInvalid, "is outside its repository"),
         (module(twice), Code::ConfigInvalid, "used twice"),
     ] {
         let (found, message, _) = refused(&text);

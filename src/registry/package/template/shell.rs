@@ -199,7 +199,7 @@ mod tests {
             ("echo $((${x} + 1))", "arithmetic"),
             ("echo `cat ${x}`", "backticks"),
             ("cat <<E\n${x}\nE", "here-document"),
-            ("echo ${y:-${x}}", "inside of another"),
+            ("echo ${y:-${x}}", "inside another"),
             ("[[ ${x} -eq 0 ]]", "`[[`"),
             ("((${x}))", "`((`"),
             ("eval ${x}", "`eval`"),
