@@ -120,8 +120,8 @@ fn what_was_found_as_it_shall_be_is_let_go_and_a_block_goes() {
     second.ok(&["resource", "delete", "instructions---style", "--yes"]);
     second.ok(&["prompt", "delete", "review", "--yes"]);
     let told = second.envelope(&["plan"]);
-    let stays = "file without a module stays: it existed before the first deploy";
-    let files = "files without a module stay: they existed before the first deploy";
+    let stays = "file without a module stays because it existed before the first deploy";
+    let files = "files without a module stay because they existed before the first deploy";
     let warnings = told["warnings"].to_string();
     assert!(warnings.contains(stays) || warnings.contains(files), "{told:#}");
     second.deploy(&[]);

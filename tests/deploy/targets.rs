@@ -354,7 +354,7 @@ fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
     assert!(told(&place)[0].is_empty());
     std::fs::remove_file(place.root().join("CLAUDE.local.md")).expect("a file");
     place.write("CLAUDE.md", "Above.\n");
-    says("CLAUDE.md` hides it, which is above the root");
+    says("CLAUDE.md` hides it (it is above the root)");
     std::fs::remove_file(place.root().parent().expect("a folder").join("CLAUDE.md")).expect("a file");
     place.write("home/.claude/CLAUDE.md", "The user's own.\n");
     place.write("root/AGENTS.override.md", "Over.\n");

@@ -80,7 +80,7 @@ fn an_alias_stands_wherever_the_shell_takes_a_tool() {
     assert_eq!(scratch.json(&["tool", "alias"])["aliases"], json!([made]));
     assert_eq!(scratch.ok(&["tool", "alias", "weather"]), "alice/weather\n");
     let taken = scratch.run(&["tool", "alias", "a/b", "alice/weather"]);
-    assert!(taken.status == 2 && taken.stderr.contains("is not an alias"), "{taken}");
+    assert!(taken.status == 2 && taken.stderr.contains("is not a valid alias"), "{taken}");
     scratch.ok(&["tool", "alias", "weather", "--remove"]);
     let gone = scratch.run(&["tool", "alias", "weathr"]);
     assert!(gone.status == 1 && gone.stderr.contains("There is no alias 'weathr'"), "{gone}");

@@ -102,7 +102,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
         ("tool carol/gone@0.3.0", "its files were not found"),
         ("tool old@1.0.0", "one segment"),
         ("bob/data/csv@2.1.0", "its folder contains version 2.2.0"),
-        ("alias Bad Name", "is not an alias"),
+        ("alias Bad Name", "is not a valid alias"),
         ("alias odd", "is not a tool name"),
         ("tool carol/gone in toolset default", "is not installed"),
         (alice, why_not),

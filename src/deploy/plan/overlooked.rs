@@ -60,7 +60,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
         let hiding = found.path.display();
         let how = match found.path.parent() == Some(root) {
             true => "; to change that, add the line `@AGENTS.md` to the file that hides it",
-            false => ", which is above the root",
+            false => " (it is above the root)",
         };
         format!("{title} does not read `{}`: `{hiding}` hides it{how}", path.display())
     }))

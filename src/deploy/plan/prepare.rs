@@ -127,7 +127,7 @@ fn let_go(plan: &Plan) -> Option<String> {
         RowChange::Claim(..) | RowChange::Keep(_) | RowChange::Follow(..) => None,
     });
     let paths: Vec<&str> = rows.filter(is_left).map(|row| row.path.as_str()).collect();
-    let stay = if paths.len() == 1 { "stays: it" } else { "stay: they" };
+    let stay = if paths.len() == 1 { "stays because it" } else { "stay because they" };
     (!paths.is_empty()).then(|| {
         let files = plural::count(paths.len(), "file");
         let named = plural::first(&paths, 3);

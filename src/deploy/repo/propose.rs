@@ -173,7 +173,7 @@ impl Work<'_> {
         files.retain(|path, _| match hidden.get(*path) {
             Some(layer) => {
                 let by = word(*layer);
-                to.skip(id, path, format!("an overlay of scope {by} overrides this file: propose with scope {by}"));
+                to.skip(id, path, format!("an overlay with scope {by} overrides this file; propose with scope {by}"));
                 false
             }
             None => true,

@@ -46,7 +46,7 @@ pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String>
 pub fn check(alias: &str) -> Result<()> {
     match Name::parse(alias) {
         Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),
-        _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is not an alias", alias.escape_debug()))
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid alias", alias.escape_debug()))
             .hint("an alias can contain only a-z, 0-9, - and _, for example: weather")),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     }];
     findings.push(match health::runs_modules() {
         true => Finding::new(AREA, Health::Ok, "WebAssembly modules run in mcpkg itself"),
-        false => Finding::new(AREA, Health::Note, "this mcpkg was built without WebAssembly"),
+        false => Finding::new(AREA, Health::Note, "this mcpkg was built without WebAssembly support"),
     });
     if depth == Depth::Whole {
         findings.extend(health::engines().iter().map(engine));

@@ -51,7 +51,7 @@ impl Root {
     pub fn check(&self) -> Result<()> {
         if disk::metadata(&self.path)?.is_none() {
             let why = format!("The folder of registry '{}' does not exist: `{}`", self.registry, self.path.display());
-            return Err(Error::new(Code::RegistryUnreachable, why).hint("is its disk connected?"));
+            return Err(Error::new(Code::RegistryUnreachable, why).hint("check that its disk is connected"));
         }
         let Some(bytes) = self.read(REGISTRY, JSON)? else {
             return Err(self.malformed(format!("`{}` contains no {REGISTRY}", self.path.display())));

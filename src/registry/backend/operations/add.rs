@@ -103,7 +103,9 @@ impl Add {
 
     fn folder(&self, context: &Context) -> Result<String> {
         if self.token.is_some() {
-            return Err(Error::new(Code::InvalidArgument, "A folder registry takes no token").hint("leave out --token"));
+            return Err(
+                Error::new(Code::InvalidArgument, "A folder registry does not use a token").hint("leave out --token")
+            );
         }
         let path = PathBuf::from(&self.location);
         if self.create {

@@ -187,7 +187,12 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
         if variable.default.is_some() && variable.secret {
             problems.warn(&path, pair.at, Kind::Advice, "everybody can read a secret's default value in the manifest");
         } else if variable.default.is_some() && variable.required {
-            problems.warn(&path, pair.at, Kind::Advice, "a required variable with a default is never missing");
+            problems.warn(
+                &path,
+                pair.at,
+                Kind::Advice,
+                "a required variable with a default is never missing, so `required` has no effect",
+            );
         }
         read.push(variable);
     }
