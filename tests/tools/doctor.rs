@@ -103,7 +103,7 @@ fn registries_that_do_not_answer_or_were_never_used_here_are_told() {
     // Nobody listens there.
     scratch.ok(&["registry", "add", "far", "http://127.0.0.1:9"]);
     let all = checks(&scratch);
-    found(&all, "tool registries", "ok", "'team' answers");
+    found(&all, "tool registries", "ok", "'team' responds");
     found(&all, "tool registries", "problem", "far");
     assert!(in_short(&scratch).is_empty(), "no other host is asked in short");
     std::fs::rename(scratch.path().join("team-tools"), scratch.path().join("moved")).expect("moved");
@@ -136,7 +136,7 @@ fn trust_that_counts_for_nothing_here_and_keys_that_others_read_are_told() {
     found(&in_short(&scratch), "tool trust", "problem", "the key 'default'");
     set_mode(&key, 0o600);
     scratch.ok(&["tool", "audit", "alice/weather", "--result", "failed"]);
-    found(&checks(&scratch), "tool installs", "problem", "refused, because somebody you trust vetoed it");
+    found(&checks(&scratch), "tool installs", "problem", "vetoed by somebody you trust");
 }
 
 #[test]

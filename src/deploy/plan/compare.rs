@@ -147,7 +147,9 @@ impl Comparing<'_> {
         let found = disk::look(path)?;
         match &found {
             Found::Other => Err(in_the_way(path)),
-            Found::Absent => Err(Error::new(Code::FileFailed, format!("`{}` went away meanwhile", path.display()))),
+            Found::Absent => {
+                Err(Error::new(Code::FileFailed, format!("`{}` disappeared in the meantime", path.display())))
+            }
             // As a folder: other files may be reached through it.
             Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
             Found::Link(_) => self.link(output, row, found.clone()),

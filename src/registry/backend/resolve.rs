@@ -73,7 +73,9 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
     }
     // The versions of an unreachable registry are unknown.
     if let Some(error) = missing {
-        return Err(passed.iter().fold(error, |error, passed| error.hint(format!("not known: {}", passed.message()))));
+        return Err(passed.iter().fold(error, |error, passed| {
+            error.hint(format!("another registry was not checked: {}", passed.message()))
+        }));
     }
     if !passed.is_empty() {
         return Err(nowhere_else(name, passed, choice));
@@ -100,7 +102,7 @@ fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let message = format!("None of the reachable registries has a tool '{name}'. {}", first.message());
     let error = Error::new(first.code(), message).with_details(json!({ "tool": name }));
     let error = first.hints().iter().fold(error, |error, hint| error.hint(hint.clone()));
-    passed.fold(error, |error, passed| error.hint(format!("not known either: {}", passed.message())))
+    passed.fold(error, |error, passed| error.hint(format!("another registry was not checked: {}", passed.message())))
 }
 
 /// Returns the version of a registry that a reference means.

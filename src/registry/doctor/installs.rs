@@ -44,12 +44,7 @@ pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
         }
     };
     let refused = of(&|judged| judged.status == Status::Refused);
-    tell(
-        Health::Problem,
-        refused,
-        "refused, because somebody you trust vetoed it",
-        "mcpkg tool verify TOOL; mcpkg tool uninstall TOOL",
-    );
+    tell(Health::Problem, refused, "vetoed by somebody you trust", "mcpkg tool verify TOOL; mcpkg tool uninstall TOOL");
     let yanked = of(&|judged| judged.install.yanked_at.is_some());
     tell(Health::Note, yanked, "yanked by the publisher", "mcpkg tool update TOOL, or uninstall it");
     let unverified = of(&|judged| judged.status == Status::Unverified);

@@ -46,10 +46,10 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
         false => ask(context, known),
     };
     Ok(match answered {
-        Ok(()) => Finding::new(AREA, Health::Ok, format!("'{name}' answers")),
+        Ok(()) => Finding::new(AREA, Health::Ok, format!("'{name}' responds")),
         Err(error) if context.is_cancelled() => return Err(error),
         Err(error) if error.code() == Code::Cancelled => {
-            let what = format!("'{name}' did not answer within {} seconds", DEADLINE.as_secs());
+            let what = format!("'{name}' did not respond within {} seconds", DEADLINE.as_secs());
             Finding::new(AREA, Health::Problem, what).action("installed tools still run without this registry")
         }
         Err(error) => {

@@ -45,7 +45,7 @@ pub struct Prune {
 impl Operation for Prune {
     const TOOL: &'static str = "prune_tools";
     const CLI: &'static [&'static str] = &["tool", "prune"];
-    const TITLE: &'static str = "Free space that no tool needs any more";
+    const TITLE: &'static str = "Delete data that no tool needs any more";
     const ABOUT: &'static str = "Delete unused archives, unpacked copies and cached registry responses";
     const HELP: &'static str = "Deletes archives that nobody has installed and that were not published in this database. mcpkg remembers \
         their digests \

@@ -227,9 +227,7 @@ pub fn revoke(
         return Err(nobody(name, version, &auditor));
     }
     if claims.iter().any(|claim| claim.row.poster.as_deref() != context.caller.key()) {
-        return Err(Failure::forbidden(
-            "This attestation was posted with another access key, and only that key can revoke it",
-        ));
+        return Err(Failure::forbidden("Only the access key that posted this attestation can revoke it"));
     }
     if claims.iter().any(Claim::is_veto) {
         return Err(Failure::forbidden("A failed audit cannot be revoked, so that the warning stays visible"));

@@ -50,7 +50,7 @@ pub fn all(root: &Root, name: &Name) -> Result<Vec<(Version, Record)>> {
     let read = versions.filter_map(|version| match one(root, name, &version) {
         Ok(record) => Some((version, record?)),
         Err(error) => {
-            tracing::warn!(%name, %version, %error, "left out a version");
+            tracing::warn!(%name, %version, %error, "skipped a version that cannot be read");
             None
         }
     });

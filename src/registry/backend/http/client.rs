@@ -127,7 +127,7 @@ impl<'c> Client<'c> {
             // A registry may ask for a longer wait than the deadline allows.
             if repeated == REPEATED || wait >= until.saturating_duration_since(Instant::now()) {
                 return match done {
-                    Ok((answer, _)) => Err(self.unreachable(format!("it answers {}", answer.status))),
+                    Ok((answer, _)) => Err(self.unreachable(format!("it responded with {}", answer.status))),
                     Err(failure) => Err(self.failed(&failure)),
                 };
             }

@@ -146,7 +146,7 @@ fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
         State::Answered | State::Stale => None,
     });
     let first = failures.next()?;
-    Some(failures.fold(first, |error, other| error.hint(format!("not asked either: {}", other.message()))))
+    Some(failures.fold(first, |error, other| error.hint(format!("another registry failed too: {}", other.message()))))
 }
 
 /// Returns a hit, with what this database knows of it.

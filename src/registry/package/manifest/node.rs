@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for Raw {
 
             fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Raw, E> {
                 if value.contains('\0') {
-                    return Err(E::custom("a text holds U+0000"));
+                    return Err(E::custom("a string contains U+0000"));
                 }
                 Ok(Raw(RawTree::Scalar(value.into())))
             }
@@ -207,7 +207,7 @@ impl<'de> Deserialize<'de> for Raw {
                 let mut pairs: Vec<(Spanned<String>, Spanned<Raw>)> = Vec::new();
                 while let Some(pair) = map.next_entry::<Spanned<String>, _>()? {
                     if pair.0.value.contains('\0') {
-                        return Err(A::Error::custom("a key holds U+0000"));
+                        return Err(A::Error::custom("a key contains U+0000"));
                     }
                     pairs.push(pair);
                 }

@@ -88,7 +88,7 @@ impl Argv {
             let Some(texts) = texts(group, given)? else {
                 if at == 0 {
                     let name = group.iter().flatten().find_map(Piece::parameter).unwrap_or_default();
-                    return Err(refused(name, format!("'{name}' is missing, but it names the program")));
+                    return Err(refused(name, format!("'{name}' is missing, but its value is the program to run")));
                 }
                 continue;
             };
