@@ -108,8 +108,8 @@ impl Reason {
         match self {
             Reason::Globs => "its globs cannot be expressed there",
             Reason::NotAFolder => "only whole folders, such as src/**, can be expressed there",
-            Reason::ByDescription => "rules cannot apply by description there",
-            Reason::ByHand => "rules cannot apply manually there",
+            Reason::ByDescription => "rules cannot be applied by description there",
+            Reason::ByHand => "rules cannot be applied manually there",
             Reason::NoDescription => "it has no description, which is required there",
             Reason::NotText => "its text is not UTF-8",
             Reason::NotForTheUser => "no file of this kind is read from the home folder",
@@ -196,7 +196,7 @@ mod tests {
             (1..=n).map(one).collect()
         };
         let title = Target::ALL[0].facts().title;
-        let why = format!("written for {title}: rules cannot apply manually there");
+        let why = format!("written for {title}: rules cannot be applied manually there");
         assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
         assert_eq!(lines(&left_out(3)).len(), 3);
         let many = format!("5 modules are not {why} ('m1', 'm2', 'm3' and 2 more; `--json` lists them)");

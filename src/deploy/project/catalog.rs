@@ -180,7 +180,7 @@ fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
     let by_name = ids().find(|known| known.split_once(':').is_some_and(|(_, name)| name == id));
     match by_name {
         Some(meant) => error.hint(format!("did you mean '{meant}'?")),
-        None => error.suggest(id, ids(), "`mcpkg module list` shows the existing ones"),
+        None => error.suggest(id, ids(), "`mcpkg module list` shows the existing modules"),
     }
 }
 

@@ -202,7 +202,7 @@ fn targets(path: &Path, raw: Pairs<Known<RawTarget>>) -> Result<BTreeMap<Target,
         if raw.scope == Scope::User && target.facts().original_user.is_empty() {
             let details = json!({"target": target.name(), "allowed_scopes": ["project", "both"]});
             let why =
-                format!("`{}` cannot be deployed to the home folder: use the scope project or both", target.name());
+                format!("`{}` cannot be deployed to the home folder: set its scope to project or both", target.name());
             return Err(refuse(path, Some(name.referenced), &why, details));
         }
         targets.insert(target, DeclaredTarget { scope: raw.scope, options: raw.options.unwrap_or_default() });

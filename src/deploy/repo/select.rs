@@ -27,7 +27,7 @@ pub(super) fn select<'a>(repo: &'a Repo, name: &str, warnings: &mut Vec<String>)
             .with_details(json!({"profile": name, "known": known}));
         return Err(match nearest(name, known.iter().copied()) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-            None => error.hint(format!("there are {}", known.join(", "))),
+            None => error.hint(format!("the profiles are {}", known.join(", "))),
         });
     };
     for id in profile.include_modules.iter().filter(|id| !repo.manifest.modules.contains_key(*id)) {

@@ -64,7 +64,7 @@ impl Bases {
             }
             let path = own.display().to_string();
             let why = format!(
-                "The config repo writes {}' files to `{path}`, which is neither in your home folder nor in the deploy root",
+                "The config repo writes {}'s files to `{path}`, which is neither in your home folder nor in the deploy root",
                 config.target.facts().title
             );
             return Err(Error::new(Code::ConfigInvalid, why)
