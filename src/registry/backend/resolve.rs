@@ -165,7 +165,7 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
     }
     let error = no_version(registry, &info.name, &wanted.to_string(), &versions);
     let error = match info.versions.iter().any(|version| !version.version.pre.is_empty()) {
-        true => error.hint("to accept a pre-release, specify its version or pass --pre"),
+        true => error.hint("to accept a pre-release, specify its version, or pass --pre"),
         false => error,
     };
     match yanked > 0 && choice.offers_yanked {
