@@ -224,8 +224,7 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
                 let above = tool.as_str().rsplit_once('/').map_or(tool.as_str(), |(above, _)| above);
                 let why = format!(
                     "mcpkg does not copy secrets; to read this one from where it is stored: `mcpkg tool env set {} 'command:secret-tool \
-                        lookup service \
-                    enact-cli account {above}:{}' --for {tool}`",
+                    lookup service enact-cli account {above}:{}' --for {tool}`",
                     variable.name, variable.name
                 );
                 plan.left.push(LeftOut::new(format!("secret {}", variable.name), &package.from, why));
