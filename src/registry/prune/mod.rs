@@ -48,8 +48,8 @@ impl Operation for Prune {
     const TITLE: &'static str = "Delete data that no tool needs any more";
     const ABOUT: &'static str = "Delete unused archives, unpacked copies and cached registry responses";
     const HELP: &'static str = "Deletes archives that nobody has installed and that were not published in this database. mcpkg remembers \
-        their digests and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Past runs are deleted \
-        according to their limits (`mcpkg limit list`).";
+        their digests and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Past runs are \
+        deleted according to their limits (`mcpkg limit list`).";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool prune --dry-run", "mcpkg tool prune --yes", "mcpkg tool prune --all --yes"];
     const EFFECT: Effect = Effect::Write;
