@@ -40,7 +40,8 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     Error::new(
         Code::TooLarge,
         format!(
-            "{what} has {size} bytes, but an answer can have at most {limit} bytes; `{how}` writes it from the shell"
+            "{what} has {size} bytes, but a response can have at most {limit} bytes; in the shell, `{how}` has no \
+                such limit"
         ),
     )
     .hint("`mcpkg serve --max-answer BYTES` raises the limit")

@@ -72,8 +72,12 @@ impl Content {
                 Given { content: bytes.into(), origin: Origin::Shell }
             }
             Self::File(path) => {
-                let content = NewContent::file(&path)
-                    .map_err(|error| error.hint("`@PATH` reads a file, `-` standard input; `@@` is a literal `@`"))?;
+                let content = NewContent::file(&path).map_err(|error| {
+                    error.hint(
+                        "use `@PATH` to read a file, `-` to read standard input, and `@@` \
+                        for a text that begins with `@`",
+                    )
+                })?;
                 Given { content, origin: Origin::File(path) }
             }
         })
@@ -130,7 +134,7 @@ impl schemars::JsonSchema for Content {
 pub fn key_value(argument: &str) -> Result<(String, String)> {
     match argument.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' does not have the form NAME=VALUE"))),
     }
 }
 

@@ -265,7 +265,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
     if let Some(front) = front_matter {
         names::check_text("The front matter", front)?;
         if !toml_file::is_frame(front) && !split(front)?.body.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its end"));
+            return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its closing `---`"));
         }
     }
     // Any path that some disk can have: the code that writes files checks whether every disk accepts it.
@@ -273,10 +273,9 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };
     match file {
-        Some(path) if !stays(path) => Err(Error::new(
-            Code::InvalidArgument,
-            format!("`{}` is not a valid path of a command", path.escape_debug()),
-        )),
+        Some(path) if !stays(path) => {
+            Err(Error::new(Code::InvalidArgument, format!("`{}` is not a valid command path", path.escape_debug())))
+        }
         _ => Ok(()),
     }
 }

@@ -22,8 +22,8 @@ pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
         (of == list).then(|| (project, name.to_owned()))
     })();
     parsed.ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
-            .hint("use the cursor of the previous page, or leave it out to start again")
+        Error::new(Code::InvalidArgument, format!("'{}' is not a valid cursor for this list", cursor.escape_debug()))
+            .hint("pass the `next_cursor` of the previous page, or omit the cursor to start from the beginning")
             .with_details(serde_json::json!({ "cursor": cursor }))
     })
 }
@@ -37,7 +37,7 @@ pub fn check_project(of: i64, current: i64) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
-        .hint("another project was selected in the meantime; leave out the cursor to start again"))
+        .hint("the selected project has changed since the previous page; omit the cursor to start from the beginning"))
 }
 
 #[cfg(test)]

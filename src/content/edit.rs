@@ -24,7 +24,7 @@ impl Operation for Edit {
     const TITLE: &'static str = "Edit prompt";
     const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
     const HELP: &'static str = "If the prompt was imported from a file with front matter, the editor shows the front \
-        matter before the text, and you can edit both. If you change nothing, the prompt stays as it was. Without a \
+        matter before the text, and you can edit both. If you change nothing, the prompt is not updated. Without a \
         terminal, use `mcpkg prompt update`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt edit code-review", "EDITOR=nano mcpkg prompt edit code-review"];
@@ -70,12 +70,9 @@ impl Edit {
             if current.revision != before.revision {
                 return Err(Error::new(
                     Code::EditorFailed,
-                    format!(
-                        "Prompt '{}' was changed by somebody else while you edited it; your changes were not saved",
-                        self.name
-                    ),
+                    format!("Prompt '{}' changed while you were editing it; your changes were not saved", self.name),
                 )
-                .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
+                .hint(format!("`mcpkg prompt show {} --raw` shows the current text", self.name)));
             }
             if !keeps_front && !text.starts_with("---") {
                 // The user removed it, so it stays away.

@@ -45,10 +45,10 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "Imported files are written to the paths that they came from, byte for byte, with their \
-        links, their copies and their versions for other agents. Other prompts become .claude/commands/NAME.md, skills \
-        .claude/skills/NAME/PATH, and resources files at the path of their URI. Details that paths and front matter \
-        cannot express are written to mcpkg.export.json, which `mcpkg import DIR` reads.";
+    const HELP: &'static str = "Imported files are written to their original paths, byte for byte, together with \
+        their links, copies and versions for other agents. Other prompts are written to .claude/commands/NAME.md, \
+        skills to .claude/skills/NAME/PATH, and resources to the path in their URI. Details that paths and front \
+        matter cannot express are written to mcpkg.export.json, which `mcpkg import DIR` reads.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -86,8 +86,10 @@ impl Operation for Export {
             1 => "1 link, copy or version for another agent".to_owned(),
             _ => format!("{left} links, copies or versions for other agents"),
         };
-        Ok(reply
-            .hint(format!("skipped {told}: with the project's current content, they would import as something else")))
+        Ok(reply.hint(format!(
+            "skipped {told}: given the project's current content, an import would not restore the same \
+                items"
+        )))
     }
 }
 

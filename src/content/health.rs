@@ -22,7 +22,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     }
     let finding = |problem| {
         Finding::new("templates", Health::Problem, problem)
-            .action("mcpkg prompt edit NAME; `mcpkg help templates` says what a template may use")
+            .action("mcpkg prompt edit NAME; see `mcpkg help templates` for what a template can use")
     };
     problems.into_iter().map(finding).collect()
 }

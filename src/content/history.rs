@@ -21,7 +21,7 @@ macro_rules! history_operations {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
-            /// Name; deleted ones can be named too
+            /// Name, even of a deleted item
             #[arg(add = $names)]
             name: String,
         }
@@ -48,10 +48,10 @@ macro_rules! history_operations {
         #[doc = concat!("Compare two revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
-            /// Name; deleted ones can be named too
+            /// Name, even of a deleted item
             #[arg(add = $names)]
             name: String,
-            /// Revision to compare from [default: the one before the newest]
+            /// Revision to compare from [default: the second newest]
             from: Option<i64>,
             /// Revision to compare to [default: the newest]
             to: Option<i64>,
@@ -81,10 +81,10 @@ macro_rules! history_operations {
         #[doc = concat!("Restore a revision of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
-            /// Name; deleted ones can be named too
+            /// Name, even of a deleted item
             #[arg(add = $names)]
             name: String,
-            /// Revision to restore; if you leave it out, the newest ones are listed
+            /// Revision to restore; if you omit it, mcpkg lists the newest revisions
             revision: Option<i64>,
         }
 
@@ -93,7 +93,7 @@ macro_rules! history_operations {
             const CLI: &'static [&'static str] = &[$word, "restore"];
             const TITLE: &'static str = concat!("Restore a ", $word);
             const ABOUT: &'static str =
-                concat!("Restore a revision of a ", $word, " as its newest one, even of a deleted ", $word);
+                concat!("Restore a revision of a ", $word, " as its newest revision, even if it was deleted");
             const EXAMPLES: &'static [&'static str] = &[
                 concat!("mcpkg ", $word, " restore ", $example),
                 concat!("mcpkg ", $word, " restore ", $example, " 2"),
@@ -222,7 +222,7 @@ fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
             "list all with `mcpkg {word} history {name}`; restore one with `mcpkg {word} \
             restore {name} REVISION`"
         )),
-        false => error.hint(format!("pass `revision`; the command mcpkg:{word}:history lists them")),
+        false => error.hint(format!("pass `revision`; the command mcpkg:{word}:history lists all revisions")),
     })
 }
 

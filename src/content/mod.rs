@@ -71,7 +71,7 @@ pub const DOMAIN: Domain = Domain {
         ("resource", "Create, show and manage resources: documents, images, skills"),
         ("skill", "Create, check, show and manage skills"),
         ("mcp", "Add, show and manage MCP servers for agents"),
-        ("agent-file", "Show and remove hooks, permissions and ignore files, each kept for one agent"),
+        ("agent-file", "Show and remove agent-specific files: hooks, permissions, ignore files"),
         ("source", "Add content from repositories and folders, and keep it up to date"),
     ],
     resources: &[resource::RESOURCES, skills::RESOURCES],

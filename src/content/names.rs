@@ -27,7 +27,7 @@ pub fn check(what: &str, name: &str) -> Result<()> {
         ));
     }
     if name == "." || name == ".." {
-        return refuse(format!("{what} name '{name}' means a folder. Use a name with a letter or digit"));
+        return refuse(format!("{what} name '{name}' refers to a folder. Use a name with a letter or digit"));
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ pub fn check_uri(uri: &str) -> Result<()> {
     let scheme_is_good = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-'));
     if !scheme_is_good {
-        return refuse("has no valid scheme");
+        return refuse("has an invalid scheme");
     }
     if rest.is_empty() {
         return refuse("has nothing after its scheme");

@@ -231,7 +231,7 @@ fn front_matter_declares_a_template() {
     --- stdout
     Created prompt 'bad' in project 'p'
     --- stderr
-    hint: the content was stored unchanged: the front matter is malformed: it is not a list of keys and values
+    hint: the content was stored unchanged: the front matter is malformed: it is not a mapping of keys to values
     "#);
 }
 

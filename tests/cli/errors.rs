@@ -32,7 +32,7 @@ fn errors_name_the_thing_and_say_what_to_do() {
     --- stdout
     --- stderr
     error: Cannot read `nowhere.md`: No such file or directory (os error 2)
-    hint: `@PATH` reads a file, `-` standard input; `@@` is a literal `@`
+    hint: use `@PATH` to read a file, `-` to read standard input, and `@@` for a text that begins with `@`
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "a", "{% if %}", "--template"]), @r#"
     status: 1

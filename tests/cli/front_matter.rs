@@ -64,13 +64,13 @@ fn what_is_ignored_is_taken_where_all_is_asked_for() {
     scratch.file("tree/node_modules/b.md", "B\n");
     let dry_run = |arguments: &[&str]| scratch.run(&[&["import", "tree", "--dry-run"], arguments].concat());
     let without = dry_run(&[]);
-    assert!(without.stdout.contains("1\tskipped\tnamed by .gitignore"), "{without}");
+    assert!(without.stdout.contains("1\tskipped\tlisted in .gitignore"), "{without}");
     assert!(without.stderr.contains("; `-v` lists them"), "{without}");
     let verbose = dry_run(&["-v"]);
-    assert!(verbose.stderr.contains("build/: skipped: named by .gitignore (1 file)"), "{verbose}");
+    assert!(verbose.stderr.contains("build/: skipped: listed in .gitignore (1 file)"), "{verbose}");
     assert!(!verbose.stderr.contains("`-v` lists them"), "{verbose}");
     let all = dry_run(&["--all"]);
-    assert!(!all.stdout.contains("named by .gitignore") && all.stdout.contains("node_modules"), "{all}");
+    assert!(!all.stdout.contains("listed in .gitignore") && all.stdout.contains("node_modules"), "{all}");
     scratch.ok(&["import", "tree", "--all"]);
     assert_eq!(scratch.ok(&["resource", "show", "file:///build/notes.md"]), "Notes\n");
     assert_ne!(scratch.run(&["resource", "show", "file:///node_modules/b.md"]).status, 0);

@@ -40,7 +40,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     1	skipped	hidden
     1	skipped	node_modules
     --- stderr
-    hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
+    hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor; write `globs: a,b`
     hint: that is 1 skill, 1 command, 3 rules, 1 subagent, 1 other file, 1 agent's file
     hint: dry run: the files were not imported; `-v` lists them
     "#);
@@ -58,17 +58,17 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     --- stdout
     Imported 1 command into project 'p'
     --- stderr
-    .cursor/rules/py.mdc: skipped: not named by --only
-    .env: skipped: not named by --only
-    .mcp.json: skipped: not named by --only
-    AGENTS.md: skipped: not named by --only
-    README.md: skipped: not named by --only
+    .cursor/rules/py.mdc: skipped: not matched by --only
+    .env: skipped: not matched by --only
+    .mcp.json: skipped: not matched by --only
+    AGENTS.md: skipped: not matched by --only
+    README.md: skipped: not matched by --only
     node_modules/: skipped: node_modules (1 file)
-    plugins/git/agents/bot.md: skipped: not named by --only
-    plugins/git/commands/commit.md: skipped: not named by --only
-    plugins/git/skills/pdf/SKILL.md: skipped: not named by --only
-    web/AGENTS.md: skipped: not named by --only
-    hint: skipped 10 files: node_modules: 1; not named by --only: 9
+    plugins/git/agents/bot.md: skipped: not matched by --only
+    plugins/git/commands/commit.md: skipped: not matched by --only
+    plugins/git/skills/pdf/SKILL.md: skipped: not matched by --only
+    web/AGENTS.md: skipped: not matched by --only
+    hint: skipped 10 files: node_modules: 1; not matched by --only: 9
     "#);
 }
 
@@ -204,7 +204,7 @@ fn patterns_that_name_no_file_are_refused() {
     --- stdout
     --- stderr
     error: No importable file matches `--only`: '*.mdc', '[bad'
-    hint: patterns are written as in .gitignore, for the paths that `mcpkg import PATH --dry-run -v` lists
+    hint: patterns use .gitignore syntax and match the paths listed by `mcpkg import PATH --dry-run -v`
     ");
     scratch.ok(&["import", "repo", "--only", "AGENTS.md"]);
 }

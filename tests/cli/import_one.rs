@@ -153,10 +153,7 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             for named in [file.as_str(), "repo"] {
                 let ran = scratch.run(&["import", named]);
                 assert_eq!(ran.status, 0, "{strange} of {path}: {ran}");
-                assert!(
-                    ran.stderr.contains("it looks like a configuration of MCP servers"),
-                    "{strange} of {path}: {ran}"
-                );
+                assert!(ran.stderr.contains("it looks like an MCP server configuration"), "{strange} of {path}: {ran}");
                 assert_no_token(&scratch, &strange);
             }
             assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
@@ -205,7 +202,7 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
         for named in [file.as_str(), "repo", "repo"] {
             let ran = scratch.run(&["import", named]);
             assert_eq!(ran.status, 0, "{what}: {ran}");
-            assert!(ran.stderr.contains("it looks like a configuration of MCP servers"), "{what}: {ran}");
+            assert!(ran.stderr.contains("it looks like an MCP server configuration"), "{what}: {ran}");
             assert_no_token(&scratch, what);
         }
         assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1, "{what}");

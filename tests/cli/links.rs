@@ -342,7 +342,7 @@ fn a_block_that_clashes_with_what_was_edited_is_left_out() {
     scratch.ok(&["import", "tree"]);
     scratch.ok(&["resource", "update", "copilot-instructions.md", "--content", "Be brief.\n"]);
     let told = scratch.run(&["export", "out"]);
-    assert!(told.stderr.contains("they would import as something else"), "{told}");
+    assert!(told.stderr.contains("an import would not restore the same items"), "{told}");
     scratch.ok(&["project", "create", "r"]);
     scratch.ok(&["-p", "r", "import", "out"]);
     // What stands for a file that is gone is a file of its own.

@@ -317,7 +317,7 @@ fn a_folders_version_control_is_left_out_and_its_secrets_are_told() {
     --- stdout
     Created skill 'pdf' in project 'p' with 5 files
     --- stderr
-    hint: skipped the folder of version control: .hg
+    hint: skipped the version control folder .hg
     hint: `.env` is included, and agents can read it; to skip it, list it in .gitignore
     "#);
 }

@@ -42,7 +42,7 @@ fn assert_says(notes: &[String], words: &str) {
 fn a16_a_name_that_is_not_the_folders_is_told() {
     let place = place();
     place.write("from/.agents/skills/a/SKILL.md", "---\nname: b\ndescription: d\n---\nText.\n");
-    assert_says(&import(&place), "is called `a` by Claude Code, after its folder, and `b` by other agents");
+    assert_says(&import(&place), "is called `a` in Claude Code, after its folder, but `b` in other agents");
     let validated = place.run(&["skill", "validate"]);
     assert!(
         validated.status == 1 && validated.stderr.contains("`name` is 'b', but the skill is called 'a'"),
@@ -136,7 +136,7 @@ fn a20_skills_in_a_skill_are_told_for_agents_that_do_not_find_them() {
     place.write("from/.agents/skills/more/deep/SKILL.md", text("deep"));
     let notes = import(&place);
     assert_says(&notes, "inner/SKILL.md is inside the skill 'grp', where Claude Code and Gemini do not find it");
-    assert_says(&notes, "more/deep/SKILL.md is in a deeper folder than Claude Code and Gemini search");
+    assert_says(&notes, "more/deep/SKILL.md is nested too deep for Claude Code and Gemini");
     assert_says(
         &said(&place, &[]),
         "'skill:grp' contains nested skills that are not found by Claude Code, Gemini CLI: inner",

@@ -43,9 +43,9 @@ fn each_target_has_a_subagent_in_its_own_form() {
     assert_eq!(
         envelope["warnings"],
         json!([
-            "module 'subagent:reviewer': written for Codex, which has no list of tools: it may use every one",
+            "module 'subagent:reviewer': written for Codex, which has no tool list, so the subagent can use every tool",
             "module 'subagent:reviewer': only the agent it was written for receives `model`",
-            "module 'subagent:reviewer': written for Cursor, which has no list of tools: it may use every one",
+            "module 'subagent:reviewer': written for Cursor, which has no tool list, so the subagent can use every tool",
             "module 'subagent:reviewer': written for VS Code, which does not know mcp__git__log",
         ])
     );

@@ -189,7 +189,7 @@ fn a_tree_that_means_harm_writes_nowhere_else() {
     command.env("GIT_CONFIG_GLOBAL", config).args(["--json", "source", "add", &upstream.url(), "--yes"]);
     let ran = scratch.finish(&mut command);
     assert_eq!(ran.status, 0, "{ran}");
-    assert!(ran.stdout.contains("a submodule") && ran.stdout.contains("a link out of the folder"), "{ran}");
+    assert!(ran.stdout.contains("a submodule") && ran.stdout.contains("a link that leads out of the folder"), "{ran}");
     assert!(!ran.stdout.contains("secret.md\",\n      \"sha256"), "{ran}");
     assert!(!scratch.path().join("ran").exists());
     assert_eq!(scratch.ok(&["resource", "show", "skill://a/SKILL.md"]), skill("a", "x\n"), "no line end was changed");

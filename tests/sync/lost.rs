@@ -169,8 +169,8 @@ fn what_is_unmerged_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` is unmerged: it contains conflict markers of version control; skipped
-    warning: `new.md` is unmerged: it contains conflict markers of version control; skipped
+    warning: `.claude/commands/review.md` is unmerged: it contains conflict markers from version control; skipped
+    warning: `new.md` is unmerged: it contains conflict markers from version control; skipped
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\n");
     assert_eq!(text(&scratch, review), CONFLICT);

@@ -37,10 +37,9 @@ impl Operation for List {
     const TOOL: &'static str = "list_agent_files";
     const CLI: &'static [&'static str] = &["agent-file", "list"];
     const TITLE: &'static str = "List agents' files";
-    const ABOUT: &'static str =
-        "List the files that the project keeps for single agents: hooks, permissions, ignore files";
+    const ABOUT: &'static str = "List the project's agent-specific files: hooks, permissions, ignore files";
     const HELP: &'static str =
-        "`mcpkg import` stores these files. A deploy writes each of them only for the agent that it came from.";
+        "`mcpkg import` stores these files. A deploy writes each file only for the agent that it was imported from.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -58,14 +57,14 @@ impl Operation for List {
         let table = Table {
             columns: &["PATH", "KIND", "AGENT", "BYTES"],
             rows: files.iter().map(row).collect(),
-            empty: format!("Project '{project}' has no files for single agents"),
+            empty: format!("Project '{project}' has no agent-specific files"),
         };
         let files: Vec<_> = files.iter().map(|file| data(&project, file)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "files": files })))
     }
 }
 
-/// Show a file that is kept for one agent
+/// Show an agent-specific file
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Path that the file was imported from, such as .claude/settings.json
@@ -77,7 +76,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_agent_file";
     const CLI: &'static [&'static str] = &["agent-file", "show"];
     const TITLE: &'static str = "Show an agent's file";
-    const ABOUT: &'static str = "Show a file that the project keeps for one agent";
+    const ABOUT: &'static str = "Show one of the project's agent-specific files";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file show .claude/settings.json"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
@@ -107,7 +106,7 @@ impl Operation for Show {
     }
 }
 
-/// Remove a file that is kept for one agent
+/// Remove an agent-specific file
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Path that the file was imported from, such as .claude/settings.json
@@ -119,8 +118,9 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_agent_file";
     const CLI: &'static [&'static str] = &["agent-file", "remove"];
     const TITLE: &'static str = "Remove an agent's file";
-    const ABOUT: &'static str = "Remove a file that the project keeps for one agent";
-    const HELP: &'static str = "These files have no history. If a deploy wrote the file, the next deploy deletes it.";
+    const ABOUT: &'static str = "Remove one of the project's agent-specific files";
+    const HELP: &'static str = "Agent-specific files have no history, so you cannot restore a removed file. If a \
+        deploy has written the file, the next deploy deletes it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file remove .cursor/hooks.json"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
@@ -136,7 +136,7 @@ impl Operation for Remove {
         let (file, project) = context.write("agent_file.remove", &self.path, |db, project, _| {
             Ok((agent_files::delete(db, project, &self.path)?, project.name.clone()))
         })?;
-        let sentence = format!("Removed `{}`, which project '{project}' kept for {}", file.path, file.agent);
+        let sentence = format!("Removed `{}` from project '{project}' (agent: {})", file.path, file.agent);
         Ok(Reply::sentence(sentence, data(&project, &file)))
     }
 }

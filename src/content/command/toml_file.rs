@@ -31,19 +31,19 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let document = Document::parse(file).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
     let item = document.get(PROMPT);
     let (Some(text), Some(span)) = (item.and_then(|item| item.as_str()), item.and_then(|item| item.span())) else {
-        return odd("its `prompt` is missing or is not text");
+        return odd("its `prompt` is missing or is not a string");
     };
     let literal = &file[span.clone()];
     let style = Style::of(literal);
     if style.write(text).as_deref() != Some(literal) {
-        return odd("its text contains escapes that mcpkg could not write back unchanged");
+        return odd("its text contains escapes that mcpkg cannot write back unchanged");
     }
     let frame = format!("{}{}{}", &file[..span.start], style.empty(), &file[span.end..]);
     let bare = shell_from_gemini(text);
     let template = text.contains(ARGS) || bare != text;
     let content = if template { from_gemini(&bare) } else { text.to_owned() };
     if content.is_empty() {
-        return odd("its `prompt` is missing or is not text");
+        return odd("its `prompt` is missing or is not a string");
     }
     let pieces = dialect::pieces(Dialect::Claude, &content, &[]);
     let arguments = if template { taken(Dialect::Claude, &Names::default(), &pieces, None) } else { Vec::new() };
@@ -58,7 +58,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     };
     match source(&attributes, &content) {
         Some(back) if back == file => Ok((attributes, content)),
-        _ => odd("its text means something else to other agents"),
+        _ => odd("other agents would interpret its text differently"),
     }
 }
 

@@ -80,7 +80,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
         return Ok(format!("{front}{}", command.body));
     }
     let Some(mut rest) = edited.strip_prefix(&command.list(spelling)) else {
-        return Err("the list of its arguments was changed; change the prompt instead".to_owned());
+        return Err("the list of its arguments was edited; edit the prompt instead".to_owned());
     };
     let places = command.places(spelling);
     let bare = shell_from_gemini(rest);
@@ -108,7 +108,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     if text(&back, known, spelling) == edited {
         Ok(back)
     } else {
-        Err("its arguments can no longer be told apart from its text; change the prompt instead".to_owned())
+        Err("its arguments can no longer be distinguished from its text; edit the prompt instead".to_owned())
     }
 }
 

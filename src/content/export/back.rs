@@ -33,9 +33,9 @@ pub(in crate::content) fn importable(
         for ((file, expected), _) in files.iter_mut().zip(expected).zip(back).filter(|(_, back)| !*back) {
             let Some((entry, content)) = expected else { continue };
             if file.listed.is_some() {
-                let what = format!("`{}` would not import back as '{}'", file.relative, entry.name);
+                let what = format!("an import of `{}` would not restore '{}'", file.relative, entry.name);
                 return Err(Error::new(Code::ImportConflict, what)
-                    .hint("another file has this name or URI; rename one of the two"));
+                    .hint("another file uses the same name or URI; rename one of the two items"));
             }
             *file = layout::file(mem::take(&mut file.relative), entry, content, Some(entry.clone()))?;
         }

@@ -68,7 +68,7 @@ pub fn unread(text: &str) -> Scope {
 /// Claude Code: only `paths`; a file that it cannot read always applies.
 fn claude(text: &str) -> Scope {
     let mut scope = Scope::default();
-    let Some((keys, yaml)) = front(text, &mut scope, "so it always applies") else {
+    let Some((keys, yaml)) = front(text, &mut scope, "and always applies") else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");
@@ -99,7 +99,7 @@ fn claude(text: &str) -> Scope {
 /// narrower scope is used.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let front = front(text, &mut scope, "so it is only applied by hand");
+    let front = front(text, &mut scope, "and is only applied by hand");
     let mut patterns = Vec::new();
     if let Some((keys, yaml)) = &front {
         scope.description = text_of(keys, yaml, "description");
@@ -112,7 +112,8 @@ fn copilot(text: &str) -> Scope {
             let how = if scope.description.is_some() { Applies::Described } else { Applies::Manual };
             scope.note(
                 None,
-                "has no `applyTo`: Copilot CLI always loads it, VS Code does not; mcpkg treats it as VS Code does",
+                "has no `applyTo`: Copilot CLI always loads such a file, VS Code never does on its own; mcpkg \
+                    follows VS Code",
             );
             how
         }
@@ -140,10 +141,7 @@ fn cursor(text: &str) -> Scope {
     let globs = front.get("globs");
     if let Some((value, line)) = globs {
         if value.starts_with('[') {
-            scope.note(
-                line,
-                "has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`",
-            );
+            scope.note(line, "has `globs` as a list in brackets, which matches nothing in Cursor; write `globs: a,b`");
         } else if value.contains(" #") {
             scope.note(line, "has a comment after `globs`, which Cursor reads as part of the pattern");
         }
@@ -153,7 +151,7 @@ fn cursor(text: &str) -> Scope {
             return scope;
         }
     } else if let Some(line) = front.line_of("globs").filter(|line| has_list_at_the_edge(text, *line)) {
-        scope.note(line, "has `globs` as a list that is not indented, which Cursor does not read");
+        scope.note(line, "has an unindented list below `globs`, which Cursor does not read");
     }
     if front.get("description").is_some() {
         scope.applies = Applies::Described;
@@ -169,7 +167,7 @@ fn has_list_at_the_edge(text: &str, line: usize) -> bool {
 /// Windsurf: `trigger`; manual without one.
 fn windsurf(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let Some((keys, yaml)) = front(text, &mut scope, "so it is only applied by hand") else {
+    let Some((keys, yaml)) = front(text, &mut scope, "and is only applied by hand") else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");
@@ -194,7 +192,7 @@ fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &
     let failed = |scope: &mut Scope, error: &crate::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
         // The first line of the file is the mark.
-        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was imported unchanged, {follows}: {error}"));
+        scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was imported unchanged {follows}: {error}"));
     };
     let yaml = match matter::split(text) {
         Ok(split) => split?.0,

@@ -56,7 +56,7 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
             .map(|id| String::from_utf8_lossy(id.trim_ascii()).into_owned())
             .filter(|id| !id.is_empty());
         match (opened, &mut open) {
-            (Some(id), Some((other, _))) => return Err(format!("the section of {id} begins inside that of {other}")),
+            (Some(id), Some((other, _))) => return Err(format!("section {id} begins inside section {other}")),
             (Some(id), None) => {
                 if found.iter().any(|(known, _)| *known == id) {
                     return Err(format!("{id} has two sections"));
@@ -71,7 +71,7 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
         }
     }
     match open {
-        Some((id, _)) => Err(format!("the section of {id} is not closed")),
+        Some((id, _)) => Err(format!("section {id} is not closed")),
         None => Ok((found, outside)),
     }
 }

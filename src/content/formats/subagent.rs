@@ -228,7 +228,10 @@ impl Subagent {
         let description = self.description.as_deref().ok_or(Unsayable::NoDescription)?;
         let (tools, quoted, name) = match form {
             SubagentForm::Toml => {
-                let lost = self.tools.is_some().then(|| "which has no list of tools: it may use every one".to_owned());
+                let lost = self
+                    .tools
+                    .is_some()
+                    .then(|| "which has no tool list, so the subagent can use every tool".to_owned());
                 let mut head = toml_edit::DocumentMut::new();
                 head["name"] = toml_edit::value(self.name.as_str());
                 head["description"] = toml_edit::value(description);
@@ -324,10 +327,13 @@ impl ToolNames {
         }
         match self {
             ToolNames::ReadOnly if reads_only && !own.is_empty() => ("readonly: true\n".to_owned(), None),
-            ToolNames::ReadOnly => (String::new(), Some("which has no list of tools: it may use every one".to_owned())),
-            _ if names.is_empty() => {
-                (String::new(), Some("which knows none of its tools by name: it may use every one".to_owned()))
+            ToolNames::ReadOnly => {
+                (String::new(), Some("which has no tool list, so the subagent can use every tool".to_owned()))
             }
+            _ if names.is_empty() => (
+                String::new(),
+                Some("which knows none of the listed tools, so the subagent can use every tool".to_owned()),
+            ),
             _ => {
                 let line = match self {
                     ToolNames::VsCode => format!("tools: {}\n", Value::from(names)),

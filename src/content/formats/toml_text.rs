@@ -12,7 +12,7 @@ pub const INSTRUCTIONS: &str = "developer_instructions";
 /// # Errors
 /// Why it is not TOML, in words for people.
 pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
-    let text = std::str::from_utf8(file).map_err(|_| "it is not text".to_owned())?;
+    let text = std::str::from_utf8(file).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.parse::<DocumentMut>().map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
@@ -49,7 +49,7 @@ pub fn changed(key: &str, written: &[u8], edited: &[u8]) -> Result<(String, bool
     let (mut before, mut after) = (parse(written)?, parse(edited)?);
     before.remove(key);
     let text = after.remove(key).and_then(|item| item.as_str().map(str::to_owned));
-    let text = text.ok_or_else(|| format!("its `{key}` is missing or is not text"))?;
+    let text = text.ok_or_else(|| format!("its `{key}` is missing or is not a string"))?;
     let values = |document: &DocumentMut| -> Vec<(String, String)> {
         let value = |item: &Item| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
         document.iter().map(|(key, item)| (key.to_owned(), value(item))).collect()

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 /// The reason to skip such a file.
-pub const WHY: &str = "is unmerged: it contains conflict markers of version control";
+pub const WHY: &str = "is unmerged: it contains conflict markers from version control";
 
 /// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.
 pub const UNRESOLVED: &str = "is unmerged: resolve its conflict in git first (`git status` shows it)";

@@ -408,7 +408,7 @@ impl Understood {
         if place.form == Form::Plain {
             let keys = self.front_matter(file, &text);
             if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {
-                self.note(file, None, "has no `name` or no `description`, so Claude Code does not load it");
+                self.note(file, None, "lacks a `name` or `description`, so Claude Code does not load it");
             }
             scope.description = keys.description;
         }
@@ -545,8 +545,8 @@ pub fn clashing(clashes: &[Clash]) -> Error {
     let details = clashes.iter().map(|clash| serde_json::json!({ "wanted": clash.wanted, "path": clash.path }));
     Error::new(
         Code::ImportConflict,
-        format!("Different files need the same name or URI; nothing was imported: {}", list.join(", ")),
+        format!("Several different files would get the same name or URI; nothing was imported: {}", list.join(", ")),
     )
     .with_details(serde_json::json!({ "clashes": details.collect::<Vec<_>>() }))
-    .hint("make the files equal, remove one, or import them into different projects")
+    .hint("make the files identical, remove one, or import them into different projects")
 }

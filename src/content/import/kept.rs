@@ -125,12 +125,15 @@ impl KeptFiles {
                 Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
             let enabled = read.enabled && kept.is_own && !is_manifest;
             if read.enabled && !enabled {
-                let where_from = if is_manifest {
-                    "a plugin's"
+                let why = if is_manifest {
+                    "it belongs to a plugin"
                 } else {
-                    "not in a file that its agent reads at the root of a project"
+                    "no agent reads this file at the root of a project"
                 };
-                notes.push(note(format!("'{entry}' is {where_from}, so it is disabled until you run `mcpkg mcp set`")));
+                notes.push(note(format!(
+                    "lists MCP server '{entry}', which stays disabled because {why}; to enable \
+                    it, use `mcpkg mcp set`"
+                )));
             }
             let server = Server { name: entry, definition: read.definition, origin, enabled };
             self.add(server, &file.relative, &place.origins(&file.relative));
@@ -234,7 +237,7 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;
-    let Value::Object(settings) = &value else { return Err(Fault::new("it is not an object")) };
+    let Value::Object(settings) = &value else { return Err(Fault::new("it is not a JSON object")) };
     let kind = match (settings.contains_key("hooks"), settings.contains_key("permissions")) {
         (true, _) => Kind::Hook,
         (false, true) => Kind::Permission,

@@ -182,19 +182,19 @@ impl Manifest {
         if conflict::is_in(&bytes) {
             let file = shell::quote(&path.display().to_string());
             let take = format!(
-                "take one side as a whole with `git checkout --theirs -- {file}` or `--ours`, and run the \
-                    command again"
+                "keep one side completely with `git checkout --theirs -- {file}` (or `--ours`), and run the command \
+                    again"
             );
             return Err(Error::new(Code::InvalidArgument, format!("`{}` {}", path.display(), conflict::WHY)).hint(take));
         }
         let manifest: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| refuse(format!("is not a valid manifest of an export: {error}")))?;
+            .map_err(|error| refuse(format!("is not a valid export manifest: {error}")))?;
         if manifest.version != VERSION {
             return Err(refuse(format!("has version {}; this mcpkg supports version {VERSION}", manifest.version)));
         }
         match manifest.files.keys().find(|path| !stays_inside(path)) {
             Some(stray) => {
-                Err(refuse(format!("names `{}`, which is not a path inside the folder", stray.escape_debug())))
+                Err(refuse(format!("lists `{}`, which is not a path inside the folder", stray.escape_debug())))
             }
             None => Ok(Some(manifest)),
         }
@@ -245,7 +245,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
                 return Ok(());
             }
             let name = entry.name.escape_debug();
-            Err(Error::new(Code::InvalidArgument, format!("The agent file `{name}` has no path or no agent")))
+            Err(Error::new(Code::InvalidArgument, format!("The agent file `{name}` lacks a path or an agent")))
         }
     }
 }
@@ -259,7 +259,7 @@ pub fn check_server(server: &Server) -> Result<()> {
     let Server { definition, origin, .. } = server;
     let is_program = definition.transport == servers::Transport::Stdio;
     if is_program != definition.command.is_some() || is_program == definition.url.is_some() {
-        let why = format!("MCP server '{}' needs a program for stdio, or a URL for other transports", server.name);
+        let why = format!("MCP server '{}' needs a program (for stdio) or a URL (for other transports)", server.name);
         return Err(Error::new(Code::InvalidArgument, why));
     }
     names::check_text("The server", &serde_json::to_string(definition).unwrap_or_default().replace("\\u0000", "\0"))?;
@@ -275,7 +275,7 @@ fn check_origin(origin: &Origin) -> Result<()> {
         _ => {}
     }
     match &origin.agent {
-        Some(agent) if names::check("Agent", agent).is_err() => return refuse("agent's name", agent),
+        Some(agent) if names::check("Agent", agent).is_err() => return refuse("valid agent name", agent),
         _ => {}
     }
     if let Applies::Globs(globs) = &origin.applies {

@@ -59,7 +59,7 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
         }
         at += line.len();
     }
-    Err(malformed("it has no end"))
+    Err(malformed("it has no closing `---`"))
 }
 
 /// The keys of front matter with their values.
@@ -124,7 +124,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
     match value {
         Value::Object(map) => Ok(Keys { map, odd }),
         Value::Null => Ok(Keys { odd, ..Keys::default() }),
-        _ => Err(malformed("it is not a list of keys and values")),
+        _ => Err(malformed("it is not a mapping of keys to values")),
     }
 }
 
@@ -270,7 +270,7 @@ enum Declared {
 
 fn arguments(value: Option<Value>) -> Result<Vec<Argument>> {
     let declared: Option<Vec<Declared>> = serde_json::from_value(value.unwrap_or_default())
-        .map_err(|_| malformed("`arguments` is not a list of names, or of name, description and required"))?;
+        .map_err(|_| malformed("`arguments` must list names, or objects with `name`, `description` and `required`"))?;
     let arguments: Vec<Argument> = declared
         .unwrap_or_default()
         .into_iter()

@@ -186,7 +186,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
         }
     };
     if !known.claimed.insert((item.entry.what.is_prompt(), id)) {
-        return Ok(Action::Conflict("two files would change one resource"));
+        return Ok(Action::Conflict("two files would change the same resource"));
     }
     let (blob, sha256) = content;
     let equal = item.content.sha256() == sha256;
@@ -198,7 +198,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     Ok(match (update, is_same) {
         (true, true) => Action::Update(Existing::Same(uuid)),
         (true, false) => Action::Update(existing),
-        (false, true) => Action::Conflict("it applies otherwise"),
+        (false, true) => Action::Conflict("it applies to other files or at other times"),
         (false, false) => Action::Conflict("it differs"),
     })
 }
@@ -312,7 +312,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
         .collect();
     let message = format!("The import would change existing items; nothing was imported:\n  {}", named.join("\n  "));
     Err(Error::new(Code::ImportConflict, message).with_details(serde_json::json!({ "conflicts": details })).hint(
-        "`--update` replaces these items with the files, and keeps revisions; `--dry-run` shows what would happen",
+        "`--update` replaces these items and keeps their old versions as revisions; `--dry-run` shows what would \
+            happen",
     ))
 }
 
@@ -400,7 +401,7 @@ fn apply_one(
         (_, Action::Update(Existing::Same(uuid)) | Action::Moved(uuid)) => uuid,
         (_, Action::Unchanged) => return Ok(()),
         (_, Action::Conflict(_) | Action::Update(_)) => {
-            return Err(Error::internal("a conflict came to be written"));
+            return Err(Error::internal("an item with a conflict was about to be written"));
         }
     };
     let module = module(&item.entry.what, uuid);

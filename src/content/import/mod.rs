@@ -73,14 +73,14 @@ use write::{Content, Plan};
 /// Import files and folders
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// Files and folders, such as CLAUDE.md, .claude, .claude/commands, a project, an exported folder
+    /// Files and folders to import, such as CLAUDE.md, .claude/commands, a project or an exported folder
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Show what would be imported, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update items that differ from the files; the old versions are kept as revisions
+    /// Update existing items that differ from the files; their old versions stay available as revisions
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -88,16 +88,16 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// Import only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
+    /// Import only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes files
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Import all files as this kind, whatever their paths say
+    /// Import all files as this kind, regardless of their paths
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
-    /// Store the value of this variable or header of MCP servers as text, because it is not a secret
+    /// Store the value of this MCP server variable or header as plain text, because it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
@@ -113,21 +113,21 @@ impl Operation for Import {
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
     const HELP: &'static str = "A file's name and folder decide what it becomes:\n\
-        - A folder with SKILL.md becomes a skill, wherever it is, with all files below it.\n\
+        - A folder with SKILL.md becomes a skill, wherever it is, including all files below it.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
         *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become their arguments.\n\
-        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, with the globs that \
-        they apply to.\n\
+        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, with the globs \
+        that they apply to.\n\
         - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
         - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
-        .codex/config.toml, opencode.json, .gemini/settings.json and others). mcpkg stores no values of variables and \
-        headers, only the name of the variable that each value comes from.\n\
-        - Hooks, permissions, ignore files and plugin manifests are kept for the agent they belong to.\n\n\
-        If a name is already taken, the new item is named after its folder too, such as PLUGIN-NAME.\n\n\
-        Some files are skipped: version control's own, node_modules, files that .gitignore names, hidden files that no \
-        agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the reason. Files that \
-        an export's manifest lists are always imported. A link and its target are imported once; a link that leads out \
-        of the folder is skipped. If an import fails, nothing is imported.";
+        .codex/config.toml, opencode.json, .gemini/settings.json and others). mcpkg does not store the values of \
+        variables and headers, only the names of the variables that they come from.\n\
+        - Hooks, permissions, ignore files and plugin manifests are stored for the agent they belong to.\n\n\
+        If a name is already taken, the folder is added to the new item's name, as in PLUGIN-NAME.\n\n\
+        Some files are skipped: version control files, node_modules, files listed in .gitignore, hidden files that \
+        no agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the reason. Files \
+        listed in an export's manifest are always imported. A link and its target are imported only once; links that \
+        lead out of the folder are skipped. If an import fails, nothing is imported.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",
@@ -241,7 +241,7 @@ impl Import {
         let patterns: Vec<String> = self.only.iter().map(|pattern| format!("'{pattern}'")).collect();
         let what = format!("No importable file matches `--only`: {}", patterns.join(", "));
         Error::new(Code::NotFound, what)
-            .hint("patterns are written as in .gitignore, for the paths that `mcpkg import PATH --dry-run -v` lists")
+            .hint("patterns use .gitignore syntax and match the paths listed by `mcpkg import PATH --dry-run -v`")
     }
 }
 

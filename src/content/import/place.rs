@@ -264,7 +264,7 @@ impl Places {
             }
             Role::Instructions => {
                 let note = (place.form == Form::Unread)
-                    .then_some("is not read by its agent there, so it is only applied by hand");
+                    .then_some("is in a folder where its agent does not read it, so it is only applied by hand");
                 let scope = before.join("/");
                 Destination { form: place.form, scope, note, ..Destination::plain(Role::Instructions, label) }
             }

@@ -173,8 +173,8 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 }
 
 /// What heals a manifest that is malformed.
-const BY_PATHS: &str =
-    "remove the file to import the folder by its paths only, without the names, URIs and descriptions in the manifest";
+const BY_PATHS: &str = "if you remove this file, the folder is imported by its paths alone, without the manifest's names, URIs and \
+        descriptions";
 
 /// Whether the target of a link is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
@@ -515,7 +515,7 @@ pub(super) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
         Code::FileFailed,
         format!("`{}` is a link that leads out of `{}`; nothing was imported", path.display(), root.display()),
     )
-    .hint("remove the link, list it in .gitignore, or import the folder that holds both"))
+    .hint("remove the link, list it in .gitignore, or import a folder that contains both the link and its target"))
 }
 
 /// Returns `path` from the root of the disk, with the links above its last part resolved.

@@ -74,7 +74,7 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
         format!("The import would change existing MCP servers; nothing was imported:\n  {}", named.join("\n  "));
     Err(Error::new(Code::ImportConflict, message)
         .with_details(json!({ "conflicts": named }))
-        .hint("`--update` replaces them with the servers of the files; `--dry-run` shows what would happen"))
+        .hint("`--update` replaces them with the servers in the files; `--dry-run` shows what would happen"))
 }
 
 /// Carries out the plan.
@@ -102,7 +102,7 @@ pub fn apply(
                 servers::update(db, project, there, after, now)?;
             }
             Action::Unchanged => {}
-            Action::Conflict => return Err(Error::internal("a conflict came to be written")),
+            Action::Conflict => return Err(Error::internal("a server with a conflict was about to be written")),
         }
     }
     Ok(())

@@ -48,7 +48,7 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     };
     for folder in VERSION_CONTROL {
         if root.join(folder).exists() {
-            found.hints.push(format!("skipped the folder of version control: {folder}"));
+            found.hints.push(format!("skipped the version control folder {folder}"));
         }
         files.retain(|file| !is_in(folder, file));
     }
@@ -62,7 +62,10 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     }
     let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
     if installed > 0 {
-        let why = format!("{installed} files of `{INSTALLED}` are included; to skip them, list it in .gitignore");
+        let why = format!(
+            "{installed} files in `{INSTALLED}` are included; to skip them, list the folder in \
+            .gitignore"
+        );
         found.hints.push(why);
     }
     let candidates: Vec<(PathBuf, Candidate)> = files

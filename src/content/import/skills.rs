@@ -58,8 +58,10 @@ impl Understood {
         if name != skill.name
             && let Some(first) = files.iter().find(|file| file.relative == main).or(files.first())
         {
-            let note =
-                format!("became the skill '{name}', because another one is named '{}' (case is ignored)", skill.name);
+            let note = format!(
+                "became the skill '{name}', because another skill is already named '{}' (ignoring case)",
+                skill.name
+            );
             self.note(first, None, note);
         }
         for file in &files {
@@ -203,7 +205,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         notes.push((
             None,
             format!(
-                "is called `{folder}` by Claude Code, after its folder, and `{name}` by other agents, after `name`"
+                "is called `{folder}` in Claude Code, after its folder, but `{name}` in other agents, after its `name`"
             ),
         ));
     }
@@ -213,9 +215,8 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     if is_in_group(&skill.folder) {
         notes.push((
             None,
-            "is in a deeper folder than Claude Code and Gemini search for skills; a deploy writes it where they find \
-             it"
-            .to_owned(),
+            "is nested too deep for Claude Code and Gemini to find it; a deploy writes it where they find it"
+                .to_owned(),
         ));
     }
     notes

@@ -142,7 +142,7 @@ fn a_project_comes_in_whole() {
         "Imported 1 skill, 3 commands, 3 rules, 2 other files, 1 agent's file into project 'p'"
     );
     let left_out = "skipped 7 files: in an agent's folder, but not \
-        a command, skill, rule or subagent: 1; hidden: 3; named by .gitignore: 2; version control: 1; `-v` lists them";
+        a command, skill, rule or subagent: 1; hidden: 3; listed in .gitignore: 2; version control: 1; `-v` lists them";
     assert_eq!(reply.hints, [left_out]);
 
     let (attributes, text) = world.prompt("review.pr");
@@ -359,13 +359,13 @@ fn links_stay_inside() {
     assert_eq!(uris, ["file:///real/a.md", "file:///shown.md", "instructions://AGENTS.md"]);
     let of = |key: &str| serde_json::to_string(&reply.data[key]).unwrap();
     assert_eq!(of("same"), r#"[{"path":"linked","as":"real"},{"path":"CLAUDE.md","as":"AGENTS.md"}]"#);
-    assert!(of("left_out").contains(r#"{"path":"real/loop","reason":"a link to a folder that it lies in"}"#));
+    assert!(of("left_out").contains(r#"{"path":"real/loop","reason":"a link to a folder that contains it"}"#));
 
     std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
     for target in ["../outside.txt", "..", "/", "nowhere", "stray"] {
         symlink(target, world.path("stray")).unwrap();
         let reply = world.import(&["--update"], &[""]).unwrap();
-        let why = if target.starts_with(['.', '/']) { "a link out of the folder" } else { "a link to nothing" };
+        let why = if target.starts_with(['.', '/']) { "a link that leads out of the folder" } else { "a broken link" };
         assert!(
             reply.data["left_out"].to_string().contains(&format!(r#""path":"stray","reason":"{why}""#)),
             "{reply:?}"

@@ -174,9 +174,9 @@ mod tests {
     fn every_problem_has_its_line() {
         for (text, says) in [
             ("# no", vec!["1: it does not begin with front matter"]),
-            ("---\nname: pdf\n", vec!["1: the front matter is malformed: it has no end"]),
+            ("---\nname: pdf\n", vec!["1: the front matter is malformed: it has no closing `---`"]),
             ("---\n{{{\n---\n", vec!["the front matter is malformed"]),
-            ("---\n- a\n---\n", vec!["not a list of keys"]),
+            ("---\n- a\n---\n", vec!["not a mapping of keys"]),
             (
                 "---\nlicense: x\nname: pfd\ndescription: ' '\n---\n",
                 vec!["3: `name` is 'pfd'", "4: `description` is empty"],

@@ -200,8 +200,8 @@ mod tests {
             (checked(Kind::Instructions, &[("a.md", "")]), "has no AGENTS.md", "/r"),
             (checked(Kind::Skill, &[]), "has no SKILL.md", "/r"),
             (skill("# no"), "does not begin with front matter", "/r/SKILL.md"),
-            (skill("---\nname: a\n"), "has no end", "/r/SKILL.md"),
-            (skill("---\n- a\n---\n"), "not a list of keys", "/r/SKILL.md"),
+            (skill("---\nname: a\n"), "has no closing `---`", "/r/SKILL.md"),
+            (skill("---\n- a\n---\n"), "not a mapping of keys", "/r/SKILL.md"),
             (skill("---\nname: a\n---\n"), "has no `description`", "/r/SKILL.md"),
             (
                 skill("---\nname: 3\ndescription: b\n---\n"),
