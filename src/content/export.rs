@@ -87,8 +87,7 @@ impl Operation for Export {
             _ => format!("{left} links, copies or versions for other agents"),
         };
         Ok(reply.hint(format!(
-            "skipped {told}: given the project's current content, an import would not restore the same \
-                items"
+            "skipped {told}: given the project's current content, an import would not restore the same items"
         )))
     }
 }

@@ -219,8 +219,7 @@ fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
     });
     Ok(match context.is_shell() {
         true => error.hint(format!(
-            "list all with `mcpkg {word} history {name}`; restore one with `mcpkg {word} \
-            restore {name} REVISION`"
+            "list all with `mcpkg {word} history {name}`; restore one with `mcpkg {word} restore {name} REVISION`"
         )),
         false => error.hint(format!("pass `revision`; the command mcpkg:{word}:history lists all revisions")),
     })

@@ -26,7 +26,7 @@ impl Operation for Create {
     const TOOL: &'static str = "create_project";
     const CLI: &'static [&'static str] = &["project", "create"];
     const TITLE: &'static str = "Create project";
-    const ABOUT: &'static str = "Create a project; the first one is selected at once";
+    const ABOUT: &'static str = "Create a project; the first project is selected automatically";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project create auth-module"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::SELECTION;
@@ -63,7 +63,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_projects";
     const CLI: &'static [&'static str] = &["project", "list"];
     const TITLE: &'static str = "List projects";
-    const ABOUT: &'static str = "List the projects of the database";
+    const ABOUT: &'static str = "List the projects in the database";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -115,7 +115,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_project";
     const CLI: &'static [&'static str] = &["project", "show"];
     const TITLE: &'static str = "Show project";
-    const ABOUT: &'static str = "Show a project: what it holds and which folders are bound to it";
+    const ABOUT: &'static str = "Show a project: its contents and the folders bound to it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project show", "mcpkg project show auth-module --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -161,7 +161,7 @@ pub struct Select {
     /// Project name
     #[arg(add = Names::PROJECTS)]
     name: String,
-    /// Bind the working directory, and the folders below it, instead of selecting globally
+    /// Bind the project to the working directory and the folders below it, instead of selecting it globally
     #[arg(long)]
     #[serde(default)]
     here: bool,
@@ -171,7 +171,7 @@ impl Operation for Select {
     const TOOL: &'static str = "select_project";
     const CLI: &'static [&'static str] = &["project", "select"];
     const TITLE: &'static str = "Select project";
-    const ABOUT: &'static str = "Select the project to use by default; running servers switch at once";
+    const ABOUT: &'static str = "Select the project to use by default; running servers switch to it immediately";
     const HELP: &'static str = "mcpkg uses the first of these that is set: --project, MCPKG_PROJECT, the project bound \
         to the working directory or a folder above it, the selected project.\n\n`mcpkg project unbind` undoes --here.";
     const EXAMPLES: &'static [&'static str] =
@@ -189,7 +189,10 @@ impl Operation for Select {
     fn run(self, context: &Context) -> Result<Reply> {
         let directory = &context.selection.directory;
         if self.here && directory.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "The working directory is not known, so it cannot be bound"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "The working directory is unknown, so the project cannot be bound to it",
+            ));
         }
         let project = context.write_project("project.select", &self.name, |db| {
             if self.here { projects::bind(db, &self.name, directory) } else { projects::select(db, &self.name) }
@@ -241,7 +244,7 @@ impl Operation for Unbind {
             None => Some(context.selection.directory.clone()).filter(|directory| !directory.is_empty()),
         };
         let directory = directory
-            .ok_or_else(|| Error::new(Code::InvalidArgument, "The folder's path is not known, or is not UTF-8"))?;
+            .ok_or_else(|| Error::new(Code::InvalidArgument, "The folder's path is unknown or not valid UTF-8"))?;
         let author = context.author();
         let project = context.store.write(|db| {
             let project = projects::unbind(db, &directory)?;
@@ -309,7 +312,7 @@ impl Operation for Rename {
     const TOOL: &'static str = "rename_project";
     const CLI: &'static [&'static str] = &["project", "rename"];
     const TITLE: &'static str = "Rename project";
-    const ABOUT: &'static str = "Rename a project; its content stays, and so do its selection and folder bindings";
+    const ABOUT: &'static str = "Rename a project; its content, selection and folder bindings stay the same";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project rename auth-module auth"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::SELECTION;

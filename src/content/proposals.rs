@@ -131,13 +131,15 @@ fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
         (None, Some(_)) => "was deleted",
     };
     let again = match proposal.origin {
-        Origin::Sync => "`mcpkg sync` proposes it again",
-        Origin::Source => "`mcpkg source update` proposes it again",
-        Origin::Deploy => "`mcpkg evolve propose` proposes it again",
+        Origin::Sync => "`mcpkg sync` then proposes the change again",
+        Origin::Source => "`mcpkg source update` then proposes the change again",
+        Origin::Deploy => "`mcpkg evolve propose` then proposes the change again",
     };
     let message = format!("{} {why} since proposal {}", proposal.module_id, proposal.id);
-    Err(Error::new(Code::InvalidArgument, message)
-        .hint(format!("look at both with `mcpkg evolve show {}`, or reject it; {again}", proposal.id)))
+    Err(Error::new(Code::InvalidArgument, message).hint(format!(
+        "review both versions with `mcpkg evolve show {}`, or reject the proposal; {again}",
+        proposal.id
+    )))
 }
 
 /// Returns the name and attributes that are proposed.

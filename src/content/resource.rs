@@ -19,7 +19,7 @@ const PROMPT: Resource = Resource {
     uri: "mcpkg://prompt/{name}",
     name: "prompt",
     title: "Prompt",
-    description: "The text of a stored prompt by its name; a template is not rendered",
+    description: "A stored prompt's text, by name; templates are not rendered",
     mime_type: MARKDOWN,
     shown: Shown::Template,
     live: None,
@@ -43,7 +43,7 @@ const RESOURCE: Resource = Resource {
     uri: "mcpkg://resource/{name}",
     name: "resource",
     title: "Resource",
-    description: "A stored resource by its name",
+    description: "A stored resource, by name",
     mime_type: None,
     shown: Shown::Template,
     live: None,
@@ -67,7 +67,7 @@ const HISTORY: Resource = Resource {
     uri: "mcpkg://history/{kind}/{name}",
     name: "history",
     title: "History",
-    description: "The newest revisions of a prompt or resource, even of a deleted one, without contents; kind is \
+    description: "The newest revisions of a prompt or resource, deleted or not, without their contents; kind is \
         prompt or resource",
     mime_type: JSON,
     shown: Shown::Template,

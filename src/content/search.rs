@@ -22,7 +22,7 @@ const MAX_QUERY: usize = 4096;
 /// Search prompts and resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words, or beginnings of words; a hit contains all of them
+    /// Words or word prefixes; a hit contains all of them
     #[arg(value_name = "WORDS", required = true, num_args = 1..)]
     #[schemars(with = "String")]
     #[serde(deserialize_with = "words")]
@@ -65,9 +65,8 @@ impl Operation for Search {
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
     const USER_WORDS: &'static str = "Find notes";
-    const HELP: &'static str = "A query can have up to 64 words and 4,096 bytes. In scripts written without spaces, \
-        such as Chinese, Japanese, Korean and Thai, it can match any part of a text. Only the first 16 MiB of each \
-        text are searched.";
+    const HELP: &'static str = "A query can have up to 64 words and 4,096 bytes. In Chinese, Japanese, Korean, Thai \
+        and similar scripts, a query can match any part of a text. Only the first 16 MiB of each text are searched.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg search sql injection", "mcpkg search --all retry"];
     const EFFECT: Effect = Effect::Read;
     const ONE_AT_A_TIME: bool = true;
@@ -139,7 +138,7 @@ impl Operation for Search {
             true => &["KIND", "NAME", "TEXT"],
             false => &["KIND", "NAME", "URI", "DESCRIPTION", "TEXT"],
         };
-        let table = Table { columns, rows, empty: format!("Nothing holds '{text}'") };
+        let table = Table { columns, rows, empty: format!("No matches for '{text}'") };
         Reply::written(context, Body::Table(table), &SearchResults { hits })
     }
 }

@@ -67,7 +67,7 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     let described: usize = arguments.iter().filter_map(|argument| argument.description.as_ref()).map(String::len).sum();
     if described > MAX_DESCRIPTION {
         let why =
-            format!("The arguments' descriptions have {described} bytes together; the limit is {MAX_DESCRIPTION}");
+            format!("The arguments' descriptions have {described} bytes in total; the limit is {MAX_DESCRIPTION}");
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let mut names = HashSet::new();
@@ -80,7 +80,7 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
             return Err(Error::new(
                 Code::InvalidArgument,
                 format!(
-                    "Argument name '{}' may contain only letters, digits and _, and must not begin with a digit",
+                    "Argument name '{}' is invalid: use only letters, digits and _, and do not begin with a digit",
                     name.escape_debug()
                 ),
             ));

@@ -203,7 +203,7 @@ fn front_matter_declares_a_template() {
     --- stdout
     Created prompt 'pr' in project 'p'
     --- stderr
-    hint: its front matter makes it a template, with the arguments: arguments
+    hint: the front matter makes this prompt a template with the arguments: arguments
     "#);
     assert_eq!(exported("created"), file);
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "arguments=7"]), "Review 7\n");

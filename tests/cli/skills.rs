@@ -103,7 +103,7 @@ fn a_folder_gives_its_name_and_another_one_in_the_front_matter_is_no_error() {
     --- stdout
     Created skill 'other' in project 'p' with 3 files
     --- stderr
-    hint: `name` is 'pdf', but the skill is called 'other': some agents use it as the skill's name
+    hint: `name` is 'pdf', but the skill is called 'other'; some agents use `name` instead of the folder's name
     "#);
 }
 
@@ -120,8 +120,8 @@ fn what_breaks_a_rule_is_not_stored() {
     status: 2
     --- stdout
     --- stderr
-    error: The name 'Big_Name' is not valid for a skill: use 1 to 64 characters of a-z, 0-9 and single hyphens between them
-    hint: 'big-name' is one
+    error: 'Big_Name' is not a valid skill name: use 1 to 64 characters (a-z, 0-9, and single hyphens between them)
+    hint: 'big-name' is a valid name
     "#);
     assert_snapshot!(scratch.run(&["skill", "create", "a", "# Text"]), @r#"
     status: 1
@@ -135,7 +135,7 @@ fn what_breaks_a_rule_is_not_stored() {
     --- stdout
     --- stderr
     error: The skill needs content: the text of its SKILL.md
-    hint: in the shell, `--from DIR` takes all files of a folder
+    hint: in the shell, `--from DIR` reads all files in a folder
     "#);
     assert_snapshot!(scratch.run(&["skill", "list"]), @r#"
     status: 0
@@ -180,7 +180,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: Skill 'pdf' was not stored: SKILL.md:1: it does not begin with front matter
-    hint: SKILL.md must begin with `---`, `name: pdf`, `description: ...`, `---`
+    hint: SKILL.md must begin with the lines `---`, `name: pdf`, `description: ...`, `---`
     "#);
     assert_snapshot!(scratch.run(&["skill", "update", "pdf", "more", "--file", "new.md"]), @r#"
     status: 0
@@ -289,7 +289,7 @@ fn every_problem_is_told_with_file_and_line() {
     --- stdout
     --- stderr
     error: Skill 'nobody' does not exist in project 'p'
-    hint: `mcpkg skill list` shows the existing ones
+    hint: `mcpkg skill list` shows the existing skills
     "#);
 }
 

@@ -250,7 +250,7 @@ fn agents_create_update_and_delete_skills() {
     let arguments = json!({ "name": "pdf", "content": "# PDF\n", "description": "Reads PDFs" });
     assert_eq!(client.call("create_skill", arguments), ok("Created skill 'pdf' in project 'p'"));
     let (text, failed) = client.call("create_skill", json!({ "name": "Pdf_2", "content": PDF }));
-    assert!(failed && text.contains("The name 'Pdf_2' is not valid for a skill"), "{text}");
+    assert!(failed && text.contains("'Pdf_2' is not a valid skill name"), "{text}");
     let (text, failed) = client.call("update_skill", json!({ "name": "pdf", "content": "no front matter" }));
     assert!(failed && text.contains("SKILL.md:1: it does not begin with front matter"), "{text}");
     assert_eq!(
@@ -259,7 +259,7 @@ fn agents_create_update_and_delete_skills() {
     );
     for bad in ["../x", "/etc/passwd", "a//b", ""] {
         let (text, failed) = client.call("update_skill", json!({ "name": "pdf", "content": "x", "file": bad }));
-        assert!(failed && text.contains("is not a valid path of a file in a skill"), "{text}");
+        assert!(failed && text.contains("is not a valid skill file path"), "{text}");
     }
     let listed = client.result("tools/call", json!({ "name": "list_skills", "arguments": {} }));
     assert_eq!(
@@ -274,7 +274,7 @@ fn agents_create_update_and_delete_skills() {
     assert_eq!(got["_meta"]["mcpkg/item"]["files"], json!(["skill://pdf/SKILL.md", "skill://pdf/references/forms.md"]));
     let main = client.call("get_skill", json!({ "name": "pdf" })).0;
     assert!(main.ends_with("# PDF\n\nIts other files: skill://pdf/references/forms.md"), "{main}");
-    assert_eq!(client.call("validate_skills", json!({})), ok("The one skill is valid"));
+    assert_eq!(client.call("validate_skills", json!({})), ok("The only skill is valid"));
     assert_eq!(
         client.call("delete_skill", json!({ "name": "pdf" })),
         ok("Deleted skill 'pdf' from project 'p' with 2 files")

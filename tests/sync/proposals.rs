@@ -72,7 +72,7 @@ fn what_was_changed_meanwhile_is_not_overwritten() {
     --- stdout
     --- stderr
     error: prompt:a was changed since proposal 1
-    hint: look at both with `mcpkg evolve show 1`, or reject it; `mcpkg source update` proposes it again
+    hint: review both versions with `mcpkg evolve show 1`, or reject the proposal; `mcpkg source update` then proposes the change again
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "a"]), "three\n");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"][0]["state"], "open");

@@ -131,8 +131,7 @@ impl KeptFiles {
                     "no agent reads this file at the root of a project"
                 };
                 notes.push(note(format!(
-                    "lists MCP server '{entry}', which stays disabled because {why}; to enable \
-                    it, use `mcpkg mcp set`"
+                    "lists MCP server '{entry}', which stays disabled because {why}; to enable it, use `mcpkg mcp set`"
                 )));
             }
             let server = Server { name: entry, definition: read.definition, origin, enabled };

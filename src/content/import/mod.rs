@@ -253,8 +253,7 @@ fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
     let folders: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
     let why = format!("{} contains no {MAIN}, so it is not a skill; nothing was imported", folders.join(", "));
     Err(Error::new(Code::InvalidArgument, why).hint(format!(
-        "write a {MAIN} that says what the skill is for, or import the files as documents with `--as \
-            resource`"
+        "write a {MAIN} that says what the skill is for, or import the files as documents with `--as resource`"
     )))
 }
 

@@ -62,10 +62,8 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     }
     let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
     if installed > 0 {
-        let why = format!(
-            "{installed} files in `{INSTALLED}` are included; to skip them, list the folder in \
-            .gitignore"
-        );
+        let why =
+            format!("{installed} files in `{INSTALLED}` are included; to skip them, list the folder in .gitignore");
         found.hints.push(why);
     }
     let candidates: Vec<(PathBuf, Candidate)> = files

@@ -37,10 +37,10 @@ impl Operation for Create {
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
     const USER_WORDS: &'static str = "Save a prompt, command or instruction";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` for a \
-        literal `@`.\nIf front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, the prompt \
-        becomes a template, as in `mcpkg import`. The front matter of a file is stored with the text, and describes \
-        it. All other content is served byte for byte.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
+        with `@`, write `@@`.\nIf the front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, \
+        the prompt becomes a template, as in `mcpkg import`. A file's front matter is stored with its text and \
+        describes the prompt. All other content is served byte for byte.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'",
         "mcpkg prompt create guide @guide.md",

@@ -68,7 +68,8 @@ pub(in crate::content) fn declare(
     Ok(match command::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
-            let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
+            let hint =
+                format!("the front matter makes this prompt a template with the arguments: {}", names.join(", "));
             let hints = if declared.template { vec![hint] } else { Vec::new() };
             let description = declared.description.or(attributes.description.take());
             *attributes = Attributes { description, file: attributes.file.take(), ..declared };

@@ -28,7 +28,7 @@ pub struct Create {
     /// Optional description
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Mark it as a program, for a skill's scripts
+    /// Mark the resource as executable, for a skill's scripts
     #[arg(long)]
     #[serde(skip)]
     executable: bool,
@@ -41,9 +41,9 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a new resource in the selected project";
     const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` for a \
-        literal `@`.\nIn the shell, mcpkg looks at the bytes and the file's name to decide whether the content is \
-        text, and to choose its MIME type.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
+        with `@`, write `@@`.\nIn the shell, mcpkg looks at the bytes and the file's name to decide whether the \
+        content is text, and to choose its MIME type.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg resource create api file:///docs/api.md @docs/api.md",
         "mcpkg resource create logo file:///logo.png @logo.png",

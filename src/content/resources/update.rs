@@ -21,7 +21,7 @@ pub struct Update {
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// New resource content, in the form that `create` takes
+    /// New resource content, in the same form as for `create`
     #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
     #[arg(allow_hyphen_values = true)]
     #[serde(skip)]
@@ -33,7 +33,7 @@ pub struct Update {
     /// New description (optional)
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Whether it is a program, for a skill's scripts
+    /// Whether the resource is executable, for a skill's scripts
     #[arg(long, value_name = "BOOL")]
     #[serde(skip)]
     executable: Option<bool>,
@@ -46,8 +46,8 @@ impl Operation for Update {
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
     const USER_WORDS: &'static str = "Edit a note or document";
     const HELP: &'static str = "The name and the URI do not change. An empty description removes the current one. \
-        Every change adds a revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` \
-        for a literal `@`.";
+        Every change adds a revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the \
+        text with `@`, write `@@`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg resource update api @docs/api.md", "mcpkg resource update api -d 'The API'"];
     const EFFECT: Effect = Effect::Write;

@@ -17,25 +17,25 @@ pub struct Given {
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
     #[serde(default)]
     pub command: Vec<String>,
-    /// URL of a server that already runs
+    /// URL of a server that is already running
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// Transport [default: stdio for a program, http for a URL]
     #[arg(long, value_enum)]
     #[schemars(with = "Option<String>")]
     pub transport: Option<Transport>,
-    /// Variable for the program: NAME reads the variable NAME, NAME=env:OTHER another one; with `set`, NAME= removes it
+    /// Environment variable for the program: NAME takes its value from NAME, NAME=env:OTHER from OTHER; with `set`, NAME= removes it
     #[arg(long, short, value_name = "NAME[=env:OTHER]")]
     #[serde(default)]
     pub env: Vec<String>,
-    /// Header with the value of a variable: 'Authorization=Bearer env:TOKEN'; with `set`, NAME= removes it
+    /// Header that takes its value from a variable, such as 'Authorization=Bearer env:TOKEN'; with `set`, NAME= removes it
     #[arg(long, short = 'H', value_name = "NAME=[SCHEME ]env:VARIABLE")]
     #[serde(default)]
     pub header: Vec<String>,
     /// Folder to start the program in
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// Store the value of this variable or header as text, because it is not a secret
+    /// Store the value of this variable or header as plain text, because it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub keep_env: Vec<String>,
@@ -74,17 +74,19 @@ impl Given {
         }
         let is_program = definition.transport == Transport::Stdio;
         if is_program && !definition.headers.is_empty() {
-            return Err(refuse("A server that runs as a program has no headers").hint("set a variable with --env"));
+            return Err(refuse("A server that runs as a program cannot have headers").hint("set a variable with --env"));
         }
         if !is_program && (!definition.env.is_empty() || definition.cwd.is_some()) {
-            return Err(refuse("A server with a URL has no variables and no folder").hint("send a value with --header"));
+            return Err(
+                refuse("A server with a URL cannot have variables or a folder").hint("send a value with --header")
+            );
         }
         let mut safe = definition.clone();
         let keep: Vec<String> =
             definition.env.iter().chain(&definition.headers).map(|(name, _)| name.clone()).collect();
         let out = Secrets::keeping(&keep).take_out(name, &mut safe);
         if !out.texts.is_empty() {
-            return Err(refuse("An argument or the URL contains what looks like a secret; nothing was stored")
+            return Err(refuse("An argument or the URL appears to contain a secret; nothing was stored")
                 .hint("write ${NAME} instead, and set the variable NAME"));
         }
         Ok(definition)
@@ -96,7 +98,7 @@ impl Given {
         match (words.next(), &self.url, before) {
             (Some(program), _, before) => {
                 if !matches!(transport, None | Some(Transport::Stdio)) {
-                    return Err(refuse("A server that runs as a program uses the transport stdio"));
+                    return Err(refuse("A server that runs as a program must use the stdio transport"));
                 }
                 let args = words.collect();
                 let kept = before.filter(|before| before.transport == Transport::Stdio);
@@ -107,7 +109,7 @@ impl Given {
                 let transport = transport.unwrap_or(Transport::Http);
                 if transport == Transport::Stdio || !(url.starts_with("http://") || url.starts_with("https://")) {
                     return Err(refuse(
-                        "A URL must begin with http:// or https://, and needs the transport http or sse",
+                        "A URL must begin with http:// or https://, and needs the http or sse transport",
                     ));
                 }
                 let kept = before.filter(|before| before.transport != Transport::Stdio);
@@ -140,7 +142,7 @@ impl Given {
             None if secret::is_variable(name) => Text::new([Part::env(name)]),
             None => {
                 return Err(
-                    refuse(&format!("'{name}' is not a valid name of a variable")).hint(format!("{name}=env:VARIABLE"))
+                    refuse(&format!("'{name}' is not a valid variable name")).hint(format!("{name}=env:VARIABLE"))
                 );
             }
             Some(value) => self.value(name, value)?,

@@ -20,7 +20,7 @@ pub struct Set {
     #[command(flatten)]
     #[serde(flatten)]
     given: Given,
-    /// Whether it is deployed and run
+    /// Whether the server is deployed and run
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
     /// New name

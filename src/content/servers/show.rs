@@ -17,7 +17,7 @@ pub struct Show {
     /// Server name
     #[arg(add = MCP_SERVERS)]
     name: String,
-    /// Agent whose form to show
+    /// Agent whose file format to use
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }
@@ -26,7 +26,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "show"];
     const TITLE: &'static str = "Show an MCP server";
-    const ABOUT: &'static str = "Show an MCP server of the project as an entry of an agent's file";
+    const ABOUT: &'static str = "Show an MCP server as an entry in an agent's configuration file";
     const EXAMPLES: &'static [&'static str] = &["mcpkg mcp show github", "mcpkg mcp show github --agent codex"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
@@ -58,6 +58,6 @@ impl Operation for Show {
 
 fn unknown(agent: &str) -> Error {
     let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.agent).collect();
-    let error = Error::new(Code::TargetUnsupported, format!("No agent is called '{}'", agent.escape_debug()));
+    let error = Error::new(Code::TargetUnsupported, format!("Unknown agent '{}'", agent.escape_debug()));
     error.suggest(agent, names.iter().copied(), format!("the agents are {}", names.join(", ")))
 }

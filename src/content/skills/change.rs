@@ -27,10 +27,10 @@ pub struct Update {
     /// New text of SKILL.md, or of the file given with `file`
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// Text file to change or add, as a path in the skill, such as references/api.md
+    /// Text file to change or add, given as its path in the skill, such as references/api.md
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
-    /// Replace the skill with the files of a folder; its other files are deleted
+    /// Replace the skill with the files in a folder; other files of the skill are deleted
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "file"])]
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -62,13 +62,13 @@ impl Operation for Update {
         let whole = self.from.is_some();
         // That there is no such skill says more than what is wrong with its text.
         context.read(|db, project| stored(db, project, name))?;
-        let front = format!("SKILL.md must begin with `---`, `name: {name}`, `description: ...`, `---`");
+        let front = format!("SKILL.md must begin with the lines `---`, `name: {name}`, `description: ...`, `---`");
         let Given { files, hints } = match (self.content, self.file, &self.from) {
             (Some(content), None, None) => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None, &front)?,
             (Some(content), Some(path), None) => {
                 if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
-                    let why = format!("'{}' is not a valid path of a file in a skill", path.escape_debug());
+                    let why = format!("'{}' is not a valid skill file path", path.escape_debug());
                     return Err(Error::new(Code::InvalidArgument, why).hint("use a path such as references/api.md"));
                 }
                 let content = content.read()?.content;
@@ -77,7 +77,7 @@ impl Operation for Update {
             (None, _, Some(folder)) => Given::folder(name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The new content is missing")
-                    .hint("in the shell, `--from DIR` takes all files of a folder"));
+                    .hint("in the shell, `--from DIR` reads all files in a folder"));
             }
         };
         let (changed, count, project) = context.write("skill.update", name, |db, project, author| {
@@ -176,7 +176,7 @@ impl Operation for Delete {
 /// Bring a deleted skill back
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
-    /// Name of the skill that was deleted
+    /// Name of the deleted skill
     #[arg(add = STORED_SKILLS)]
     name: String,
 }
@@ -185,7 +185,7 @@ impl Operation for Restore {
     const TOOL: &'static str = "restore_skill";
     const CLI: &'static [&'static str] = &["skill", "restore"];
     const TITLE: &'static str = "Restore a skill";
-    const ABOUT: &'static str = "Bring a deleted skill back, with all files that were deleted with it";
+    const ABOUT: &'static str = "Restore a deleted skill with all files that were deleted with it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill restore pdf"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
@@ -201,7 +201,7 @@ impl Operation for Restore {
         let name = self.name.as_str();
         let (count, project) = context.write("skill.restore", name, |db, project, author| {
             if super::stored(db, project.id, name)?.is_some() {
-                let why = format!("Skill '{name}' exists in project '{}', so it cannot be restored", project.name);
+                let why = format!("Skill '{name}' already exists in project '{}', so it cannot be restored", project.name);
                 return Err(Error::new(Code::AlreadyExists, why)
                     .hint("to restore an earlier revision of one of its files, use `mcpkg resource history` and `mcpkg resource restore`"));
             }

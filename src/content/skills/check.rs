@@ -50,7 +50,8 @@ impl Main {
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
-            "the name '{}' is not valid for a skill: use 1 to {MAX_NAME} characters of a-z, 0-9 and single hyphens between them",
+            "'{}' is not a valid skill name: use 1 to {MAX_NAME} characters (a-z, 0-9, and single hyphens between \
+                them)",
             name.escape_debug()
         )
     })
@@ -100,7 +101,7 @@ pub fn main(folder: &str, text: &str) -> Main {
             let why = format!("`name` is '{}', but the skill is called '{folder}'", name.escape_debug());
             other_name = Some(Problem::of(MAIN, line("name"), why));
         }
-        Some(_) => problems.push((line("name"), "`name` is not a text".to_owned())),
+        Some(_) => problems.push((line("name"), "`name` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `name`".to_owned())),
     }
     match map.get("description") {
@@ -108,7 +109,7 @@ pub fn main(folder: &str, text: &str) -> Main {
             problems.push((line("description"), "`description` is empty".to_owned()));
         }
         Some(Value::String(text)) => problems.extend(description(text).map(|why| (line("description"), why))),
-        Some(_) => problems.push((line("description"), "`description` is not a text".to_owned())),
+        Some(_) => problems.push((line("description"), "`description` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
     // Agents of today read it; a host that holds it against what skills/list says does not.
@@ -145,7 +146,11 @@ pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) 
             }
         }
         if let Some(other) = paths.insert(path.to_lowercase(), path.clone()) {
-            problems.push(Problem::of(&path, 1, format!("it is the same file as {other} on disks that ignore case")));
+            problems.push(Problem::of(
+                &path,
+                1,
+                format!("it is the same file as {other} on case-insensitive file systems"),
+            ));
         }
     }
     if !has_main {
@@ -181,7 +186,7 @@ mod tests {
                 "---\nlicense: x\nname: pfd\ndescription: ' '\n---\n",
                 vec!["3: `name` is 'pfd'", "4: `description` is empty"],
             ),
-            ("---\nname: 3\n---\n", vec!["1: the front matter has no `description`", "2: `name` is not a text"]),
+            ("---\nname: 3\n---\n", vec!["1: the front matter has no `description`", "2: `name` is not a string"]),
             ("---\nname: pdf\ndescription: Review: it\n---\n", vec!["put the value in quotes"]),
         ] {
             let found = problems(text);

@@ -30,7 +30,7 @@ pub struct Create {
     /// What the skill is for and when to use it; becomes front matter if the content has none
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Create the skill from all files of this folder
+    /// Create the skill from all files in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "description"])]
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -45,10 +45,10 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; begin with `@@` for a \
-     literal `@`.\nA skill consists of the resources below skill://NAME/. With --from, mcpkg takes all files of a \
-     folder, with their executable bits, and uses the folder's name unless you pass NAME. Files of version control \
-     and files in .gitignore are skipped; a link out of the folder is refused.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
+        with `@`, write `@@`.\nA skill consists of the resources below skill://NAME/. With --from, mcpkg reads all \
+        files in a folder, keeps their executable bits, and uses the folder's name unless you pass NAME. Version \
+        control files and files listed in .gitignore are skipped; a link that leads out of the folder is an error.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill create --from .claude/skills/pdf",
         "mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'",
@@ -73,7 +73,7 @@ impl Operation for Create {
             // Of a name without any such letter nothing is left.
             let near = name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&name));
             return Err(match near {
-                Some(near) => error.hint(format!("'{near}' is one")),
+                Some(near) => error.hint(format!("'{near}' is a valid name")),
                 None => error,
             });
         }
@@ -87,7 +87,7 @@ impl Operation for Create {
             (None, Some(folder)) => Given::folder(&name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
-                    .hint("in the shell, `--from DIR` takes all files of a folder"));
+                    .hint("in the shell, `--from DIR` reads all files in a folder"));
             }
         };
         let (project, shadows) = context.write("skill.create", &name, |db, project, author| {
@@ -142,7 +142,7 @@ impl Given {
             Some(_) if has_front => {
                 return Err(Error::new(
                     Code::InvalidArgument,
-                    "The content has front matter, so it cannot get a description as well",
+                    "The content already has front matter, so you cannot pass a description as well",
                 )
                 .hint("write the description into the front matter"));
             }
@@ -182,10 +182,9 @@ impl Given {
                     Some(text) => {
                         let main = check::main(name, text);
                         problems.extend(main.problems);
-                        hints.extend(
-                            main.other_name
-                                .map(|other| format!("{}: some agents use it as the skill's name", other.problem)),
-                        );
+                        hints.extend(main.other_name.map(|other| {
+                            format!("{}; some agents use `name` instead of the folder's name", other.problem)
+                        }));
                     }
                     None => problems.push(check::Problem::of(MAIN, 1, "it is not UTF-8 text")),
                 }
@@ -240,7 +239,7 @@ pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Erro
     error.suggest(
         name,
         known.iter().map(|skill: &Skill| skill.name.as_str()),
-        "`mcpkg skill list` shows the existing ones",
+        "`mcpkg skill list` shows the existing skills",
     )
 }
 

@@ -13,7 +13,7 @@ const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
     title: "Skill",
-    description: "A prompt in the form of a skill",
+    description: "A prompt presented as a skill",
     mime_type: Some("text/markdown"),
     shown: Shown::Elsewhere,
     live: None,

@@ -44,7 +44,7 @@ struct Item {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     uri: String,
-    /// skill, or prompt if a prompt acts as a skill
+    /// `skill`, or `prompt` if a prompt acts as a skill
     from: &'static str,
     files: usize,
 }
@@ -53,7 +53,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_skills";
     const CLI: &'static [&'static str] = &["skill", "list"];
     const TITLE: &'static str = "List skills";
-    const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that act as one";
+    const ABOUT: &'static str = "List the skills stored in the selected project, and the prompts that act as skills";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -81,7 +81,7 @@ impl Operation for List {
             let description = match (skill.description(), &skill.matter) {
                 (Some(description), _) => description.to_owned(),
                 (None, _) if context.is_shell() => "(not valid: see `mcpkg skill validate`)".to_owned(),
-                (None, _) => "(not valid: validate_skills says why)".to_owned(),
+                (None, _) => "(not valid: see validate_skills)".to_owned(),
             };
             let from = skill.origin.word().to_owned();
             let mut row = vec![skill.name.clone(), from, skill.files.len().to_string(), bytes.to_string(), description];
@@ -191,7 +191,7 @@ impl Operation for Show {
                 }
                 Origin::Stored => match resources::find(db, project.id, Key::Uri(&file.uri))? {
                     Some(resource) => (resource.attributes.text, blobs::get(db, resource.blob)?),
-                    None => return Err(Error::internal("a skill's file went away")),
+                    None => return Err(Error::internal("a skill's file disappeared while it was read")),
                 },
             };
             Ok((skill, mime_type, is_text, bytes))

@@ -29,8 +29,8 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["skill", "validate"];
     const TITLE: &'static str = "Validate skills";
     const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
-    const HELP: &'static str = "Exits with status 1 if there is a problem. Agents leave out a skill whose SKILL.md \
-     lacks a name or description.";
+    const HELP: &'static str = "Exits with status 1 if there is a problem. Agents ignore a skill whose SKILL.md \
+        lacks a name or description.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill validate", "mcpkg skill validate pdf --json"];
     const ALIASES: &'static [&'static str] = &["check"];
     const EFFECT: Effect = Effect::Read;
@@ -58,7 +58,7 @@ impl Operation for Validate {
             let sentence = match (&self.name, count) {
                 (Some(name), _) => format!("The skill '{name}' is valid"),
                 (None, 0) => "Found no skills to check".to_owned(),
-                (None, 1) => "The one skill is valid".to_owned(),
+                (None, 1) => "The only skill is valid".to_owned(),
                 (None, _) => format!("All {count} skills are valid"),
             };
             return Ok(Reply::sentence(sentence, json!({ "checked": count, "problems": [] })));

@@ -188,7 +188,7 @@ fn split(
     match separator {
         Some(separator) => parts(state, &text, text.splitn(most, &*separator)),
         None if most == usize::MAX => parts(state, &text, text.split_whitespace()),
-        None => Err(refusal("`split` with a count needs a separator first".to_owned())),
+        None => Err(refusal("`split` needs a separator before the count".to_owned())),
     }
 }
 

@@ -94,7 +94,7 @@ fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
             () if tokens > MAX_TOKENS => format!("a tag has more than {MAX_TOKENS} tokens"),
             () if span.end_offset as usize - opened > MAX_TAG => format!("a tag has more than {MAX_TAG} bytes"),
             () if open.iter().sum::<usize>() > MAX_DEPTH => {
-                format!("more than {MAX_DEPTH} `if`, `elif` and `for` are nested")
+                format!("more than {MAX_DEPTH} `if`, `elif` and `for` tags are nested")
             }
             () => continue,
         };
@@ -108,7 +108,7 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
     let line = 1 + before.filter(|byte| **byte == b'\n').count();
     Error::new(Code::TemplateFailed, format!("The prompt template is invalid: {why} (line {line})"))
         .with_details(serde_json::json!({ "line": line }))
-        .hint("see `mcpkg help templates` for what a template may use; `{% raw %}` keeps braces unchanged")
+        .hint("see `mcpkg help templates` for what a template can use; `{% raw %}` keeps braces unchanged")
 }
 
 struct Walk<'s> {
@@ -143,7 +143,7 @@ impl Walk<'_> {
                 return self.statements(&repeat.else_body);
             }
             Stmt::Set(set) if matches!(set.target, Expr::Var(_)) => return self.expression(&set.expr),
-            Stmt::Set(set) => (set.span(), "`set` of anything but a name"),
+            Stmt::Set(set) => (set.span(), "`set` with anything but a single name"),
             Stmt::SetBlock(set) => (set.span(), "`set` of a block"),
             Stmt::WithBlock(with) => (with.span(), "`with`"),
             Stmt::AutoEscape(escape) => (escape.span(), "`autoescape`"),
@@ -206,7 +206,7 @@ impl Walk<'_> {
             // A list of variables could hold itself many times over.
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if is_literal(expression) => Ok(()),
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
-                Err(self.refuse(expression.span(), "lists or maps of anything but texts and numbers"))
+                Err(self.refuse(expression.span(), "lists or maps that contain anything but strings and numbers"))
             }
             Expr::Slice(slice) => Err(self.refuse(slice.span(), "a slice (`[a:b]`)")),
         }

@@ -105,15 +105,15 @@ fn what_is_nested_too_deeply_is_refused_before_the_parser() {
 fn what_could_grow_is_refused_with_its_line() {
     for (source, what) in [
         ("{% set ns = namespace() %}", "calls other than `range`"),
-        ("{% set ns.a = 1 %}", "`set` of anything but a name"),
+        ("{% set ns.a = 1 %}", "`set` with anything but a single name"),
         ("{% set a %}{% endset %}", "`set` of a block"),
         ("{{ a ~ a }}", "`~`"),
         ("{{ a + a }}", "`+`"),
         ("{{ 'y' * 100000 }}", "`*`"),
         ("{{ 9 ** 9 }}", "`**`"),
         ("{{ -a }}", "`-`"),
-        ("{{ [a, a] }}", "lists or maps of anything but texts and numbers"),
-        ("{{ {'a': [a]} }}", "lists or maps of anything but texts and numbers"),
+        ("{{ [a, a] }}", "lists or maps that contain anything but strings and numbers"),
+        ("{{ {'a': [a]} }}", "lists or maps that contain anything but strings and numbers"),
         ("{{ a[1:] }}", "a slice (`[a:b]`)"),
         ("{{ a|batch(1000000000) }}", "the filter `batch`"),
         ("{{ a|slice(1000000000) }}", "the filter `slice`"),
