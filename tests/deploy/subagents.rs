@@ -85,7 +85,7 @@ fn a29_tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
     assert!(own.contains("\"git/log\""), "its own agent has it as it was: {own}");
     place.resource("subagent://reviewer", "---\ndescription: d\ntools: [\"git/log\"]\n---\nText\n");
     let envelope = place.envelope(&["plan", "--target", "claude_code"]);
-    assert!(word(&envelope["warnings"][0]).contains("knows none of its tools by name"), "{envelope:#}");
+    assert!(word(&envelope["warnings"][0]).contains("knows none of the listed tools"), "{envelope:#}");
     place.deploy(&[]);
     assert_eq!(place.read(FILES[0]), "---\nname: reviewer\ndescription: \"d\"\n---\n\nText\n");
     // What only reads is that in Cursor.

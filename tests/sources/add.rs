@@ -16,7 +16,7 @@ fn what_comes_is_shown_and_nothing_of_it_is_run() {
         "subagent\t1\tagents.rev.md",
         "file of instructions\t1\tAGENTS.md",
         "documents\t2\tkit.LICENSE, kit.README.md",
-        "programs and scripts among them\t1\tskills/pdf/scripts/run.sh",
+        "of these, programs and scripts\t1\tskills/pdf/scripts/run.sh",
         "licence\t1\tLICENSE",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
@@ -206,7 +206,7 @@ fn a_database_of_somebody_elses_makes_nobody_fetch() {
         let mut command = scratch.command();
         command.env("XDG_STATE_HOME", scratch.path().join("other-state")).args(arguments);
         let ran = scratch.finish(&mut command);
-        assert!(ran.status == 1 && format!("{ran}").contains("You never fetched the source"), "{ran}");
+        assert!(ran.status == 1 && format!("{ran}").contains("You have never fetched the source"), "{ran}");
     }
     assert_eq!(scratch.run(&["source", "update"]).status, 0);
 }

@@ -60,7 +60,7 @@ fn a_terminal_shows_what_comes_and_asks() {
             return skipped("there is no script of util-linux");
         };
         let (table, question) =
-            shown.split_once("Add the source 'kit', ").unwrap_or_else(|| panic!("no question: {shown}"));
+            shown.split_once("Add the source 'kit' from ").unwrap_or_else(|| panic!("no question: {shown}"));
         assert!(table.contains("skills/pdf/scripts/run.sh") && table.contains("LICENSE"), "{table}");
         assert_eq!(status == 0, added == 1, "{question}");
         assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(added));

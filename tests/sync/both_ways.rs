@@ -132,16 +132,16 @@ fn a_conflict_keeps_both_and_is_proposed_once() {
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
     hint: resource 'docs.guide.md' (`docs/guide.md`): both changed: content
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1
     --- stdout
-    Nothing changed here or in <SCRATCH>/team since the last sync
+    Nothing has changed in the project or in <SCRATCH>/team since the last sync
     --- stderr
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
-    assert_snapshot!(scratch.run(&["sync"]).stdout, @"Nothing changed here or in <SCRATCH>/team since the last sync");
+    assert_snapshot!(scratch.run(&["sync"]).stdout, @"Nothing has changed in the project or in <SCRATCH>/team since the last sync");
     assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs\nthree\n");
     assert_eq!(scratch.ok(&["resource", "show", "docs.guide.md"]), "# Guide\none\nours\nthree\n");
@@ -196,8 +196,8 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
-    hint: resource 'docs.guide.md' (`docs/guide.md`): was deleted in the folder
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: resource 'docs.guide.md' (`docs/guide.md`): was deleted from the folder
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_eq!(scratch.run(&["sync"]).status, 1);
     assert!(!scratch.path().join("team/docs/guide.md").exists(), "it does not come back unasked");
@@ -223,8 +223,8 @@ fn what_is_deleted_here_is_proposed_for_the_folder() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
-    hint: prompt 'review' (`.claude/commands/review.md`): was deleted in the project
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: prompt 'review' (`.claude/commands/review.md`): was deleted from the project
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert!(text(&scratch, "team/.claude/commands/review.md").contains("Review it."));
     scratch.ok(&["evolve", "reject", "1"]);
@@ -261,7 +261,7 @@ fn a_filled_project_and_a_filled_folder_are_united() {
     Synced project 'p' with TEAM: 1 item copied into the project, 1 item written to the folder, 1 item proposed
     --- stderr
     hint: prompt 'review' (`.claude/commands/review.md`): differs: front matter, content
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_eq!(other.ok(&["prompt", "show", "review"]), "Review it otherwise.\n");
     assert!(other.ok(&["skill", "show", "pdf"]).contains("Read it."));
@@ -281,7 +281,7 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/empty.md` holds no text; skipped
+    warning: `.claude/commands/empty.md` contains no text; skipped
     ");
     let names = scratch.json(&["resource", "list"]).to_string();
     assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");
@@ -295,7 +295,7 @@ fn what_is_no_item_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `.claude/commands/review.md` holds no UTF-8 text; skipped
+    warning: `.claude/commands/review.md` contains no UTF-8 text; skipped
     ");
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
@@ -385,7 +385,7 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     --- stderr
     error: None of the synced files are in `<SCRATCH>/team` any more
     hint: nothing was deleted; check that this is the right folder and that its disk is mounted
-    hint: to fill the folder again, as if it had never been synced: `mcpkg sync DIR --again`
+    hint: to write the project to the folder again, as if never synced: `mcpkg sync DIR --again`
     ");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["sync", "team", "--again"]);
@@ -401,8 +401,8 @@ fn a_database_from_elsewhere_names_no_folder() {
     status: 1
     --- stdout
     --- stderr
-    error: The database names the folder `<SCRATCH>/team`, but you never synced it on this machine
-    hint: pass the folder yourself: `mcpkg sync DIR`
+    error: The database lists the folder `<SCRATCH>/team`, but you have never synced it on this machine
+    hint: to approve it, pass the folder: `mcpkg sync DIR`
     ");
     fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
     scratch.ok(&["sync", "team"]);
@@ -417,13 +417,13 @@ fn odd_arguments_are_refused() {
     --- stdout
     --- stderr
     error: Project 'p' has not been synced with a folder yet
-    hint: pass one: `mcpkg sync DIR`
+    hint: pass a folder: `mcpkg sync DIR`
     ");
     assert_snapshot!(scratch.run(&["sync", "."]), @r"
     status: 2
     --- stdout
     --- stderr
-    error: `<SCRATCH>` cannot be synced as a whole
+    error: `<SCRATCH>` cannot be synced: it is the root folder or your home folder
     hint: use a separate folder for the project: everything in it becomes part of the project
     ");
     scratch.file("file", "x");

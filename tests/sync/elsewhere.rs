@@ -87,7 +87,7 @@ fn rows_of_files_that_no_sync_of_this_machine_was_writing_are_dropped() {
             let ran = scratch.run(&["sync"]);
             assert_eq!(ran.status, 0, "{path}: {ran}");
             assert!(
-                ran.stderr.contains("a sync was writing 1 file, but no sync was running on this machine"),
+                ran.stderr.contains("an unfinished sync of 1 file, but no sync was running on this machine"),
                 "{path}: {ran}"
             );
             assert!(files(&scratch) == before, "{path}, delete {delete}: {:?}", files(&scratch).keys());

@@ -149,7 +149,8 @@ fn a_file_that_a_deploy_took_over_is_let_be_and_its_text_stays() {
     for _ in 0..3 {
         let told = scratch.run(&["sync"]);
         assert!(
-            told.stderr.contains("`GEMINI.md` contains an import that a deploy wrote instead of its text"),
+            told.stderr
+                .contains("`GEMINI.md` contains only an import, because a deploy moved its text to another file"),
             "{told}"
         );
         assert_eq!(names(&scratch), all);

@@ -94,7 +94,7 @@ fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
     symlink("../AGENTS.md", scratch.path().join("team/web/AGENTS.md")).expect("a link");
     for _ in 0..2 {
         let told = scratch.run(&["sync"]);
-        assert!(told.status == 1 && told.stderr.contains("1 proposal waits for you"), "{told}");
+        assert!(told.status == 1 && told.stderr.contains("1 proposal waits for your decision"), "{told}");
     }
     let kept = scratch.json(&["resource", "list"]);
     assert_eq!(kept["resources"].as_array().map(Vec::len), Some(2), "{kept:#}");

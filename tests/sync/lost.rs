@@ -128,7 +128,7 @@ fn a_manifest_that_is_lost_is_written_anew() {
         scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
         let ran = scratch.run(&["sync"]);
         assert_eq!(ran.status, 0, "{ran}");
-        assert!(ran.stderr.contains("had lost entries of the last sync; they were written to it again"), "{ran}");
+        assert!(ran.stderr.contains("was missing entries from the last sync; they were added again"), "{ran}");
         assert_eq!(text(&scratch, MANIFEST), manifest);
         let after = schema(&scratch);
         assert_eq!([&after[0], &after[2], &after[3]], [&before[0], &before[2], &before[3]]);
@@ -159,7 +159,7 @@ fn what_is_unmerged_is_let_be() {
     );
     scratch.file(MANIFEST, "{");
     let ran = scratch.run(&["sync"]);
-    assert!(ran.stderr.contains("remove the file: `mcpkg sync` writes it again"), "{ran}");
+    assert!(ran.stderr.contains("remove the file; `mcpkg sync` writes it again"), "{ran}");
     scratch.file(MANIFEST, &manifest);
     let review = "team/.claude/commands/review.md";
     scratch.file(review, CONFLICT);
@@ -232,7 +232,10 @@ fn a_file_whose_name_not_every_disk_takes_is_told_of() {
     fs::write(odd, "text\n").expect("a file");
     let ran = scratch.run(&["sync", "team"]);
     assert_eq!(ran.status, 0, "{ran}");
-    assert!(ran.stderr.contains("and 1 more cannot be synced, because some disks do not support the name"), "{ran}");
+    assert!(
+        ran.stderr.contains("and 1 more cannot be synced, because some file systems do not support its name"),
+        "{ran}"
+    );
 }
 
 #[test]

@@ -221,14 +221,14 @@ fn a_server_that_both_changed_is_proposed() {
     Synced project 'p' with <SCRATCH>/team: 1 item copied into the project, 1 item proposed
     --- stderr
     hint: MCP server 'b' (`mcp_server:b`): both changed: content
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1
     --- stdout
-    Nothing changed here or in <SCRATCH>/team since the last sync
+    Nothing has changed in the project or in <SCRATCH>/team since the last sync
     --- stderr
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
     assert_eq!(text(&scratch, "team/.mcp.json"), file("theirs"));
@@ -281,9 +281,9 @@ fn a_server_that_was_deleted_here_is_proposed_for_the_folder() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 2 items proposed
     --- stderr
-    hint: MCP server 'a' (`mcp_server:a`): was deleted in the project
-    hint: MCP server 'b' (`mcp_server:b`): was deleted in the project
-    hint: 2 proposals wait for you: `mcpkg evolve list`, then accept or reject
+    hint: MCP server 'a' (`mcp_server:a`): was deleted from the project
+    hint: MCP server 'b' (`mcp_server:b`): was deleted from the project
+    hint: 2 proposals wait for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_eq!(text(&scratch, "team/.mcp.json"), file("b"));
     assert_eq!(listed(&scratch).as_array().map(Vec::len), Some(1));
@@ -300,7 +300,7 @@ fn a_server_that_was_deleted_here_is_proposed_for_the_folder() {
     // For the other home it was deleted in the folder.
     let ran = other.run(&["sync"]);
     assert!(
-        ran.status == 1 && ran.stderr.contains("MCP server 'b' (`mcp_server:b`): was deleted in the folder"),
+        ran.status == 1 && ran.stderr.contains("MCP server 'b' (`mcp_server:b`): was deleted from the folder"),
         "{ran}"
     );
     assert_eq!(servers(&other).len(), 2);
@@ -367,7 +367,7 @@ fn a_server_in_a_file_that_is_never_written_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `mcp_server:b` is in `.mcp.json`, which mcpkg does not write; replace the values in it with variables, or edit it by hand; skipped
+    warning: `mcp_server:b` is in `.mcp.json`, which mcpkg does not write because values would be lost; replace its values with variables, or edit it by hand; skipped
     ");
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is said each time");
     assert_eq!(text(&scratch, "team/.mcp.json"), with_value);
@@ -459,9 +459,9 @@ fn a_server_whose_file_waits_for_a_person_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: 1 item proposed
     --- stderr
-    warning: `mcp_server:b` is in `.mcp.json`, which waits for your decision; skipped
+    warning: `mcp_server:b` is in `.mcp.json`, which is waiting for your decision; skipped
     hint: agent_file '.mcp.json' (`.mcp.json`): both changed: content
-    hint: 1 proposal waits for you: `mcpkg evolve list`, then accept or reject
+    hint: 1 proposal waits for your decision: `mcpkg evolve list`, then accept or reject
     ");
     assert_eq!(server(&scratch, "b")["args"], json!([["new"]]));
     scratch.ok(&["evolve", "accept", "1"]);

@@ -302,7 +302,7 @@ mod tests {
         is_noted(&CURSOR, list, "brackets");
         let edge = "---\nglobs:\n- *.py\n---\n";
         assert_eq!(read(&CURSOR, edge).applies, Applies::Manual);
-        is_noted(&CURSOR, edge, "not indented");
+        is_noted(&CURSOR, edge, "unindented list");
         let comment = "---\nglobs: *.py # note\n---\n";
         assert_eq!(read(&CURSOR, comment).applies, globs(&["*.py # note"]));
         is_noted(&CURSOR, comment, "comment");

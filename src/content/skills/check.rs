@@ -206,6 +206,6 @@ mod tests {
         assert!(found(&["skill://a/SKILL.md", "skill://a/b/c.md"]).is_empty());
         assert_eq!(found(&["skill://a/b"])[0].problem, "the skill has no such file");
         assert!(found(&["skill://a/SKILL.md", "skill://a/../x"])[0].problem.contains("valid file path"));
-        assert!(found(&["skill://a/SKILL.md", "skill://a/b", "skill://a/%42"])[0].problem.contains("ignore case"));
+        assert!(found(&["skill://a/SKILL.md", "skill://a/b", "skill://a/%42"])[0].problem.contains("case-insensitive"));
     }
 }

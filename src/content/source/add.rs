@@ -28,7 +28,7 @@ pub struct Add {
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     path: Option<String>,
-    /// Add only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes
+    /// Add only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes files
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Add {
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Import all files as this kind, whatever their paths say
+    /// Import all files as this kind, regardless of their paths
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]
@@ -58,11 +58,11 @@ impl Operation for Add {
     const ABOUT: &'static str =
         "Add the skills, prompts, rules and other files of a repository or folder to the project";
     const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions and \
-        documents, how many of them are programs, the files that are skipped, and the licence. Nothing is executed: \
-        git fetches into a bare repository in your cache, without hooks, filters or submodules, over https, ssh or \
-        from this disk. mcpkg converts files as `mcpkg import` does; plain documents get URIs below file:///NAME/. \
-        mcpkg records the commit of each item and the SHA-256 of its file, so that `mcpkg source update` can merge \
-        changes from both sides.";
+        documents, the number of programs, the skipped files, and the licence. Nothing is executed: git fetches into \
+        a bare repository in your cache, without hooks, filters or submodules, over https or ssh or from the local \
+        disk. mcpkg converts files as `mcpkg import` does; plain documents get URIs below file:///NAME/. mcpkg \
+        records the commit of each item and the SHA-256 of its file, so that `mcpkg source update` can merge the \
+        source's changes with yours.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source add anthropics/skills --only 'skills/pdf'",
         "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",
@@ -90,7 +90,7 @@ impl Operation for Add {
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Adding the source '{name}' needs to be confirmed. Nothing was changed");
             return Err(Error::new(Code::ConfirmRequired, why)
-                .hint("see what would be added with `--dry-run`; confirm with --yes"));
+                .hint("use `--dry-run` to see what would be added; confirm with --yes"));
         }
         // A mistyped name is reported before a repository is fetched.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
@@ -120,12 +120,12 @@ impl Operation for Add {
             let why = format!("{} contains nothing to add", described(&origin));
             return Err(Error::new(Code::NotFound, why)
                 .with_details(json!({ "left_out": contents.account.left_out_data() }))
-                .hint("`--dry-run -v` lists each file and why it is skipped"));
+                .hint("`--dry-run -v` lists each file with the reason it is skipped"));
         }
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(
             offer.body(&origin, &contents),
-            &format!("Add the source '{name}', {}, to project '{project}'?", described(&origin)),
+            &format!("Add the source '{name}' from {} to project '{project}'?", described(&origin)),
         )?;
         approval::approve(context, &origin)?;
         let ahead = write::store_ahead(context, &offer, &contents)?;

@@ -60,10 +60,11 @@ impl Address {
             check_reference(reference)?;
         }
         if address.kind == Kind::Folder && (address.reference.is_some() || !address.path.is_empty()) {
-            let why =
-                format!("`{text}` is a folder, which has no branch or commit; pass the path of the folder inside it");
+            let why = format!(
+                "`{text}` is a folder, so --ref and --path do not apply; pass the path of the inner folder instead"
+            );
             return Err(Error::new(Code::InvalidArgument, why)
-                .hint("to add what is committed in a repository, put `file://` before its absolute path"));
+                .hint("to add the committed files of a repository, pass its absolute path after `file://`"));
         }
         if !Path::new(&address.path).components().all(|part| matches!(part, Component::Normal(_))) {
             let why = format!("`{}` is not a valid path in a repository", address.path.escape_debug());
@@ -98,14 +99,14 @@ fn check_reference(reference: &str) -> Result<()> {
         || reference.contains("@{")
         || reference.contains(is_odd);
     if bad {
-        let why = format!("`{}` is not a valid name of a branch, tag or commit", reference.escape_debug());
+        let why = format!("`{}` is not a valid branch, tag or commit name", reference.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     Ok(())
 }
 
 fn unknown(text: &str) -> Error {
-    let why = format!("`{}` is not a folder, a URL, a bundle or an owner/repo", redact(text).escape_debug());
+    let why = format!("`{}` is not a folder, URL, bundle or owner/repo name", redact(text).escape_debug());
     Error::new(Code::InvalidArgument, why).hint(
         "examples: ./folder, owner/repo@main//skills, https://host/repo.git, git@host:repo.git, file:///srv/repo.git",
     )
@@ -174,15 +175,15 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
     if host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':') || scheme == "https") {
         return Err(Error::new(
             Code::InvalidArgument,
-            "The URL contains a user or a password, which would be stored in the database",
+            "The URL contains a user name or a password, which would be stored in the database",
         )
-        .hint("leave them out: git's credential helpers store passwords, and ssh needs none"));
+        .hint("leave them out: use a git credential helper for passwords, or ssh, which needs none"));
     }
     if path.is_empty() || path.contains(['?', '#']) || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        return refuse(format!("`{}` is not a URL of a repository", redact(text).escape_debug()));
+        return refuse(format!("`{}` is not a repository URL", redact(text).escape_debug()));
     }
     if scheme == "file" && !matches!(host, "" | "localhost") {
-        return refuse(format!("`{}` names a file on another host", text.escape_debug()));
+        return refuse(format!("`{}` points to a file on another host", text.escape_debug()));
     }
     Ok(git(text.to_owned()))
 }

@@ -27,13 +27,16 @@ pub fn check(context: &Context, origin: &Origin) -> Result<()> {
         return Ok(());
     }
     if context.confirmation == Confirmation::Ask {
-        let question = format!("The database names `{}` as a source. Fetch from it?", origin.url);
+        let question = format!(
+            "The database lists `{}` as a source, but you have never fetched it on this machine. Fetch it?",
+            origin.url
+        );
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, origin);
     }
-    let why = format!("You never fetched the source '{}' on this machine: `{}`", origin.name, origin.url);
+    let why = format!("You have never fetched the source '{}' (`{}`) on this machine", origin.name, origin.url);
     Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal and confirm; or remove the source and add it again"))
+        .hint("run the command at a terminal and confirm, or remove the source and add it again"))
 }
 
 fn key(origin: &Origin) -> String {

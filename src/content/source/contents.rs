@@ -258,7 +258,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let mut items = BTreeMap::new();
     for mut item in understood.items {
         let Some(file) = files.get(item.path.as_str()) else {
-            return Err(Error::internal(format!("`{}` is of no file", item.path)));
+            return Err(Error::internal(format!("`{}` does not belong to any file", item.path)));
         };
         let path = path_of(&item.path);
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, file.listed.is_some());

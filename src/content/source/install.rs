@@ -25,10 +25,10 @@ use crate::store::sources::{self, Kind, Origin, SourceRow};
 /// Install from a lock
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Install {
-    /// Lock to install, as written by `mcpkg source lock`
+    /// Lock file to install, as written by `mcpkg source lock`
     #[arg(long, value_name = "FILE")]
     locked: PathBuf,
-    /// Fetch a source from elsewhere this time, such as kit=kit.bundle
+    /// Fetch a source from another place this time, such as kit=kit.bundle
     #[arg(long, value_name = "NAME=SOURCE")]
     #[serde(default)]
     from: Vec<String>,
@@ -42,11 +42,12 @@ impl Operation for Install {
     const TOOL: &'static str = "install_sources";
     const CLI: &'static [&'static str] = &["source", "install"];
     const TITLE: &'static str = "Install from a lock";
-    const ABOUT: &'static str = "Install the sources of a lock: the same commits with the same content, or nothing";
-    const HELP: &'static str = "mcpkg compares each file with its SHA-256 in the lock. If one differs, nothing is \
-     written (E_SOURCE_CHANGED). Commits in your cache are not fetched again; with --from, they come from a mirror or \
-     a bundle, without network. Sources that already match the lock stay unchanged. A source at another commit moves \
-     to the commit in the lock, with a merge as in `mcpkg source update`.";
+    const ABOUT: &'static str = "Install the sources in a lock file: exactly the same commits and content, or nothing";
+    const HELP: &'static str = "mcpkg compares the SHA-256 of each file with the lock file. If any file differs, \
+        nothing is written (E_SOURCE_CHANGED). Commits that are already in your cache are not fetched again; with \
+        --from, mcpkg reads commits from a mirror or a bundle, without network access. Sources that already match \
+        the lock file stay unchanged. A source at another commit is moved to the locked commit, with a merge as in \
+        `mcpkg source update`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source install --locked mcpkg.lock",
         "mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes",
@@ -84,7 +85,7 @@ impl Operation for Install {
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Installing {count} needs to be confirmed. Nothing was changed");
             return Err(Error::new(Code::ConfirmRequired, why)
-                .hint("see what would be added with `--dry-run`; confirm with --yes"));
+                .hint("use `--dry-run` to see what would be installed; confirm with --yes"));
         }
         let mut all = Vec::new();
         for (locked, row, origin) in coming {
@@ -207,12 +208,13 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
     }
     let name = &locked.name;
     let why = format!(
-        "Project '{}' has a different source '{name}' than the lock: its URL, ref, folder or selection of files \
-         differs; nothing was installed",
+        "Project '{}' has a source '{name}' that differs from the lock file in its URL, ref, folder or selected \
+            files; nothing was installed",
         project.name
     );
     Err(Error::new(Code::AlreadyExists, why).hint(format!(
-        "look at it with `mcpkg source show {name}`; to install the one of the lock, run `mcpkg source remove {name}` first"
+        "review it with `mcpkg source show {name}`; to install the locked source instead, run `mcpkg source remove \
+            {name}` first"
     )))
 }
 
@@ -225,7 +227,7 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
             text.split_once('=').ok_or_else(|| refuse(format!("`{text}` does not have the form NAME=SOURCE")))?;
         if !lock.sources.iter().any(|source| source.name == name) {
             let names = lock.sources.iter().map(|source| source.name.as_str());
-            return Err(refuse(format!("The lock has no source '{name}'")).suggest(name, names, ""));
+            return Err(refuse(format!("The lock file has no source '{name}'")).suggest(name, names, ""));
         }
         let address = super::address::Address::parse(place, None, None)?;
         if address.kind != Kind::Git {

@@ -27,9 +27,10 @@ impl Operation for Lock {
     const TOOL: &'static str = "lock_sources";
     const CLI: &'static [&'static str] = &["source", "lock"];
     const TITLE: &'static str = "Lock the sources";
-    const ABOUT: &'static str = "Write a lock with the commit of each source and the SHA-256 of each of its files";
+    const ABOUT: &'static str = "Write a lock file with the commit of each source and the SHA-256 of each file";
     const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` installs exactly these files into another \
-     database, or nothing. Your own changes are not in the lock: they belong to the project, not to the source.";
+        database, or nothing. The lock file does not include your own changes: they belong to the project, not to \
+        the source.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source lock", "mcpkg source lock --locked-file team.lock"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

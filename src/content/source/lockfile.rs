@@ -101,9 +101,10 @@ impl Lockfile {
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
-            .map_err(|error| Error::file("read", path, error).hint("write a lock with `mcpkg source lock`"))?;
+            .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg source lock`"))?;
         Self::parse(&text).map_err(|error| {
-            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("write it with `mcpkg source lock`")
+            Error::new(error.code(), format!("`{}` {error}", path.display()))
+                .hint("create the lock file again with `mcpkg source lock`")
         })
     }
 
@@ -114,13 +115,13 @@ impl Lockfile {
             version: u32,
         }
         let version: Version =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid source lock file: {error}")))?;
         if version.version != VERSION {
             let why = format!("has version {}; this mcpkg supports version {VERSION}", version.version);
             return Err(Error::new(Code::LockfileVersion, why));
         }
         let lock: Self =
-            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid lock of sources: {error}")))?;
+            serde_json::from_str(text).map_err(|error| invalid(format!("is not a valid source lock file: {error}")))?;
         for source in &lock.sources {
             source.check().map_err(|error| invalid(format!("contains an invalid source: {error}")))?;
         }
@@ -137,7 +138,7 @@ impl Locked {
         }
         let is_git = self.kind == Kind::Git;
         if is_git != self.commit.is_some() || self.commit.as_deref().is_some_and(|commit| !is_commit(commit)) {
-            return refuse(format!("source '{}' has no full commit id", self.name));
+            return refuse(format!("source '{}' has no full commit ID", self.name));
         }
         if self.reference.as_deref().is_some_and(|reference| !reference.starts_with("refs/")) {
             return refuse(format!("source '{}' has an abbreviated ref", self.name));
@@ -184,10 +185,10 @@ impl Locked {
             match locked.remove(taken.path.as_str()) {
                 None => faults.push(format!("`{}` is not in the lock", taken.path)),
                 Some(item) if item.sha256 != hex::encode(&taken.sha256) => {
-                    faults.push(format!("`{}` has other bytes", taken.path));
+                    faults.push(format!("`{}` has different content", taken.path));
                 }
                 Some(item) if item.mode != mode(taken.executable) => {
-                    faults.push(format!("`{}` has another mode", taken.path));
+                    faults.push(format!("`{}` has a different file mode", taken.path));
                 }
                 Some(_) => {}
             }

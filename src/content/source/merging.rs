@@ -104,8 +104,8 @@ impl Step {
         let moved = self.moved_from.as_ref().map_or(String::new(), |from| format!(" (moved from {from})"));
         let why = match &self.done {
             Done::Proposed(parts) => format!(": {} changed on both sides", parts.join(" and ")),
-            Done::ProposedDelete => ": deleted in the source, changed here".to_owned(),
-            Done::NameTaken(source) => format!(": source '{source}' already uses its name"),
+            Done::ProposedDelete => ": deleted in the source, changed in the project".to_owned(),
+            Done::NameTaken(source) => format!(": its name is already used by source '{source}'"),
             _ => String::new(),
         };
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
@@ -385,7 +385,7 @@ impl Applying<'_> {
             return Ok(());
         }
         let mut row = write::row(self.db, taken, step.row.as_ref().map_or_else(String::new, |row| row.item.clone()))?;
-        let theirs = step.theirs.clone().ok_or_else(|| Error::internal("a file of a source became nothing"))?;
+        let theirs = step.theirs.clone().ok_or_else(|| Error::internal("a source's file did not become an item"))?;
         row.entry = write::json(&theirs)?;
         let written = match &step.done {
             Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),

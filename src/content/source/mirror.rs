@@ -141,7 +141,7 @@ impl<'c> Mirror<'c> {
         let found = names.iter().find(|name| listed.iter().any(|(_, listed)| listed == *name));
         let reference = found.map(|name| (*name).to_owned()).ok_or_else(|| {
             Error::new(Code::NotFound, format!("`{}` has no branch or tag `{wanted}`", redact(&self.url)))
-                .hint("write a commit with all its digits")
+                .hint("to use a commit, give its full hash")
         })?;
         Ok(Wanted { reference: Some(reference), commit: None })
     }
@@ -166,8 +166,8 @@ impl<'c> Mirror<'c> {
                 let why = format!("`{}` has no default branch", redact(&self.url));
                 let error = Error::new(Code::InvalidArgument, why);
                 Err(match names.is_empty() {
-                    true => error.hint("it has no branches at all"),
-                    false => error.hint(format!("pass one with --ref: {}", names.join(", "))),
+                    true => error.hint("the repository has no branches"),
+                    false => error.hint(format!("pass a branch with --ref: {}", names.join(", "))),
                 })
             }
         }
@@ -261,7 +261,7 @@ impl<'c> Mirror<'c> {
         match alone {
             Ok(()) => return Ok(()),
             Err(error) if error.code() != Code::GitFailed => return Err(error),
-            Err(error) => tracing::debug!(%error, "the commit did not come by itself"),
+            Err(error) => tracing::debug!(%error, "the commit could not be fetched on its own"),
         }
         self.fetch_specs(&["+refs/heads/*:refs/mcpkg/all/heads/*", "+refs/tags/*:refs/mcpkg/all/tags/*"])?;
         if self.has(commit)? {
@@ -419,7 +419,7 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
         let mut words = line.split_whitespace();
         let (Some(object), Some(kind)) = (words.next(), words.next()) else { return Err(odd()) };
         let Some(size) = words.next().filter(|_| kind == "blob").and_then(|size| size.parse::<u64>().ok()) else {
-            return Err(changed(format!("The repository lacks its object {object}")));
+            return Err(changed(format!("The repository is missing its object {object}")));
         };
         let mut content = (&mut said).take(size);
         each(at, &mut content)?;
@@ -433,7 +433,7 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
 
 /// Returns the failure of reading what git prints.
 pub(super) fn lost(error: std::io::Error) -> Error {
-    Error::new(Code::GitFailed, format!("Cannot read the output of git: {error}")).with_source(error)
+    Error::new(Code::GitFailed, format!("Cannot read git's output: {error}")).with_source(error)
 }
 
 fn odd() -> Error {

@@ -91,7 +91,7 @@ impl Offer {
             lines.push(format!("{} more", self.clashes.len() - MAX_CLASHES));
         }
         let message = format!(
-            "The project already uses names of the source '{}'; nothing was added:\n  {}",
+            "The project already uses some names in the source '{}'; nothing was added:\n  {}",
             origin.name,
             lines.join("\n  ")
         );
@@ -128,14 +128,14 @@ impl Offer {
                 rows.push(vec![what.to_owned(), paths.len().to_string(), plural::first(paths, NAMED)]);
             }
         };
-        row("programs and scripts among them", programs);
+        row("of these, programs and scripts", programs);
         let mut left: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for out in contents.account.left_out.iter().filter(|out| out.reason.is_known()) {
             left.entry(out.reason.text()).or_default().push(&out.path);
         }
         left.into_iter().for_each(|(why, paths)| row(why, paths));
         match contents.licences.as_slice() {
-            [] => rows.push(vec!["licence".to_owned(), "0".to_owned(), "no file says".to_owned()]),
+            [] => rows.push(vec!["licence".to_owned(), "0".to_owned(), "no licence file".to_owned()]),
             files => row("licence", files.iter().map(String::as_str).collect()),
         }
         if !self.clashes.is_empty() {
@@ -147,8 +147,8 @@ impl Offer {
             ]);
         }
         let empty = "It contains nothing to add".to_owned();
-        let heading = format!("{} would add, without running anything:", described(origin));
-        let table = Table { columns: &["WHAT COMES", "COUNT", "SUCH AS"], rows, empty };
+        let heading = format!("{} would add the following, without running anything:", described(origin));
+        let table = Table { columns: &["WHAT", "COUNT", "EXAMPLES"], rows, empty };
         Body::Several(vec![Body::Sentence(heading), Body::Table(table)])
     }
 

@@ -53,9 +53,9 @@ impl Standing {
         let reference = origin.reference.as_deref().map(shown).unwrap_or_default();
         match self {
             Standing::Current => "up to date".to_owned(),
-            Standing::Newer => format!("get it with `mcpkg source update {}`", origin.name),
+            Standing::Newer => format!("to update, run `mcpkg source update {}`", origin.name),
             Standing::Rewritten => format!("the history of {reference} was rewritten; to update, pass --force"),
-            Standing::Moved => format!("the {reference} was moved; to update, pass --force"),
+            Standing::Moved => format!("{reference} was moved; to update, pass --force"),
         }
     }
 }

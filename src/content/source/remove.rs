@@ -23,7 +23,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_source";
     const CLI: &'static [&'static str] = &["source", "remove"];
     const TITLE: &'static str = "Remove a source";
-    const ABOUT: &'static str = "Forget a source; what came from it stays in the project";
+    const ABOUT: &'static str = "Remove a source; its items stay in the project";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source remove kit"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -32,9 +32,9 @@ impl Operation for Show {
     const TOOL: &'static str = "show_source";
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
-    const ABOUT: &'static str = "Show a source: where it is, and the items made from its files";
-    const HELP: &'static str = "STATE shows how an item in the project differs from what came from the source: `as it \
-        came` (unchanged), `changed`, `deleted`, or `proposed` (see `mcpkg evolve list`).";
+    const ABOUT: &'static str = "Show a source: its location, and the items created from its files";
+    const HELP: &'static str = "STATE compares an item in the project with the version from the source: `as it came` \
+        (unchanged), `changed`, `deleted`, or `proposed` (see `mcpkg evolve list`).";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source show skills", "mcpkg source show skills --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -51,7 +51,7 @@ impl Operation for Show {
                 .zip(&states)
                 .map(|(item, (entry, state))| vec![item.path.clone(), entry.name.clone(), (*state).to_owned()]);
             let columns = &["PATH", "NAME", "STATE"];
-            let table = Table { columns, rows: rows.collect(), empty: "No items came from it".to_owned() };
+            let table = Table { columns, rows: rows.collect(), empty: "No items came from this source".to_owned() };
             let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
             let told = items.iter().zip(&states).map(|(item, (entry, state))| told(item, entry, state));
             data["items"] = told.collect();

@@ -45,11 +45,12 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["source", "update"];
     const TITLE: &'static str = "Update sources";
     const ABOUT: &'static str = "Merge changes in the sources with your changes in the project";
-    const HELP: &'static str = "Each file gets a three-way merge of its last read version, its version in the source \
-     now, and the project's version. If both sides changed the same lines, or one side deleted what the other \
-     changed, the project keeps its version and the other one is proposed: see `mcpkg evolve list`, `show`, `accept` \
-     and `reject`. If a skill was renamed in the source, it is renamed here too. Each source is updated completely or \
-     not at all. If one cannot be reached, mcpkg reports it, updates the others, and exits with status 1.";
+    const HELP: &'static str = "Each file gets a three-way merge of its version at the last update, its current \
+        version in the source, and the project's version. If both sides changed the same lines, or one side deleted \
+        what the other changed, the project keeps its version and the source's version becomes a proposal: see \
+        `mcpkg evolve list`, `show`, `accept` and `reject`. If a skill was renamed in the source, it is renamed in \
+        the project too. Each source is updated completely or not at all. If a source cannot be reached, mcpkg \
+        reports it, updates the other sources, and exits with status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg source update --dry-run", "mcpkg source update skills", "mcpkg source update skills --force"];
     const EFFECT: Effect = Effect::Write;
@@ -194,19 +195,17 @@ fn refused(row: &SourceRow, reference: &str, now: &str, standing: Standing) -> E
     let was = row.origin.commit.as_deref().map_or("", short);
     let why = match standing {
         Standing::Moved => {
-            format!(
-                "The {reference} of the source '{name}' was moved, from {was} to {}; nothing was written",
-                short(now)
-            )
+            format!("In source '{name}', {reference} was moved from {was} to {}; nothing was written", short(now))
         }
         _ => format!(
-            "The history of the {reference} of the source '{name}' was rewritten: {} is not based on {was}; nothing was written",
+            "In source '{name}', the history of {reference} was rewritten: {} is not based on {was}; nothing was \
+                written",
             short(now)
         ),
     };
     changed(why)
         .with_details(json!({ "source": name, "commit": row.origin.commit, "now": now }))
-        .hint("ask its maintainers; with `--force`, the current state is merged like any other change")
+        .hint("ask the source's maintainers; to merge its current state like any other change, pass `--force`")
 }
 
 fn reply(reports: &[Report], dry_run: bool) -> Reply {

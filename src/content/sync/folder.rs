@@ -31,7 +31,7 @@ use crate::store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
 /// What heals a manifest that is malformed.
-pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it again, from the last sync";
+pub(super) const ANEW: &str = "remove the file; `mcpkg sync` writes it again from the data of the last sync";
 
 /// An item as the folder has it.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, 
     }
     Err(Error::new(Code::NotFound, format!("None of the synced files are in `{}` any more", top.display()))
         .hint("nothing was deleted; check that this is the right folder and that its disk is mounted")
-        .hint("to fill the folder again, as if it had never been synced: `mcpkg sync DIR --again`"))
+        .hint("to write the project to the folder again, as if never synced: `mcpkg sync DIR --again`"))
 }
 
 impl Look {
@@ -327,10 +327,10 @@ impl Look {
             .into_iter()
             .map(|left| match left.reason.is_known() {
                 true => (left.path, left.reason.text().to_owned()),
-                false => (left.path, format!("holds {}", left.reason.text())),
+                false => (left.path, format!("contains {}", left.reason.text())),
             })
             .chain(clashes.into_iter().map(|clash| {
-                let why = format!("needs the name '{}', which another file has", clash.wanted);
+                let why = format!("needs the name '{}', which is already used by another file", clash.wanted);
                 (clash.path, why)
             }))
             .collect();
@@ -383,8 +383,8 @@ impl Look {
 }
 
 /// The reason to skip a file that a deploy has replaced with an import of another file.
-const TAKEN_OVER: &str =
-    "contains an import that a deploy wrote instead of its text; edit the text in the project, and deploy again";
+const TAKEN_OVER: &str = "contains only an import, because a deploy moved its text to another file; edit the text in the project, and \
+        deploy again";
 
 /// Returns unchanged files that are now items of their own but were copies or forms of others before: their originals
 /// were changed or deleted, so these files have outdated text. The files of a skill count together or not at all.

@@ -41,13 +41,13 @@ impl Names {
         let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
         if is_others(self.names.get(&(entry.what.word(), entry.name.clone()))) {
             return Some(format!(
-                "has the name '{}', which another {} of the project already has",
+                "has the name '{}', which is already used by another {} in the project",
                 entry.name,
                 entry.what.word()
             ));
         }
         if let Some(uri) = entry.what.uri().filter(|uri| is_others(self.uris.get(*uri))) {
-            return Some(format!("has the URI '{uri}', which another resource of the project already has"));
+            return Some(format!("has the URI '{uri}', which is already used by another resource in the project"));
         }
         self.add(entry, &key);
         None
@@ -71,7 +71,7 @@ pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
         let (Act::Give(entry, _) | Act::Merge(entry, _)) = &step.act else { continue };
         let of_another = names(entry).find_map(|name| taken.get(&name).filter(|path| **path != step.path));
         if let Some(path) = of_another {
-            step.act = Act::Skip(format!("has the same name as `{path}`, which waits for your decision"));
+            step.act = Act::Skip(format!("has the same name as `{path}`, which is waiting for your decision"));
         }
     }
 }

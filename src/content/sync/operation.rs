@@ -26,7 +26,7 @@ use crate::store::syncs::{self, Known};
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Sync {
-    /// Folder, created if it does not exist [default: the folder of the last sync]
+    /// Folder to sync with, created if it does not exist [default: the folder of the last sync]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Show what would be done and write nothing
@@ -37,7 +37,7 @@ pub struct Sync {
     #[arg(long)]
     #[serde(default)]
     check: bool,
-    /// Treat the project and the folder as never synced: nothing counts as deleted, and differences become proposals
+    /// Sync as if for the first time: nothing counts as deleted, and differences become proposals
     #[arg(long)]
     #[serde(default)]
     again: bool,
@@ -48,16 +48,16 @@ impl Operation for Sync {
     const CLI: &'static [&'static str] = &["sync"];
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
-        "Keep the selected project and a folder in sync, both ways, such as a folder in a git repository";
-    const HELP: &'static str = "The folder has the form that `mcpkg export` writes and `mcpkg import` reads, \
-     including MCP servers. A server that others added or changed is disabled until you enable it. A change on one \
-     side is copied to the other; if both sides changed an item, the changes are merged line by line. Conflicts and \
-     deletions become proposals: both sides keep what they have until you run `mcpkg evolve accept` or `reject`. \
-     While a proposal waits, the exit status is 1.\n\nSync skips files that `mcpkg import` leaves out (hidden files, \
-     node_modules, ignored files), files with unresolved git conflicts or conflict markers, and files that are not \
-     items. Links are written to the folder once; after that, the project follows the folder's links. Copies of an \
-     item's file are updated with it, but no new ones are made. To share a project, commit the folder, and run `mcpkg \
-     sync` after each pull.";
+        "Sync the selected project and a folder in both directions, such as a folder in a git repository";
+    const HELP: &'static str = "The folder has the same layout as one written by `mcpkg export`, including MCP \
+        servers. A server that someone else added or changed is disabled until you enable it. A change on one side \
+        is copied to the other; if both sides changed an item, the changes are merged line by line. Conflicts and \
+        deletions become proposals: both sides stay as they are until you run `mcpkg evolve accept` or `reject`. \
+        While a proposal is open, the exit status is 1.\n\nSync skips the files that `mcpkg import` skips (hidden \
+        files, node_modules, ignored files), files with unresolved git conflicts or conflict markers, and files that \
+        are not items. Links are written to the folder only once; after that, the links in the folder decide. Copies \
+        of an item's file are updated along with it, but no new copies are created. To share a project, commit the \
+        folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
         "mcpkg sync --check",
@@ -130,15 +130,18 @@ impl Sync {
                 Code::InvalidArgument,
                 format!("Project '{}' has not been synced with a folder yet", project.name),
             )
-            .hint("pass one: `mcpkg sync DIR`"));
+            .hint("pass a folder: `mcpkg sync DIR`"));
         };
         let top = PathBuf::from(last.folder);
         if !approval::is_given(context, &project, &top)? {
             return Err(Error::new(
                 Code::Unapproved,
-                format!("The database names the folder `{}`, but you never synced it on this machine", top.display()),
+                format!(
+                    "The database lists the folder `{}`, but you have never synced it on this machine",
+                    top.display()
+                ),
             )
-            .hint("pass the folder yourself: `mcpkg sync DIR`"));
+            .hint("to approve it, pass the folder: `mcpkg sync DIR`"));
         }
         if !top.is_dir() {
             return Err(missing(&top));
@@ -222,7 +225,8 @@ impl Sync {
         let mut reply = report.of(&plan, &look, &outcome, waiting);
         if strange > 0 {
             reply.warnings.push(format!(
-                "The database says that a sync was writing {}, but no sync was running on this machine; mcpkg dropped those rows",
+                "The database lists an unfinished sync of {}, but no sync was running on this machine; mcpkg \
+                    discarded these entries",
                 count(strange, "file")
             ));
         }
@@ -312,8 +316,11 @@ fn refuse(top: &Path) -> Result<()> {
     }
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     if top.parent().is_none() || Some(top) == home.as_deref() {
-        return Err(Error::new(Code::InvalidArgument, format!("`{}` cannot be synced as a whole", top.display()))
-            .hint("use a separate folder for the project: everything in it becomes part of the project"));
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("`{}` cannot be synced: it is the root folder or your home folder", top.display()),
+        )
+        .hint("use a separate folder for the project: everything in it becomes part of the project"));
     }
     Ok(())
 }

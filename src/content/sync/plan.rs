@@ -199,7 +199,7 @@ fn step(
 const NO_FILE: &str = "is no longer a regular file";
 
 /// The reason to skip a link, after the decision that the item stays.
-const IS_LINK: &str = "is a link, and sync never replaces links; delete it to get the file back";
+const IS_LINK: &str = "is a link, and sync never replaces links; delete the link to get the file back";
 
 /// The reason not to write an agent's file with more content than the project stores.
 const SAYS_MORE: &str = "contains values or settings that the project does not store, and writing it would lose them; \

@@ -43,8 +43,8 @@ impl Act {
         match self {
             Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),
             Act::ProposeChange(parts) => format!("both changed: {}", parts.join(", ")),
-            Act::ProposeDelete => "was deleted in the folder".to_owned(),
-            Act::ProposeDeleteFile => "was deleted in the project".to_owned(),
+            Act::ProposeDelete => "was deleted from the folder".to_owned(),
+            Act::ProposeDeleteFile => "was deleted from the project".to_owned(),
             Act::Skip(why) => why.clone(),
             _ => String::new(),
         }
@@ -58,7 +58,7 @@ impl Report<'_> {
         let text = if waiting == 0 {
             text
         } else {
-            format!("Nothing changed here or in {} since the last sync", self.folder.display())
+            format!("Nothing has changed in the project or in {} since the last sync", self.folder.display())
         };
         let reply = Reply::sentence(text, self.data(&[], &[], waiting));
         self.finished(reply, waiting)
@@ -90,10 +90,9 @@ impl Report<'_> {
         }
         if look.is_restored {
             let when = if self.dry { "would be" } else { "were" };
-            reply.hints.push(format!(
-                "`{}` had lost entries of the last sync; they {when} written to it again",
-                manifest::FILE
-            ));
+            reply
+                .hints
+                .push(format!("`{}` was missing entries from the last sync; they {when} added again", manifest::FILE));
         }
         reply.hints.extend(unnamed(&look.unnamed));
         let skipped = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
@@ -110,7 +109,7 @@ impl Report<'_> {
         if waiting > 0 {
             let count = plural::count(usize::try_from(waiting).unwrap_or(usize::MAX), "proposal");
             let wait = if waiting == 1 { "waits" } else { "wait" };
-            reply.hints.push(format!("{count} {wait} for you: `mcpkg evolve list`, then accept or reject"));
+            reply.hints.push(format!("{count} {wait} for your decision: `mcpkg evolve list`, then accept or reject"));
             reply.failed = !self.dry;
         }
         reply
@@ -159,7 +158,7 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
 fn unnamed(names: &[String]) -> Option<String> {
     let named = plural::first(names.iter().map(|name| format!("`{name}`")), 1);
     (!names.is_empty())
-        .then(|| format!("{named} cannot be synced, because some disks do not support the name; rename it"))
+        .then(|| format!("{named} cannot be synced, because some file systems do not support its name; rename it"))
 }
 
 fn switched_off(name: &str) -> String {

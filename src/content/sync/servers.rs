@@ -224,10 +224,11 @@ pub(super) fn unsaid(
 }
 
 /// The reason to skip a server while its file waits for a person's decision.
-const WAITS: &str = "which waits for your decision";
+const WAITS: &str = "which is waiting for your decision";
 
 /// The reason to skip a server whose file holds values.
-const NOT_WRITTEN: &str = "which mcpkg does not write; replace the values in it with variables, or edit it by hand";
+const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lost; replace its values with \
+    variables, or edit it by hand";
 
 /// Returns the servers in a folder with these files, whose manifest lists `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
