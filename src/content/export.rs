@@ -44,7 +44,7 @@ impl Operation for Export {
     const TOOL: &'static str = "export_project";
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
-    const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
+    const ABOUT: &'static str = "Write the selected project as plain files that you can import again without loss";
     const HELP: &'static str = "Imported files are written to their original paths, byte for byte, together with \
         their links, copies and versions for other agents. Other prompts are written to .claude/commands/NAME.md, \
         skills to .claude/skills/NAME/PATH, and resources to the path in their URI. Details that paths and front \

@@ -91,7 +91,7 @@ pub fn description(text: Option<String>) -> Result<Option<String>> {
         check_text("The description", text)?;
         if text.len() > MAX_DESCRIPTION {
             let why = format!("The description has {} bytes; the limit is {MAX_DESCRIPTION}", text.len());
-            return Err(Error::new(Code::InvalidArgument, why).hint("put the long text into the content"));
+            return Err(Error::new(Code::InvalidArgument, why).hint("move the long text to the content"));
         }
     }
     Ok(text)

@@ -199,7 +199,10 @@ impl Operation for Select {
         })?;
         let name = &project.name;
         let (sentence, more) = if self.here {
-            (format!("Selected project '{name}' for {directory} and below"), json!({ "directory": directory }))
+            (
+                format!("Selected project '{name}' for {directory} and the folders below it"),
+                json!({ "directory": directory }),
+            )
         } else {
             (format!("Selected project '{name}'"), json!({}))
         };

@@ -14,7 +14,7 @@ fn what_comes_is_shown_and_nothing_of_it_is_run() {
         "skills\t2\tpdf, xlsx",
         "prompt\t1\tcommit",
         "subagent\t1\tagents.rev.md",
-        "file of instructions\t1\tAGENTS.md",
+        "instructions file\t1\tAGENTS.md",
         "documents\t2\tkit.LICENSE, kit.README.md",
         "of these, programs and scripts\t1\tskills/pdf/scripts/run.sh",
         "licence\t1\tLICENSE",

@@ -97,7 +97,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     let same = install(&first);
     assert_eq!(
         (same.status, same.stdout.as_str()),
-        (0, "Project 'p' already matches the lock for 1 source\n"),
+        (0, "Project 'p' already matches the lock file for 1 source\n"),
         "{same}"
     );
     upstream.remove("skills/xlsx");

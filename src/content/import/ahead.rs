@@ -15,7 +15,7 @@ use crate::store::search::{IndexedAhead, Words};
 use crate::store::{self, Db};
 
 /// Content that was stored ahead; it is deleted on drop.
-#[must_use = "dropping it takes back what was stored"]
+#[must_use = "dropping it deletes the stored content"]
 pub struct Ahead<'c> {
     contents: store::Ahead<'c>,
     words: IndexedAhead<'c>,

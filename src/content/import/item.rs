@@ -195,7 +195,7 @@ impl Understood {
             self.note(file, None, format!("is not deployed until you fix it: {error}"));
         }
         if entry.what == What::Server {
-            return Err(Error::new(Code::InvalidArgument, "a manifest lists a file as an MCP server"));
+            return Err(Error::new(Code::InvalidArgument, "a manifest cannot list a file as an MCP server"));
         }
         let is_free = match &entry.what {
             What::AgentFile { .. } => true,

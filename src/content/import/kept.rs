@@ -91,10 +91,10 @@ impl KeptFiles {
             return self.whole(file, kept.kind);
         }
         if file.content.size() > MAX_READ || !file.content.is_text() {
-            return Ok(Err(malformed(None, "it is not text, or is too large")));
+            return Ok(Err(malformed(None, "it is not UTF-8 text, or it is too large")));
         }
         let Ok(text) = String::from_utf8(file.content.bytes()?.into_owned()) else {
-            return Ok(Err(malformed(None, "it is not text")));
+            return Ok(Err(malformed(None, "it is not UTF-8 text")));
         };
         let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
         let note = |text: String| Note { path: file.relative.clone(), line: None, text };

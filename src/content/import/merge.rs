@@ -155,7 +155,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
                     return Ok(if is_known { Action::Unchanged } else { Action::Create });
                 }
                 (Some(one), Some(other)) if one.id != other.id => {
-                    return Ok(Action::Conflict("its name belongs to one resource, and its URI to another"));
+                    return Ok(Action::Conflict("its name is used by one resource, and its URI by another"));
                 }
                 (Some(resource), _) | (None, Some(resource)) => resource,
             };

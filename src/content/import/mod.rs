@@ -84,7 +84,7 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
-    /// Also import files that .gitignore and other ignore files exclude
+    /// Also import files excluded by .gitignore and other ignore files
     #[arg(long)]
     #[serde(default)]
     all: bool,

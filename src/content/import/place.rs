@@ -349,7 +349,13 @@ fn instructions(parts: &[&str]) -> Option<Destination> {
     let (agent, form) = agents::instructions(name)?;
     let nested_old = !above.is_empty() && agents::old_rules(name).is_some();
     let (form, note) = match nested_old {
-        true => (Form::Unread, Some("is read only at the root of a project, so it is only applied by hand")),
+        true => (
+            Form::Unread,
+            Some(
+                "is not at the root of the project, where its agent reads it, so it is only \
+            applied by hand",
+            ),
+        ),
         false => (form, None),
     };
     let plain = Destination::plain(Role::Instructions, parts.join("/"));

@@ -25,7 +25,7 @@ pub struct Show {
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     #[serde(default, deserialize_with = "values")]
     arguments: Vec<(String, String)>,
-    /// Return the template itself, not rendered
+    /// Return the template itself, without rendering it
     #[arg(long)]
     raw: Option<Option<bool>>,
 }

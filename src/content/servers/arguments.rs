@@ -164,7 +164,7 @@ impl Given {
         }
         // The text is not repeated: it may be the secret itself.
         Err(refuse(&format!(
-            "'{name}' needs the name of a variable that holds its value, not the value itself; nothing was stored"
+            "For '{name}', pass the name of a variable that holds the value, not the value itself; nothing was stored"
         ))
         .hint(format!(
             "write {name}=env:{}; to store a value that is not a secret, add --keep-env {name}",

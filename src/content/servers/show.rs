@@ -40,7 +40,7 @@ impl Operation for Show {
         let named = self.agent.as_deref().map(|agent| agent.replace('-', "_"));
         let dialect = match &named {
             Some(agent) => Dialect::of(agent).ok_or_else(|| unknown(agent))?,
-            None => form().ok_or_else(|| Error::internal("Claude Code's form is known"))?,
+            None => form().ok_or_else(|| Error::internal("Claude Code's file format is unknown"))?,
         };
         let own = server.origin.agent.as_deref() == Some(dialect.agent);
         let text = match dialect.write(&server.definition, own) {

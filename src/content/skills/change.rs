@@ -140,7 +140,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete skill";
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
     const HELP: &'static str = "At a terminal, mcpkg asks first; without one, pass --yes. Each file keeps its \
-     history: `mcpkg skill restore NAME` brings all of them back.";
+        history, so `mcpkg skill restore NAME` can restore them all.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

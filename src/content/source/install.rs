@@ -41,7 +41,7 @@ pub struct Install {
 impl Operation for Install {
     const TOOL: &'static str = "install_sources";
     const CLI: &'static [&'static str] = &["source", "install"];
-    const TITLE: &'static str = "Install from a lock";
+    const TITLE: &'static str = "Install from a lock file";
     const ABOUT: &'static str = "Install the sources in a lock file: exactly the same commits and content, or nothing";
     const HELP: &'static str = "mcpkg compares the SHA-256 of each file with the lock file. If any file differs, \
         nothing is written (E_SOURCE_CHANGED). Commits that are already in your cache are not fetched again; with \
@@ -77,8 +77,11 @@ impl Operation for Install {
         }
         let same = lock.sources.len() - coming.len();
         if coming.is_empty() {
-            let sentence =
-                format!("Project '{}' already matches the lock for {}", project.name, plural::count(same, "source"));
+            let sentence = format!(
+                "Project '{}' already matches the lock file for {}",
+                project.name,
+                plural::count(same, "source")
+            );
             return Ok(Reply::sentence(sentence, data(&lock.sources, &[], !self.dry_run)?));
         }
         let count = plural::count(coming.len(), "source");
@@ -126,7 +129,7 @@ impl Operation for Install {
         })?;
         ahead.into_iter().flatten().for_each(Ahead::keep);
         let told: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.told(steps)).collect();
-        let sentence = format!("Installed {} into project '{project}', as locked", told.join("; "));
+        let sentence = format!("Installed {} into project '{project}' from the lock file", told.join("; "));
         let reply = Reply::sentence(sentence, data(&lock.sources, &all, true)?);
         let steps: Vec<&Step> = steps.iter().flatten().collect();
         let waits = proposed(steps.iter().copied());
@@ -180,12 +183,12 @@ impl Coming {
 
     /// Says where a source moves.
     fn moved(&self) -> String {
-        let commit = |commit: Option<&String>| commit.map_or("what it was", |commit| short(commit)).to_owned();
+        let commit = |commit: Option<&String>| commit.map_or("its old state", |commit| short(commit)).to_owned();
         let before = commit(self.row.as_ref().and_then(|row| row.origin.commit.as_ref()));
         format!(
             "'{}' from {before} to {}",
             self.origin.name,
-            self.origin.commit.as_deref().map_or("what is locked", short)
+            self.origin.commit.as_deref().map_or("the locked state", short)
         )
     }
 

@@ -38,7 +38,7 @@ pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     }
     // Without it git is asked.
     if let Err(error) = disk::write_unsynced(&place(folder, path), text.as_bytes(), 0o600) {
-        tracing::debug!(%error, "what a commit has is not kept");
+        tracing::debug!(%error, "the list of a commit's files cannot be cached");
     }
 }
 

@@ -47,7 +47,7 @@ impl Operation for Lock {
         let path = self.locked_file.unwrap_or_else(|| PathBuf::from(FILE));
         if path.as_os_str() == "-" {
             let data: Value = serde_json::to_value(&lock)
-                .map_err(|error| Error::internal("the lock cannot be written").with_source(error))?;
+                .map_err(|error| Error::internal("the lock file cannot be written").with_source(error))?;
             return Ok(Reply::new(Body::Text(text), data));
         }
         disk::replace(&path, text.as_bytes())?;

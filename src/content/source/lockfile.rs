@@ -92,7 +92,8 @@ impl Lockfile {
     /// Never, but for a bug.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
-        text.map(|text| text + "\n").map_err(|error| Error::internal("the lock cannot be written").with_source(error))
+        text.map(|text| text + "\n")
+            .map_err(|error| Error::internal("the lock file cannot be written").with_source(error))
     }
 
     /// Reads a lock, which may come from anybody.
@@ -159,7 +160,7 @@ impl Locked {
     /// `E_LOCKFILE_INVALID` if the digest is not a SHA-256.
     pub fn origin(&self) -> Result<Origin> {
         let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
-            Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256", self.name))
+            Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256 hash", self.name))
         })?;
         Ok(Origin {
             name: self.name.clone(),
@@ -183,7 +184,7 @@ impl Locked {
         let mut faults = Vec::new();
         for taken in &contents.items {
             match locked.remove(taken.path.as_str()) {
-                None => faults.push(format!("`{}` is not in the lock", taken.path)),
+                None => faults.push(format!("`{}` is not in the lock file", taken.path)),
                 Some(item) if item.sha256 != hex::encode(&taken.sha256) => {
                     faults.push(format!("`{}` has different content", taken.path));
                 }
@@ -201,7 +202,7 @@ impl Locked {
             return Ok(());
         }
         let told = plural::first(&faults, NAMED);
-        let why = format!("The source '{}' differs from the lock; nothing was installed: {told}", self.name);
+        let why = format!("The source '{}' differs from the lock file; nothing was installed: {told}", self.name);
         Err(changed(why).with_details(serde_json::json!({ "source": self.name, "faults": faults })))
     }
 }

@@ -284,7 +284,7 @@ impl Planning<'_> {
     }
 
     fn load(&self, side: Side, base: Option<&Base>, taken: Option<usize>, ours: Option<&Stored>) -> Result<Vec<u8>> {
-        let none = || Error::internal("a side that is merged has no content");
+        let none = || Error::internal("one side of a merge has no content");
         match side {
             Side::Base => blobs::get(self.db, base.ok_or_else(none)?.blob),
             Side::Ours => ours.ok_or_else(none)?.content(self.db),
@@ -298,7 +298,7 @@ impl Planning<'_> {
             Content::New(bytes) => NewContent::from(bytes.clone()),
             Content::Of(Side::Theirs) => match taken {
                 Some(at) => self.contents.items[at].item.content.clone(),
-                None => return Err(Error::internal("a side that is merged has no content")),
+                None => return Err(Error::internal("one side of a merge has no content")),
             },
             Content::Of(_) => return Ok(Done::Merged(merged)),
         };
@@ -416,7 +416,7 @@ impl Applying<'_> {
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
         } else if row.item.is_empty() {
-            let Some(ours) = &step.ours else { return Err(Error::internal("an item that was kept is not there")) };
+            let Some(ours) = &step.ours else { return Err(Error::internal("an item that was kept does not exist")) };
             row.item = ours.key();
         }
         if row.proposal.is_none() {
@@ -464,7 +464,7 @@ impl Applying<'_> {
     }
 
     fn ours(&self, step: &Step) -> Result<Vec<u8>> {
-        let ours = step.ours.as_ref().ok_or_else(|| Error::internal("a side that is merged has no content"))?;
+        let ours = step.ours.as_ref().ok_or_else(|| Error::internal("one side of a merge has no content"))?;
         ours.content(self.db)
     }
 

@@ -31,15 +31,15 @@ const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
     ("subagent", "subagent"),
-    ("instructions", "file of instructions"),
+    ("instructions", "instructions file"),
     ("resource", "document"),
     ("mcp_server", "MCP server, disabled at first"),
-    ("hook", "file of hooks, stored but not run"),
-    ("permission", "file of permissions, for its agent only"),
+    ("hook", "hooks file, stored but not run"),
+    ("permission", "permissions file, for its agent only"),
     ("ignore", "ignore file, for its agent only"),
-    ("plugin", "manifest of plugins, for its agent only"),
-    ("settings", "file of settings, for its agent only"),
-    ("servers", "file of MCP servers"),
+    ("plugin", "plugin manifest, for its agent only"),
+    ("settings", "settings file, for its agent only"),
+    ("servers", "MCP server file"),
 ];
 
 /// Endings of files that a shell or an interpreter runs.
@@ -202,17 +202,7 @@ fn plural_of(count: usize, noun: &str) -> String {
     if let Some((noun, more)) = noun.split_once(", ") {
         return format!("{}, {more}", plural_of(count, noun));
     }
-    let counted = match noun {
-        "file of instructions"
-        | "file of hooks"
-        | "file of permissions"
-        | "file of settings"
-        | "file of MCP servers" => {
-            format!("{}{}", plural::count(count, "file"), &noun["file".len()..])
-        }
-        "manifest of plugins" => format!("{} of plugins", plural::count(count, "manifest")),
-        noun => plural::count(count, noun),
-    };
+    let counted = plural::count(count, noun);
     counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
 }
 

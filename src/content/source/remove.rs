@@ -43,7 +43,7 @@ impl Operation for Remove {
             Ok((items, project.name.clone()))
         })?;
         let sentence = format!(
-            "Removed the source '{}' from project '{project}'; {} stay in the project",
+            "Removed the source '{}' from project '{project}'; the project keeps {}",
             self.name,
             plural::count(items, "item")
         );

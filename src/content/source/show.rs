@@ -102,6 +102,6 @@ fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'stat
 /// `E_DAMAGED`.
 pub(super) fn entry(row: &ItemRow) -> Result<Entry> {
     serde_json::from_str(&row.entry).map_err(|error| {
-        damaged_value(&format!("what `{}` of a source became is malformed", row.path)).with_source(error)
+        damaged_value(&format!("the record of the source file `{}` is malformed", row.path)).with_source(error)
     })
 }

@@ -448,7 +448,7 @@ fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let found = git::status::unmerged(&Git::new(top, Limits::new(git::LOCAL, &context.cancelled)));
-    let found = found.inspect_err(|error| tracing::warn!(%error, "git does not say which files are unmerged"));
+    let found = found.inspect_err(|error| tracing::warn!(%error, "git did not report which files are unmerged"));
     let paths = found.unwrap_or_default().into_iter();
     paths.filter_map(|path| path.to_str().map(str::to_owned)).collect()
 }
