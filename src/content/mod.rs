@@ -50,10 +50,11 @@ pub const DOMAIN: Domain = Domain {
             listed: Listed::Always,
             within_project: true,
             named_over_network: false,
-            instructions: "mcpkg serves the prompts, documents, images and skills that the user keeps for the selected \
-                project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource and \
-                search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
-                revision. The user selects the project with `mcpkg project select NAME`.",
+            instructions: "mcpkg serves the prompts, documents, images and skills that the user keeps for the \
+                selected project. Read them with prompts/get and resources/read, or with the tools get_prompt, \
+                read_resource and search_content. Save what is worth reusing with create_prompt and create_resource; \
+                every change is stored as a revision. The user selects the project with `mcpkg project select \
+                NAME`.",
             holds: |_| true,
         },
         Group {

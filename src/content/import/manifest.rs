@@ -25,10 +25,10 @@ const VERSION: u32 = 1;
 pub struct Entry {
     /// The name.
     pub name: String,
-    /// The rest.
+    /// What the item is, with its attributes.
     #[serde(flatten)]
     pub what: What,
-    /// When it applies, and where it lay when it was imported.
+    /// When the item applies, and which file it was imported from.
     #[serde(default, skip_serializing_if = "Origin::is_empty")]
     pub origin: Origin,
 }
@@ -36,13 +36,13 @@ pub struct Entry {
 /// Where an item came from, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// When instructions apply.
+    /// When the instructions apply.
     #[serde(default)]
     pub applies: Applies,
-    /// The agent whose form or folder it was.
+    /// The agent that the file's format or folder belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The path of the file; of a skill's files that of its `SKILL.md`.
+    /// The path of the file; for each file of a skill, the path of its `SKILL.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -62,16 +62,16 @@ pub enum What {
     Prompt(prompts::Attributes),
     /// A resource.
     Resource(resources::Attributes),
-    /// A file of one agent alone, by its path.
+    /// An agent-specific file, identified by its path.
     #[serde(rename = "agent_file")]
     AgentFile {
         /// What it is to the agent.
         holds: agent_files::Kind,
-        /// Whether it can be executed.
+        /// Whether the file is executable.
         #[serde(default)]
         executable: bool,
     },
-    /// An MCP server, by its name: its content says what it is (`server_item`). No file is listed as one.
+    /// An MCP server, identified by its name. Its content defines it (see `server_item`); a manifest never lists a file as a server.
     #[serde(rename = "mcp_server")]
     Server,
 }
@@ -81,13 +81,13 @@ pub enum What {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// How the server is started or reached.
     #[serde(flatten)]
     pub definition: Definition,
-    /// Where it came from.
+    /// The file that the server came from.
     #[serde(default)]
     pub origin: servers::Origin,
-    /// Whether it is deployed and run.
+    /// Whether the server is deployed and run.
     pub enabled: bool,
 }
 

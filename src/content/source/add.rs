@@ -32,7 +32,7 @@ pub struct Add {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Prefix for all names, such as `acme` for acme-review
+    /// Prefix for all names: `acme` turns review into acme-review
     #[arg(long, value_name = "P")]
     #[serde(default)]
     prefix: Option<String>,

@@ -39,18 +39,18 @@ pub struct Locked {
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// What git fetches from, or the folder.
+    /// The URL that git fetches from, or the path of the folder.
     pub url: String,
-    /// The branch or tag; none for a commit or a folder.
+    /// The branch or tag; absent for a commit or a folder.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// The commit; none for a folder.
+    /// The commit; absent for a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The folder in the repository.
+    /// The folder inside the repository.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// Its other options.
+    /// The other options of the source.
     #[serde(flatten)]
     pub choice: Choice,
     /// The SHA-256 over all items.
