@@ -149,7 +149,7 @@ fn what_makes_no_sense_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: Another module of this type already has the name; nothing was changed
+    error: Another module of this type already uses this name; nothing was changed
     hint: `mcpkg module list` shows it
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "style", "--type", "command"]), @r#"

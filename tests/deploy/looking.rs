@@ -40,7 +40,7 @@ fn outside_of_a_deploy_root_doctor_says_what_it_can_and_what_it_left_out() {
     let folders = said(&place, "folders");
     let [(state, what, Some(action))] = folders.as_slice() else { panic!("{folders:?}") };
     assert_eq!(state, "note");
-    assert_eq!(what, "not checked: no deploy root is known here");
+    assert_eq!(what, "not checked: no deploy root is known on this machine");
     assert!(action.contains("--root DIR"), "{action}");
     // That something could not be looked at is nothing wrong.
     assert_eq!(at_home(&place, &["--check"]).status, 0);

@@ -41,8 +41,8 @@ impl Operation for Deploy {
     const TOOL: &'static str = "deploy";
     const CLI: &'static [&'static str] = &["deploy"];
     const TITLE: &'static str = "Deploy: show the plan";
-    const ABOUT: &'static str = "Show what a deploy would write for the agents and return the confirm_token with which \
-        deploy_apply writes exactly that";
+    const ABOUT: &'static str = "Show what a deploy would write for the agents, and return the confirm_token that \
+        deploy_apply needs to write exactly that";
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -98,7 +98,7 @@ pub struct DeployApply {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Overwrite and delete files that mcpkg did not write, or that were changed since
+    /// Overwrite and delete files that mcpkg did not write, or that were changed after mcpkg wrote them
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
@@ -106,7 +106,7 @@ pub struct DeployApply {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// The token that deploy returned
+    /// The confirm_token that deploy returned
     #[arg(long)]
     confirm_token: Option<String>,
     /// Approve the write
@@ -120,7 +120,7 @@ impl Operation for DeployApply {
     const CLI: &'static [&'static str] = &["deploy"];
     const TITLE: &'static str = "Deploy: apply the plan";
     const ABOUT: &'static str =
-        "Write the agents' files exactly as the confirmed plan says; needs yes and the confirm_token of deploy";
+        "Write the agents' files exactly as the confirmed plan says; needs yes and the confirm_token from deploy";
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -158,11 +158,12 @@ pub struct DeployShell {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Write the files; without it the plan is shown, with a confirm token under --json
+    /// Write the files; without --apply, deploy only shows the plan (with --json, also a confirm token)
     #[arg(long)]
     #[serde(default)]
     apply: bool,
-    /// Overwrite and delete files that mcpkg did not write, or that changed since; their old content is kept
+    /// Overwrite and delete files that mcpkg did not write, or that changed after mcpkg wrote them; their old content
+    /// is kept
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
@@ -170,7 +171,7 @@ pub struct DeployShell {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Apply only the plan that this token was given for
+    /// Apply only the plan for which this confirm token was issued
     #[arg(long, value_name = "TOKEN", requires = "apply")]
     confirm_token: Option<String>,
     /// Exit with status 3 if anything would change
@@ -185,7 +186,7 @@ impl Operation for DeployShell {
     const TITLE: &'static str = "Deploy";
     const ABOUT: &'static str =
         "Write prompts, skills and instructions where Codex, Claude Code, Cursor and VS Code read them";
-    const HELP: &'static str = "Without --apply, the plan is shown and nothing is written. You can undo every deploy \
+    const HELP: &'static str = "Without --apply, mcpkg shows the plan and writes nothing. You can undo every deploy \
      with `mcpkg rollback`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg deploy",

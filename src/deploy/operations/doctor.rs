@@ -34,12 +34,12 @@ pub struct Doctor {
 impl Operation for Doctor {
     const TOOL: &'static str = "doctor";
     const CLI: &'static [&'static str] = &["doctor"];
-    const TITLE: &'static str = "Check the deploy places";
+    const TITLE: &'static str = "Check the deploy folders";
     const ABOUT: &'static str =
-        "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
-    const HELP: &'static str = "In the shell, it also checks the database, which project applies, what is deployed \
-     from this machine and the connected agents, and says what to do. If no deploy root is known, it skips the \
-     agents' folders and says so. To start the server as each agent would, run `mcpkg client check`.";
+        "Check that the folders of Codex, Claude Code, Cursor and VS Code exist, are writable and are still read";
+    const HELP: &'static str = "In the shell, it also checks the database, the current project, the files deployed \
+        from this machine and the connected agents, and suggests fixes. If no deploy root is known, it \
+        skips the agents' folders and reports that. To test the server as each agent starts it, run `mcpkg client check`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg doctor", "mcpkg doctor --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -129,7 +129,7 @@ fn findings(context: &Context) -> Vec<Finding> {
 fn not_looked_at(error: &Error) -> Finding {
     let what = match error.code() {
         Code::NoProject => "not checked: no project is selected",
-        _ => "not checked: no deploy root is known here",
+        _ => "not checked: no deploy root is known on this machine",
     };
     let finding = Finding::new("folders", Health::Note, what);
     match error.hints().first() {

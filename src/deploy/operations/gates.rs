@@ -32,11 +32,12 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     Err(Error::new(
         Code::AdoptConfirmRequired,
         format!(
-            "This would change or delete {files} that mcpkg did not write or that changed since, such as `{first}`"
+            "This would change or delete {files} that mcpkg did not write, or that changed after mcpkg wrote them, \
+                such as `{first}`"
         ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint(format!("look at them with `{look}`; --adopt overwrites them and keeps the old content for a rollback")))
+    .hint(format!("review them with `{look}`; --adopt overwrites them and keeps the old content for a rollback")))
 }
 
 /// Refuses a module id that the source does not have.
@@ -51,5 +52,5 @@ pub fn check_module(prepared: &Prepared, id: &str) -> Result<()> {
     let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
         .with_details(json!({ "module_id": id }));
     let known = prepared.kinds.keys().map(String::as_str);
-    Err(error.suggest(id, known, "`mcpkg explain plan` names the modules"))
+    Err(error.suggest(id, known, "`mcpkg explain plan` lists the modules"))
 }

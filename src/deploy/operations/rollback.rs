@@ -38,7 +38,7 @@ pub struct Rollback {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Overwrite and delete files that changed since; their old content is kept
+    /// Overwrite and delete files that changed after they were deployed; their old content is kept
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
@@ -46,7 +46,7 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
-    /// If the root no longer exists: forget what was deployed below it, which can then no longer be rolled back
+    /// If the root no longer exists: forget the files deployed below it; you can then no longer roll them back
     #[arg(long)]
     #[serde(skip)]
     forget: bool,
@@ -60,18 +60,19 @@ impl Operation for Rollback {
     const TOOL: &'static str = "rollback";
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
-    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or to how they were before any deploy; `to` is the snapshot's id, or pristine";
+    const ABOUT: &'static str = "Restore the agents' files to the state that a snapshot recorded, or to their state \
+        before the first deploy; `to` is the snapshot's id, or pristine";
     const USER_WORDS: &'static str = "Undo a deploy";
-    const HELP: &'static str = "Restores the content and modes of the files, for the snapshot's source, machine, root \
-     and targets only. A file that changed since needs --adopt. Overwritten content is kept: a rollback is a snapshot \
-     too, and you can undo it with `--to` and its id.";
+    const HELP: &'static str = "Restores the content and modes of files, only for the snapshot's source, machine, \
+        root and targets. A file that changed after it was deployed needs --adopt. Overwritten content is kept: each \
+        rollback is a snapshot too, so you can undo it with `--to ID`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
-    const ADDED: &'static str = r#"{ "adopt": { "type": "boolean", "default": false, "description": "Overwrite files that were changed since." } }"#;
+    const ADDED: &'static str = r#"{ "adopt": { "type": "boolean", "default": false, "description": "Overwrite files that were changed after they were deployed." } }"#;
     const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;

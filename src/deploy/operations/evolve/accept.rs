@@ -84,8 +84,10 @@ fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, propos
 /// changed in mcpkg meanwhile is not overwritten unseen.
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     let changed = |why: &str| {
-        Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id))
-            .hint("compare both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
+        Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id)).hint(
+            "compare the two with `mcpkg evolve show` and `mcpkg diff`, then propose the change again or reject \
+                the proposal",
+        )
     };
     let base = content(db, proposal.base)?;
     let modules = project::compose(db, project, |_, _| {})?.modules;

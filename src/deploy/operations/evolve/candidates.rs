@@ -90,7 +90,7 @@ impl Candidates {
             let why = if unmapped.lost.is_empty() {
                 "only its mode changed"
             } else {
-                "the changed part belongs to no module"
+                "the changed part does not belong to any module"
             };
             return self.skip(prepared, change, "outside_modules", why.to_owned());
         }
@@ -100,7 +100,8 @@ impl Candidates {
                 if known.edit != edit {
                     let first = &known.path;
                     self.warnings.push(format!(
-                        "{} has different changes in `{first}` and `{path}`; the first one is proposed",
+                        "{} has different changes in `{first}` and `{path}`; only the change in the first file is \
+                            proposed",
                         edit.module_id
                     ));
                 }

@@ -59,9 +59,10 @@ fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
         let same = files.len() == known.len() && files.iter().zip(&known).all(|(file, known)| file.edit == known.edit);
         if !same {
             let first = first.path.clone();
-            found
-                .warnings
-                .push(format!("`{shown}` is a different {module_id} than `{first}`; the first one is proposed"));
+            found.warnings.push(format!(
+                "`{shown}` and `{first}` contain different versions of {module_id}; only the second is \
+                    proposed"
+            ));
         }
         return;
     }

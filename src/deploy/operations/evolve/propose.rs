@@ -55,14 +55,14 @@ pub struct Propose {
     /// Only this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
-    /// Overlay of the config repo to write to
+    /// Overlay to write to, in the config repo
     #[arg(long = "overlay", value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(default, rename = "scope")]
     overlay: OverlayScope,
     /// Branch to create in the config repo [default: evolve/propose-<scope>-<module>-<time>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Show what would be proposed and write nothing
+    /// Show what would be proposed, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -76,10 +76,12 @@ impl Operation for Propose {
     const TOOL: &'static str = "evolve_propose";
     const CLI: &'static [&'static str] = &["evolve", "propose"];
     const TITLE: &'static str = "Propose changes made on disk";
-    const ABOUT: &'static str = "Turn what users changed in deployed files into proposals for the project, or into an overlay \
+    const ABOUT: &'static str = "Turn users' changes to deployed files into proposals for the project, or into an \
+        overlay \
         on a new branch of the config repo";
-    const HELP: &'static str = "Changes made only in the source are not proposed. A new skill next to deployed ones, \
-     which the project does not have yet, is proposed too, one proposal per file. List a project's proposals with `mcpkg evolve list`.";
+    const HELP: &'static str = "Changes made only in the source are not proposed. A new skill in a folder of deployed \
+        skills is proposed too, one proposal per file, unless the project already has it. List a project's proposals \
+        with `mcpkg evolve list`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;

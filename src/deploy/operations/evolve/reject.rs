@@ -42,7 +42,7 @@ impl Operation for Reject {
         let sentence = format!("Rejected proposal {}", self.id);
         let hint = match (proposal.origin, proposal.action) {
             (Origin::Deploy, _) => Some("to restore the file on disk: `mcpkg deploy --apply --adopt`"),
-            (Origin::Sync, Action::DeleteFile) => Some("the next `mcpkg sync` brings it back into the project"),
+            (Origin::Sync, Action::DeleteFile) => Some("the next `mcpkg sync` brings the file back into the project"),
             (Origin::Sync, _) => Some("the next `mcpkg sync` writes the project's version to the folder"),
             (Origin::Source, _) => None,
         };

@@ -28,7 +28,7 @@ pub struct Restore {
     /// Only files of this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
-    /// Show what would be written and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -42,8 +42,7 @@ impl Operation for Restore {
     const TOOL: &'static str = "evolve_restore";
     const CLI: &'static [&'static str] = &["evolve", "restore"];
     const TITLE: &'static str = "Restore missing files";
-    const ABOUT: &'static str =
-        "Write the agents' files that are missing on disk again; existing files are not touched";
+    const ABOUT: &'static str = "Restore deployed files that are missing on disk; existing files are not touched";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve restore --dry-run", "mcpkg evolve restore --module-id skill:review --yes"];
     const EFFECT: Effect = Effect::Write;

@@ -48,7 +48,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {
-        Error::new(Code::AlreadyExists, "Another module of this type already has the name; nothing was changed")
+        Error::new(Code::AlreadyExists, "Another module of this type already uses this name; nothing was changed")
             .hint("`mcpkg module list` shows it")
     })
 }

@@ -52,7 +52,7 @@ pub struct Set {
     #[arg(long, value_name = "GLOB")]
     #[serde(default)]
     globs: Vec<String>,
-    /// Whether it is deployed
+    /// Whether the module is deployed
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
 }
@@ -143,7 +143,7 @@ fn checked(globs: Vec<String>) -> Result<Vec<String>> {
 fn only_instructions(module: &Listed) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("Module '{}' is not instructions, so it has no scope: it applies when it is called", module.id),
+        format!("Module '{}' is not instructions, so it has no scope: it applies only when it is called", module.id),
     )
     .hint("to turn a prompt into instructions, pass `--type instructions`")
 }

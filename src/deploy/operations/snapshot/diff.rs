@@ -17,7 +17,7 @@ use crate::store::{Db, blobs};
 /// Show what a stored deploy changed
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// The snapshot, or the beginning of its id
+    /// Id of the snapshot, or a unique prefix of it
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,

@@ -20,7 +20,7 @@ pub struct List {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// List those of every source, machine and root, and the pruned ones
+    /// Also list snapshots of other sources, machines and roots, and pruned ones
     #[arg(long)]
     #[serde(default)]
     all: bool,

@@ -14,7 +14,7 @@ use crate::store::snapshots::{self, State};
 /// Pin a stored deploy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Pin {
-    /// The snapshot, or the beginning of its id
+    /// Id of the snapshot, or a unique prefix of it
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,

@@ -25,11 +25,11 @@ pub struct Prune {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// How many of the newest to keep
+    /// Number of newest snapshots to keep
     #[arg(long, value_name = "N", default_value_t = keep())]
     #[serde(default = "keep")]
     keep: usize,
-    /// Show which would be pruned and change nothing
+    /// Show which snapshots would be pruned, and change nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -40,7 +40,7 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["snapshot", "prune"];
     const TITLE: &'static str = "Prune stored deploys";
     const ABOUT: &'static str =
-        "Delete old stored deploys; what a rollback to a later one or to pristine needs is kept";
+        "Delete old stored deploys, except the data that a rollback to a newer one or to pristine needs";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot prune --keep 5 --dry-run", "mcpkg snapshot prune --keep 5 --yes"];
     const EFFECT: Effect = Effect::Write;
@@ -69,7 +69,7 @@ impl Operation for Prune {
             return Ok(Reply::sentence(format!("Would prune {}", ids.join(", ")), data));
         }
         let count = plural::count(ids.len(), "snapshot");
-        (context.ask)(Body::Several(Vec::new()), &format!("Prune {count}? You can no longer roll back to them."))?;
+        (context.ask)(Body::Several(Vec::new()), &format!("Prune {count}? You cannot roll back to them afterwards."))?;
         let keys: Vec<i64> = going.iter().map(|snapshot| snapshot.id).collect();
         let images = context.store.write(|db| {
             let images = snapshots::prune(db, &keys)?;

@@ -31,7 +31,7 @@ impl Operation for Enable {
     const CLI: &'static [&'static str] = &["target", "enable"];
     const TITLE: &'static str = "Switch targets on";
     const ABOUT: &'static str = "Include these agents in `all`, for the current project";
-    const HELP: &'static str = "Nothing is deployed yet: see what would be with `mcpkg plan`.";
+    const HELP: &'static str = "This command deploys nothing: to see what a deploy would write, run `mcpkg plan`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target enable gemini opencode", "mcpkg target enable copilot --all-projects"];
     const EFFECT: Effect = Effect::Write;
@@ -66,7 +66,7 @@ impl Operation for Disable {
     const TITLE: &'static str = "Switch targets off";
     const ABOUT: &'static str = "Exclude these agents from `all`, for the current project";
     const HELP: &'static str =
-        "What was deployed for them stays; remove it with `mcpkg rollback --to pristine --target NAME`.";
+        "Files that were deployed for them stay; to remove them, run `mcpkg rollback --to pristine --target NAME`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target disable vscode", "mcpkg target disable cursor --all-projects"];
     const EFFECT: Effect = Effect::Write;
