@@ -115,7 +115,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     if !root.is_absolute() || home.starts_with(&root) {
         return Err(Error::new(
             Code::RootRequired,
-            "This folder cannot be a project's: it is your home folder, or contains it",
+            "This folder cannot be a project folder: it is your home folder, or contains it",
         )
         .hint("go to the project's folder, or give it with --root DIR"));
     }

@@ -134,7 +134,7 @@ fn unnamed(error: Error) -> Error {
     if error.code() != Code::NoProject {
         return error;
     }
-    Error::new(Code::NoProject, "A project's entry needs a project to serve, and none is selected")
+    Error::new(Code::NoProject, "An entry for a project needs a project to serve, but no project is selected")
         .hint("choose one with --project NAME, or create one with `mcpkg project create NAME`")
 }
 
@@ -159,7 +159,7 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     let base = url.strip_suffix("/mcp").filter(|_| address.path == "/mcp");
     base.map(|base| format!("{base}/projects/{project}/mcp")).ok_or_else(|| {
         refused(format!("Cannot add the project '{project}' to '{shown}': its path is not /mcp"))
-            .hint(format!("give the URL that ends in /projects/{project}/mcp itself"))
+            .hint(format!("give the complete URL, which ends in /projects/{project}/mcp"))
     })
 }
 

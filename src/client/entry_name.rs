@@ -15,5 +15,5 @@ pub fn check(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("'{name}' is not a valid name for an entry"))
-        .hint("a name has 1 to 32 of the characters A-Z a-z 0-9 _ -"))
+        .hint("a name consists of 1 to 32 of the characters A-Z a-z 0-9 _ -"))
 }

@@ -118,7 +118,7 @@ impl Standing {
             let error = Error::new(Code::ConfirmRequired, error.message().to_owned())
                 .with_details(json!({ "path": path.to_string(), "name": name, "entry": entry }));
             if verb == "Replace" {
-                return error.hint("confirm with --yes, or give mcpkg's entry another name with --name NAME");
+                return error.hint("confirm with --yes, or choose another name for mcpkg's entry with --name NAME");
             }
             match our_entries(context, &self.config).unwrap_or_default().first() {
                 Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),

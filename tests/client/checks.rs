@@ -112,7 +112,7 @@ fn a_server_that_hangs_is_given_up_and_killed() {
     assert_eq!(step(&seen, "greeting").1, "no answer to initialize within 10 seconds");
     assert_eq!(
         step(&seen, "end"),
-        ("failed".to_owned(), "it did not end when its input did, so it was killed".to_owned())
+        ("failed".to_owned(), "it did not exit when its input closed, so mcpkg killed it".to_owned())
     );
     let id = std::fs::read_to_string(ground.home().join("pid")).expect("an id");
     assert!(!std::path::Path::new("/proc").join(id.trim()).exists(), "{id}");
@@ -237,7 +237,7 @@ fn a_server_that_refuses_is_heard() {
     assert!(ran.stderr.contains(&add), "{ran}");
     let ran = told(&url("/mcp"), "team", Some("sesame"));
     assert!(ran.stdout.contains("This is not an access key (status 401)"), "{ran}");
-    assert!(ran.stderr.contains("set TEAM_KEY to it where the agent starts"), "{ran}");
+    assert!(ran.stderr.contains("set TEAM_KEY to the key in the environment of the agent"), "{ran}");
     let ran = told(&url("/mcp"), "team", Some(key.trim()));
     assert_eq!(ran.status, 0, "{ran}");
     let ran = told(&url("/projects/p/mcp"), "team", Some(key.trim()));

@@ -75,7 +75,7 @@ fn a_url_takes_its_key_from_the_environment() {
     --- stdout
     --- stderr
     error: Claude Desktop's file supports commands only, not URLs
-    hint: leave out --http, and Claude Desktop starts mcpkg itself
+    hint: leave out --http: Claude Desktop then starts mcpkg itself
     hint: add a URL on the public internet under Settings > Connectors
     "#);
     assert_snapshot!(run(&ground, &["add", "codex", "--http", "https://u:secret@tools.example/"]), @r#"
@@ -168,7 +168,7 @@ fn it_is_told_what_was_done() {
     --- stdout
     Added 'mcpkg' in <SCRATCH>/ground/home/.claude.json
     --- stderr
-    hint: Claude Code was not found on this machine; it reads the file once it is installed
+    hint: Claude Code was not found on this machine; it will read the file after you install it
     hint: test it with `mcpkg client check claude-code`
     "#);
     assert_snapshot!(shown(&["add", "claude-code"]), @r#"
@@ -182,8 +182,8 @@ fn it_is_told_what_was_done() {
     --- stdout
     Added 'team' in <SCRATCH>/ground/root/.codex/config.toml
     --- stderr
-    hint: Codex was not found on this machine; it reads the file once it is installed
-    hint: Codex reads a project's config.toml only in folders that you trusted in Codex
+    hint: Codex was not found on this machine; it will read the file after you install it
+    hint: Codex reads a project's config.toml only in folders that you have marked as trusted in Codex
     hint: test it with `mcpkg client check codex`
     "#);
     assert_snapshot!(shown(&["show", "codex", "--name", "team"]), @r#"

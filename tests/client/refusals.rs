@@ -66,7 +66,7 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
     --- stdout
     --- stderr
     error: Replace 'mcpkg' in `<SCRATCH>/ground/home/.cursor/mcp.json`, an entry that mcpkg did not write and that runs `npx` needs to be confirmed. Nothing was changed
-    hint: confirm with --yes, or give mcpkg's entry another name with --name NAME
+    hint: confirm with --yes, or choose another name for mcpkg's entry with --name NAME
     "#);
 }
 
@@ -138,7 +138,7 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: This folder cannot be a project's: it is your home folder, or contains it
+    error: This folder cannot be a project folder: it is your home folder, or contains it
     hint: go to the project's folder, or give it with --root DIR
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--name", "a b"]), @r#"
@@ -146,7 +146,7 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     --- stdout
     --- stderr
     error: 'a b' is not a valid name for an entry
-    hint: a name has 1 to 32 of the characters A-Z a-z 0-9 _ -
+    hint: a name consists of 1 to 32 of the characters A-Z a-z 0-9 _ -
     "#);
     assert_eq!(run(&ground, &["add", "emacs"]).status, 2);
 }

@@ -17,7 +17,7 @@ pub(super) static AGENT: Agent = Agent {
     url: Url::Refused {
         why: "Claude Desktop's file supports commands only, not URLs",
         hints: &[
-            "leave out --http, and Claude Desktop starts mcpkg itself",
+            "leave out --http: Claude Desktop then starts mcpkg itself",
             "add a URL on the public internet under Settings > Connectors",
         ],
     },

@@ -27,8 +27,8 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Field("bearer_token_env_var"),
     },
     other_fields: &["http_headers", "env_http_headers"],
-    next: "check it with `codex mcp list`; restart running sessions to see it",
-    trust: Some("Codex reads a project's config.toml only in folders that you trusted in Codex"),
+    next: "check it with `codex mcp list`; restart running sessions to load it",
+    trust: Some("Codex reads a project's config.toml only in folders that you have marked as trusted in Codex"),
     greeting: Greeting::Initialize("2025-06-18"),
     // Measured with 0.169.
     passes: Some(&[

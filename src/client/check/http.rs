@@ -88,7 +88,7 @@ impl HttpTransport {
                 Failure::NotConnected(why) => why,
                 other => other.to_string(),
             };
-            let advice = "start the server with `mcpkg serve --http`, and check that the entry has its address";
+            let advice = "start the server with `mcpkg serve --http`, and check the address in the entry";
             StepError::new(format!("cannot reach {host}:{port}: {why}"), advice)
         })
     }
@@ -159,7 +159,7 @@ impl HttpTransport {
         }
         let shown: String = redact(&text).chars().take(80).collect();
         let advice = "is this the URL of an MCP server?";
-        Err(StepError::new(format!("it answered `{shown}`, which is not an MCP message"), advice))
+        Err(StepError::new(format!("it responded with `{shown}`, which is not an MCP message"), advice))
     }
 
     /// Returns the error message of a refusal; empty if it has none.
@@ -176,30 +176,30 @@ impl HttpTransport {
         let shows_key = self.headers.iter().any(|(name, _)| *name == AUTHORIZATION);
         let (usual, advice) = match status {
             401 if !shows_key => (
-                "the server asks for a key",
+                "the server requires a key",
                 format!("run `{}`: the agent then sends the key in that variable", self.with_key),
             ),
             401 => ("the server rejects the key", {
                 let make = "on the server's machine, list the keys with `mcpkg access list`, or create one with `mcpkg \
                     access create NAME`";
                 match self.variables.first() {
-                    Some(name) => format!("{make}, and set {name} to it where the agent starts"),
+                    Some(name) => format!("{make}, and set {name} to the key in the environment of the agent"),
                     None => make.to_owned(),
                 }
             }),
             403 if shows_key => (
-                "the key has no access to this",
-                "on the server's machine, `mcpkg access list` shows what each key may access".to_owned(),
+                "the key does not give access to this URL",
+                "on the server's machine, `mcpkg access list` shows what each key can access".to_owned(),
             ),
             403 => ("the server refuses this request", "check the URL against the server's message".to_owned()),
             404 if self.url.contains("/projects/") => (
                 "the project does not exist",
-                "on the server's machine, list the projects with `mcpkg project list`; the URL of one ends in \
-                 /projects/NAME/mcp"
+                "on the server's machine, list the projects with `mcpkg project list`; a project's URL ends in \
+                    /projects/NAME/mcp"
                     .to_owned(),
             ),
-            404 => ("there is no server at this path", "the URL of a server ends in /mcp".to_owned()),
-            _ => ("the server does not answer", "see the server's log".to_owned()),
+            404 => ("there is no server at this path", "a server's URL ends in /mcp".to_owned()),
+            _ => ("the server does not respond", "see the server's log".to_owned()),
         };
         let why = if reason.is_empty() { usual } else { reason };
         StepError::new(format!("{why} (status {status})"), advice)
@@ -269,7 +269,7 @@ fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String
             continue;
         };
         let secret = Reference::Environment(name.to_owned()).resolve(&CancellationToken::new()).map_err(|_| {
-            let advice = format!("set {name} to a key from `mcpkg access create` where the agent starts");
+            let advice = format!("in the environment of the agent, set {name} to a key from `mcpkg access create`");
             StepError::new(format!("the variable {name} is not set"), advice)
         })?;
         text.push_str(secret.expose());

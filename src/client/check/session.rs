@@ -74,7 +74,7 @@ impl<'w> Session<'w> {
             let result = self.ask(&format!("{kind}/list"), params)?;
             let items = result[kind].as_array().ok_or_else(|| {
                 StepError::new(
-                    format!("its answer to {kind}/list contains no list"),
+                    format!("its response to {kind}/list contains no list"),
                     "is it an MCP server, and up to date?",
                 )
             })?;
@@ -93,7 +93,7 @@ impl<'w> Session<'w> {
 
     fn ask(&mut self, method: &str, params: Value) -> Result<Value, StepError> {
         let mut answer = self.ask_until(method, params, Instant::now() + DEADLINE)?.ok_or_else(|| {
-            let why = format!("no answer to {method} within {} seconds", DEADLINE.as_secs());
+            let why = format!("no response to {method} within {} seconds", DEADLINE.as_secs());
             StepError::new(why, "run the command by hand to see what it waits for")
         })?;
         match answer.get_mut("result") {

@@ -127,9 +127,9 @@ impl StdioTransport {
         match self.server.wait(until, &self.cancelled) {
             Ok(Some(status)) => Ok(status),
             Ok(None) => {
-                let advice =
-                    "a server should end when its input does; this one keeps running after the agent is closed";
-                Err(StepError::new("it did not end when its input did, so it was killed", advice))
+                let advice = "a server is expected to exit when its input closes; this one keeps running after the agent is \
+                        closed";
+                Err(StepError::new("it did not exit when its input closed, so mcpkg killed it", advice))
             }
             Err(failure) => Err(lost(&failure)),
         }
@@ -145,14 +145,14 @@ impl StdioTransport {
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";
-        StepError::new(format!("{how} before it answered{said}"), advice)
+        StepError::new(format!("{how} before it responded{said}"), advice)
     }
 }
 
 fn lost(failure: &Failure) -> StepError {
     match failure {
         Failure::Cancelled => StepError::cancelled(),
-        failure => StepError::new(format!("cannot wait for it to end: {failure:?}"), "try again"),
+        failure => StepError::new(format!("cannot wait for it to exit: {failure:?}"), "try again"),
     }
 }
 
@@ -173,8 +173,8 @@ impl Transport for StdioTransport {
                 Ok(Line::Text(line)) if line.is_empty() => continue,
                 Ok(Line::Text(line)) => line,
                 Ok(Line::TooLong) => {
-                    let advice = "is this the command of an MCP server?";
-                    return Err(StepError::new("it printed a line that does not end", advice));
+                    let advice = "does this command start an MCP server?";
+                    return Err(StepError::new("it printed a line that is too long", advice));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Ok(Line::Cancelled) => continue,
@@ -184,7 +184,7 @@ impl Transport for StdioTransport {
                 Ok(message) if message.is_object() || message.is_array() => Ok(Some(message)),
                 _ => {
                     let shown: String = line.chars().take(80).collect();
-                    let advice = "an MCP server prints only messages; is this the command of one?";
+                    let advice = "an MCP server prints only MCP messages; does this command start one?";
                     Err(StepError::new(format!("it printed `{shown}`, which is not an MCP message"), advice))
                 }
             };

@@ -29,8 +29,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["client", "add"];
     const TITLE: &'static str = "Connect an agent";
     const ABOUT: &'static str = "Connect an agent: add mcpkg to its configuration";
-    const HELP: &'static str = "mcpkg keeps the file's comments, order and line ends, and saves a copy of it in \
-        client-backups, in your data directory. `mcpkg client remove` restores what was there before.";
+    const HELP: &'static str = "mcpkg keeps the file's comments, order and line endings, and saves a copy of the file \
+        in the folder client-backups of your data directory. `mcpkg client remove` restores the previous state.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg client add claude-code",
         "mcpkg client add codex --dry-run",
@@ -96,7 +96,7 @@ impl Operation for Add {
         reply.hints.push(if installed {
             agent.next.to_owned()
         } else {
-            format!("{title} was not found on this machine; it reads the file once it is installed")
+            format!("{title} was not found on this machine; it will read the file after you install it")
         });
         reply.hints.extend(agent.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
@@ -119,11 +119,11 @@ fn unsafe_key(wanted: &Wanted) -> Option<String> {
 fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
     match wanted {
         Wanted::Url { key: Some(key), .. } => {
-            Some(format!("set the environment variable {key} to the access key where the agent starts"))
+            Some(format!("in the environment of the agent, set {key} to the access key"))
         }
         // Another database may be what is served there; a hint is not worth a failure.
         Wanted::Url { key: None, .. } if context.store.read(crate::access::required).unwrap_or(false) => {
-            Some(format!("this database has access keys, so its server asks for one: add --key-env {KEY}"))
+            Some(format!("this database has access keys, so its server requires one: add --key-env {KEY}"))
         }
         _ => None,
     }

@@ -25,7 +25,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_client";
     const CLI: &'static [&'static str] = &["client", "remove"];
     const TITLE: &'static str = "Disconnect an agent";
-    const ABOUT: &'static str = "Remove mcpkg from an agent's configuration, and restore what was there before";
+    const ABOUT: &'static str = "Remove mcpkg from an agent's configuration, and restore the previous entry, if there \
+        was one";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg client remove claude-code", "mcpkg client remove cursor --scope project --dry-run"];
     const EFFECT: Effect = Effect::Write;

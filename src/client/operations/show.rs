@@ -35,7 +35,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_client";
     const CLI: &'static [&'static str] = &["client", "show"];
     const TITLE: &'static str = "Show an agent's entry";
-    const ABOUT: &'static str = "Show an agent's entry, the file it is in, and what to add by hand";
+    const ABOUT: &'static str = "Show an agent's entry, its file, and the text to add by hand";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg client show vscode", "mcpkg client show cursor --http https://tools.example/mcp"];
     const EFFECT: Effect = Effect::Read;
