@@ -92,7 +92,7 @@ impl Output {
             output.note(&Lines::question(question).0.rows(columns, false).0.without_end().then(" "));
             let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
             match answer.map_err(|error| refused(format!("Cannot read the answer: {error}")))?.as_str() {
-                "" => Err(refused("The input ended before an answer".to_owned())),
+                "" => Err(refused("The input ended before you gave an answer".to_owned())),
                 line => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
             }
         })

@@ -41,10 +41,9 @@ const COMMAND: Duration = Duration::from_secs(60);
 const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
-    let about =
-        "Show what mcpkg does, in a scratch folder: import, serve, deploy, take an edit back, roll back, back up";
-    let notes = "Your own database and files are not touched. The demo prints the path of its scratch folder, and \
-        leaves the folder for you to look at. -v also shows what each command prints.";
+    let about = "Show what mcpkg does, in a scratch folder: import, serve, deploy, accept an edit, roll back, back up";
+    let notes = "Your own database and files are not touched. The demo prints the path of its scratch folder and does \
+        not delete the folder, so you can inspect it. -v also shows what each command prints.";
     super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo", "mcpkg demo -v"])
 }
 
@@ -55,7 +54,7 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
         .map_err(|error| Error::new(Code::FileFailed, format!("Cannot create a scratch folder: {error}")))?
         .keep();
     let demo = Demo { output, verbose: globals.verbose > 0, code: folder.join("code"), folder };
-    demo.say(&format!("The demo works in {}. Nothing of yours is touched.\n\n", demo.folder.display()))?;
+    demo.say(&format!("The demo works in {}. Your own files are not touched.\n\n", demo.folder.display()))?;
     demo.import()?;
     demo.serve()?;
     demo.deploy()?;
@@ -63,9 +62,9 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
     demo.roll_back()?;
     demo.back_up()?;
     demo.say(
-        "\nNow with your own files:\n  mcpkg init                      create your database, see what is next\n  \
+        "\nNow with your own files:\n  mcpkg init                      create your database and show the next steps\n  \
          mcpkg project create NAME       create a project; the first one is selected\n  \
-         mcpkg import CLAUDE.md .claude  bring in what you have\n",
+         mcpkg import CLAUDE.md .claude  import the files that you have\n",
     )?;
     Ok(0)
 }
@@ -144,9 +143,9 @@ impl Demo<'_> {
         for (path, text) in KIT {
             self.write(&self.folder.join("kit").join(path), text)?;
         }
-        self.run(&["project", "create", "shop"], "a project holds what your agents get")?;
-        self.run(&["import", "../kit"], "CLAUDE.md, a command and a skill come in")?;
-        self.run(&["project", "select", "shop", "--here"], "commands in this folder use it")
+        self.run(&["project", "create", "shop"], "a project holds content for your agents")?;
+        self.run(&["import", "../kit"], "import CLAUDE.md, a command and a skill")?;
+        self.run(&["project", "select", "shop", "--here"], "commands in this folder use this project")
     }
 
     /// An agent lists and reads over MCP.
@@ -190,8 +189,8 @@ impl Demo<'_> {
         self.write(&self.code.join(SKILL), &edited)?;
         self.step("(you edit a skill of Claude Code)", &format!("{SKILL} is yours"))?;
         self.run(&["evolve", "propose"], "mcpkg sees the change")?;
-        self.run(&["evolve", "accept", "1"], "the project takes it")?;
-        self.run(&["deploy", "--apply", "--yes"], "Codex, Cursor and VS Code get it too")?;
+        self.run(&["evolve", "accept", "1"], "the project accepts the change")?;
+        self.run(&["deploy", "--apply", "--yes"], "the change reaches the other agents")?;
         match self.read(SKILL_OF_OTHERS)?.ends_with(EDIT) {
             true => Ok(()),
             false => Err(Error::internal("the edit did not reach the other agents")),
@@ -245,7 +244,7 @@ impl Client {
             .as_mut()
             .ok_or_else(|| Error::internal("the server has no standard input"))?
             .write_all(line.as_bytes())
-            .map_err(|error| Error::internal("the server took no request").with_source(error))
+            .map_err(|error| Error::internal("the server did not accept a request").with_source(error))
     }
 
     /// Sends a request, and returns the result of its answer.
@@ -256,17 +255,17 @@ impl Client {
         loop {
             let mut line = String::new();
             match self.answers.read_line(&mut line) {
-                Ok(0) => return Err(Error::internal(format!("the server ended before it answered {method}"))),
+                Ok(0) => return Err(Error::internal(format!("the server exited before it responded to {method}"))),
                 Ok(_) => {}
-                Err(error) => return Err(Error::internal("the server's answer could not be read").with_source(error)),
+                Err(error) => return Err(Error::internal("the server's response could not be read").with_source(error)),
             }
             let mut answer: Value = serde_json::from_str(&line)
-                .map_err(|error| Error::internal("the server wrote no JSON").with_source(error))?;
+                .map_err(|error| Error::internal("the server's response is not JSON").with_source(error))?;
             // A notification may come between.
             if answer["id"] == id {
                 return match answer.get_mut("result") {
                     Some(result) => Ok(result.take()),
-                    None => Err(Error::internal(format!("{method} was answered {answer}"))),
+                    None => Err(Error::internal(format!("the server responded to {method} with {answer}"))),
                 };
             }
         }
@@ -276,8 +275,8 @@ impl Client {
         drop(self.input.take());
         match self.server.wait(Instant::now() + COMMAND, &CancellationToken::new()).map_err(lost)? {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(Error::internal(format!("the server ended with {status}"))),
-            None => Err(Error::internal("the server did not end with its input")),
+            Some(status) => Err(Error::internal(format!("the server exited with {status}"))),
+            None => Err(Error::internal("the server did not exit when its input closed")),
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn screen() -> String {
     let _ = writeln!(text);
     for (line, about) in [
         ("mcpkg help", "all commands, and the topics"),
-        ("mcpkg help COMMAND", "one of them, such as `mcpkg help prompt create`"),
+        ("mcpkg help COMMAND", "a command, such as `mcpkg help prompt create`"),
         ("mcpkg help words", "what words such as project, skill and target mean"),
     ] {
         let _ = writeln!(text, "{name}{line}{name:#}{:gap$}{about}", "", gap = 24 - line.len());
@@ -111,7 +111,7 @@ fn of_command(words: &[String], width: u16) -> Result<String> {
         }
         command = match command.find_subcommand_mut(word) {
             Some(below) => below,
-            None => return Err(Error::internal("a command that was found is gone")),
+            None => return Err(Error::internal("a command that was found no longer exists")),
         };
     }
     Ok(command.render_long_help().ansi().to_string())

@@ -155,10 +155,10 @@ pub(super) fn args() -> [Arg; 9] {
             .value_name("FOLDER")
             .value_parser(value_parser!(PathBuf))
             .value_hint(clap::ValueHint::DirPath)
-            .help("Workspace to use [default: the one that contains the current folder]"),
+            .help("Workspace to use [default: the workspace that contains the current folder]"),
         global("json").action(ArgAction::SetTrue).help("Print the data and errors as JSON"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Do not print hints or progress"),
-        global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
+        global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show the causes of errors"),
         global("color")
             .value_name("WHEN")
             .value_parser(value_parser!(ColorChoice))

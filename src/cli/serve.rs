@@ -28,10 +28,10 @@ const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::gro
 
 /// The notes of `mcpkg serve --help`.
 const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Each request \
-    is served from one project: that of --project, else of MCPKG_PROJECT, else the one bound to the folder that the \
-    server was started in, else the selected one. Over HTTP, /projects/NAME/mcp serves the project NAME.\n\nOnce \
-    there is an access key (mcpkg access create NAME), every HTTP request needs one. Without keys, mcpkg serves only \
-    this machine.";
+    is served from one project: the project given with --project, else with MCPKG_PROJECT, else the project bound to \
+    the folder in which the server was started, else the selected project. Over HTTP, /projects/NAME/mcp serves the \
+    project NAME.\n\nAfter you create an access key (mcpkg access create NAME), every HTTP request needs one. \
+    If there are no keys, mcpkg serves only clients on this machine.";
 
 /// Options that the short help leaves out.
 const RARE: [&str; 13] = [
@@ -58,7 +58,7 @@ const EXAMPLES: [&str; 4] = [
 ];
 
 pub(super) fn command() -> Command {
-    let about = "Serve the database over MCP, to the client that starts it or to many over HTTP";
+    let about = "Serve the database over MCP, to the client that starts the server or to many clients over HTTP";
     // Options that few people need are only in the long help.
     let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
     super::help::finished(for_shell(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
@@ -94,7 +94,8 @@ fn arguments() -> Command {
                 .long("host")
                 .value_name("ADDRESS")
                 .value_parser(address)
-                .help("Address to listen on; any address but this machine's own needs an access key [default: 127.0.0.1]"),
+                .help("Address to listen on; an address that other machines can reach requires an access key \
+                    [default: 127.0.0.1]"),
         )
         .arg(
             Arg::new("port")
@@ -116,13 +117,13 @@ fn arguments() -> Command {
                 .value_name("ORIGIN,...")
                 .value_delimiter(',')
                 .value_parser(|text: &str| text.parse::<mcp::Origin>())
-                .help("Origin whose web pages may use this server, such as http://localhost:5173"),
+                .help("Web origin that is allowed to use this server, such as http://localhost:5173"),
         )
         .arg(
             Arg::new("require-key")
                 .long("require-key")
                 .action(ArgAction::SetTrue)
-                .help("Require an access key even if none was ever created"),
+                .help("Require an access key even if no key has ever been created"),
         )
         .arg(
             Arg::new("rate-limit")
@@ -160,15 +161,15 @@ fn arguments() -> Command {
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(u64).range(1..=3600))
-                .help("Seconds that a client may take to send a request or receive an answer, or leave a connection unused \
-                    [default: 30]"),
+                .help("Maximum time for a client to send a request, receive a response or leave a connection idle, in \
+                    seconds [default: 30]"),
         )
         .arg(
             Arg::new("read-timeout")
                 .long("read-timeout")
                 .value_name("SECONDS")
                 .value_parser(read_timeout)
-                .help("Seconds that one database read for a client may take, such as 30 or 0.5 [default: 30]"),
+                .help("Maximum time for one database read for a client, in seconds, such as 30 or 0.5 [default: 30]"),
         )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
@@ -190,8 +191,8 @@ fn arguments() -> Command {
                 .long("install-scope")
                 .value_name("WHOSE")
                 .value_parser(mcp::InstallScope::ALL.map(mcp::InstallScope::name))
-                .help("User that agents install tools for [default: over HTTP the client's access key, else its session; \
-                    otherwise everybody]"),
+                .help("User for whom agents install tools [default: over HTTP, the client's access key or else its \
+                    session; otherwise everybody]"),
         )
         .arg(
             Arg::new("groups")
@@ -199,21 +200,23 @@ fn arguments() -> Command {
                 .add(GROUPS)
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Serve only these groups of tools, and list all of their tools; `all` lists every tool [default: \
-                    serve all, list the tools that most sessions need]"),
+                .help("Serve only these groups of tools, and list all of their tools; `all` lists every tool \
+                    [default: serve all groups, but list only the tools that most sessions need]"),
         )
         .arg(
             Arg::new("confirm")
                 .long("confirm")
                 .value_name("WHAT")
                 .value_parser([DESTRUCTIVE])
-                .help("Calls that need a person's consent each time: `destructive`, tools marked as destructive"),
+                .help("Calls that need a person's consent every time; `destructive` means all tools that are marked \
+                    as destructive"),
         )
         .arg(
             Arg::new("no-execute")
                 .long("no-execute")
                 .action(ArgAction::SetTrue)
-                .help("Refuse to run commands for agents, except mcpkg's own that only read; same as MCPKG_NO_EXECUTE=1"),
+                .help("Refuse to run commands for agents, except mcpkg's own read-only commands; same as \
+                    MCPKG_NO_EXECUTE=1"),
         )
         .arg(
             Arg::new("allow-outside")
@@ -221,15 +224,15 @@ fn arguments() -> Command {
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
                 .action(ArgAction::Append)
-                .help("Additional folder that config repos may read files from when agents deploy them; repeat it for \
-                    several"),
+                .help("Additional folder from which config repos can read files when agents deploy them; can be \
+                    repeated"),
         )
         .arg(
             Arg::new("max-answer")
                 .long("max-answer")
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
-                .help("Limit the content of one answer to this many bytes [default: 67108864]"),
+                .help("Limit the content of one response to this many bytes [default: 67108864]"),
         )
         .arg(
             Arg::new("max-line")

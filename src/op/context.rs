@@ -137,7 +137,7 @@ impl Context {
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
             line: Arc::new(|_, question| {
-                Err(Error::new(Code::TerminalRequired, format!("Nobody is there to answer: {question}")))
+                Err(Error::new(Code::TerminalRequired, format!("Nobody is available to answer: {question}")))
             }),
             confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),
@@ -270,7 +270,7 @@ impl Context {
         // Callers put addresses with passwords where a name belongs, too.
         let subject = &*redacted(subject);
         if !self.store.may_write() {
-            tracing::info!(kind, subject, refused = error.code().name(), "refused to a caller who may only read");
+            tracing::info!(kind, subject, refused = error.code().name(), "refused: the caller has read-only access");
             return;
         }
         if error.code() == Code::Busy {

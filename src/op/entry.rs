@@ -295,8 +295,8 @@ impl Entry {
         if given.as_str().is_some_and(|given| major(given) == major(ours)) {
             return Ok(());
         }
-        Err(Error::new(Code::SchemaVersion, format!("Arguments of schema_version {given} are not known here"))
-            .hint(format!("leave it out, or write them as \"{ours}\" has them"))
+        Err(Error::new(Code::SchemaVersion, format!("Arguments of schema_version {given} are not supported"))
+            .hint(format!("leave out schema_version, or write the arguments as \"{ours}\" defines them"))
             .with_details(serde_json::json!({ "schema_version": given, "supported": [ours] })))
     }
 

@@ -50,8 +50,8 @@ impl FromStr for Namespace {
         if good {
             return Ok(Self(text.to_owned()));
         }
-        Err(Error::new(Code::InvalidArgument, format!("'{}' is not a namespace of tools", text.escape_debug()))
-            .hint("it is what tools' names begin with, such as alice or alice/utils"))
+        Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid tool namespace", text.escape_debug()))
+            .hint("a namespace is the first part of tool names, such as alice or alice/utils"))
     }
 }
 

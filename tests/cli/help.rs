@@ -62,7 +62,7 @@ fn mcpkg_alone_is_one_screen() {
                             compact, events, prune
 
     mcpkg help              all commands, and the topics
-    mcpkg help COMMAND      one of them, such as `mcpkg help prompt create`
+    mcpkg help COMMAND      a command, such as `mcpkg help prompt create`
     mcpkg help words        what words such as project, skill and target mean
     ");
     // Every line that it begins with is a command, and each heading of `mcpkg help` is there.

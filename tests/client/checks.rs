@@ -109,7 +109,7 @@ fn a_server_that_hangs_is_given_up_and_killed() {
     let began = Instant::now();
     let seen = steps(&ground, &["cursor"], 1);
     assert!(began.elapsed() < Duration::from_secs(60), "{seen:?}");
-    assert_eq!(step(&seen, "greeting").1, "no answer to initialize within 10 seconds");
+    assert_eq!(step(&seen, "greeting").1, "no response to initialize within 10 seconds");
     assert_eq!(
         step(&seen, "end"),
         ("failed".to_owned(), "it did not exit when its input closed, so mcpkg killed it".to_owned())

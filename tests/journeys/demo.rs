@@ -11,7 +11,7 @@ fn the_demo_shows_the_main_job_and_leaves_what_is_the_users_alone() {
         "The demo works in <SCRATCH>/mcpkg-demo-",
         "mcpkg import ../kit",
         "an agent lists and reads 3 items",
-        "Codex, Cursor and VS Code get it too",
+        "the change reaches the other agents",
         "the folder is empty again",
         "its contents match their SHA-256",
         "mcpkg import CLAUDE.md .claude",

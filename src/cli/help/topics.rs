@@ -61,7 +61,10 @@ impl Topic {
         match self.what {
             What::Page(text) => rendered(text, width.min(WIDEST)),
             What::Options => {
-                format!("Every command accepts these options, before or after its own.\n\n{}", options(width).ansi())
+                format!(
+                    "Every command accepts these options, before or after its own options.\n\n{}",
+                    options(width).ansi()
+                )
             }
         }
     }
