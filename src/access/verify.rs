@@ -33,7 +33,7 @@ impl fmt::Display for Refused {
         f.write_str(match self {
             Refused::Missing => "An access key is required; create one with `mcpkg access create NAME`",
             Refused::Malformed => "This is not an access key",
-            Refused::Unknown => "The access key is not known here",
+            Refused::Unknown => "This server does not know the access key",
             Refused::Expired => "The access key has expired",
             Refused::Revoked => "The access key was revoked",
             Refused::ProjectGone => "The project of the access key was deleted",

@@ -27,7 +27,7 @@ pub const GROUP: &str = "consent";
 pub const DOMAIN: Domain = Domain {
     name: "consent",
     operations: &[OPS],
-    commands: &[("consent", "Approve or deny what agents ask your consent for")],
+    commands: &[("consent", "Approve or deny agents' requests for your consent")],
     growing: &[consents::GROWING],
     ..Domain::EMPTY
 };

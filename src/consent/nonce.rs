@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const KEY: &str = "consent";
 
 /// What the hints tell a caller to do with its nonce.
-const AGAIN: &str = "call again with `nonce` from the details: it is valid once, for the same plan";
+const AGAIN: &str = "call again with `nonce` from the details: it is valid once, and only for the same plan";
 
 /// What a caller already holds of a consent.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +188,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
         return Err(ended(request.uuid, &format!("expired at {}", rfc3339(request.expires_at))));
     }
     if request.operation != need.operation || request.plan_hash != need.plan_hash || request.project != need.project {
-        let changed = mismatch("plan_changed", "is for a different plan: this one has changed");
+        let changed = mismatch("plan_changed", "is for a different plan: the plan has changed since");
         return Err(changed.hint("call again without a nonce: a person then decides on the changed plan"));
     }
     match request.state {
@@ -198,8 +198,8 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
         State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was already used")),
         // Otherwise nobody will bring the record back.
         State::Approved => {
-            let lost = ended(request.uuid, "was approved, but this machine has no record of that");
-            Err(lost.hint("call again without a nonce: a person decides again"))
+            let lost = ended(request.uuid, "was approved, but this machine has no record of the approval");
+            Err(lost.hint("call again without a nonce: a person then decides again"))
         }
         State::Pending if is_declined_now(context, &request) => Err(declined(&request, AGAIN)),
         State::Pending | State::Consumed => Err(pending(&request)),
@@ -233,7 +233,7 @@ fn pending(request: &Request) -> Error {
 /// Returns the error for a call without a nonce whose plan a person has approved since.
 fn approved(request: &Request) -> Error {
     let what = format!(
-        "{}: the user approved it, but the call lacks the nonce of that approval; nothing was changed",
+        "{}: the user approved this, but the call does not contain the nonce of that approval; nothing was changed",
         request.summary
     );
     Error::new(Code::ConsentRequired, what)

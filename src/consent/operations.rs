@@ -28,10 +28,10 @@ const REQUESTS: Names = Names::Stored(|typed| {
 const CATALOGS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
-/// List requests for consent
+/// List consent requests
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Also list requests that were decided, used or have expired
+    /// Also list requests that are already decided, used or expired
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -40,8 +40,8 @@ pub struct List {
 impl Operation for List {
     const TOOL: &'static str = "list_consents";
     const CLI: &'static [&'static str] = &["consent", "list"];
-    const TITLE: &'static str = "List requests for consent";
-    const ABOUT: &'static str = "List the requests of agents for your consent";
+    const TITLE: &'static str = "List consent requests";
+    const ABOUT: &'static str = "List agents' requests for your consent";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent list", "mcpkg consent list --all"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -89,7 +89,7 @@ impl Operation for List {
 /// Show a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the request; the end of the id is enough if only one request has it
+    /// Id of the request, or a unique suffix of it
     #[arg(add = REQUESTS)]
     id: String,
 }
@@ -97,7 +97,7 @@ pub struct Show {
 impl Operation for Show {
     const TOOL: &'static str = "show_consent";
     const CLI: &'static [&'static str] = &["consent", "show"];
-    const TITLE: &'static str = "Show request for consent";
+    const TITLE: &'static str = "Show consent request";
     const ABOUT: &'static str = "Show what a request would do, who asks, and when it expires";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent show 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
@@ -125,7 +125,7 @@ impl Operation for Show {
 /// Approve a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
-    /// Id of the request; the end of the id is enough if only one request has it
+    /// Id of the request, or a unique suffix of it
     #[arg(add = REQUESTS)]
     id: String,
     /// Also consent to all plans of the same caller that only read from this catalog
@@ -147,11 +147,13 @@ fn span(text: &str) -> Result<Millis, Error> {
 impl Operation for Approve {
     const TOOL: &'static str = "approve_consent";
     const CLI: &'static [&'static str] = &["consent", "approve"];
-    const TITLE: &'static str = "Approve request for consent";
-    const ABOUT: &'static str = "Approve a request: the agent may do exactly that, once, within ten minutes";
-    const HELP: &'static str = "Shows what would be done, and asks you. It needs a terminal and does not accept --yes. \
-        With --reads, the same caller may also run every plan in the same project that only reads from that catalog, \
-        for the time that --for sets. `mcpkg consent deny` revokes this, and `mcpkg events` shows each use.";
+    const TITLE: &'static str = "Approve consent request";
+    const ABOUT: &'static str = "Approve a request: the agent can then do exactly what it requested, once, within ten \
+        minutes";
+    const HELP: &'static str = "Shows what the request would do, and asks you. It needs a terminal and does not \
+        accept --yes. With --reads, the same caller can also run, in the same project, every plan that only reads \
+        from that catalog, until the time set with --for is over. `mcpkg consent deny` revokes this, and `mcpkg \
+        events` shows each use.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg consent list",
         "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
@@ -182,7 +184,10 @@ impl Operation for Approve {
                 widened::check(span)?;
                 let address = widened::base_url(context, catalog)?.unwrap_or_default();
                 let (asker, span) = (asker_named(&request.asker), span::shown(span));
-                format!("Consent to it and, for {span}, to everything that {asker} reads from '{catalog}' ({address})?")
+                format!(
+                    "Consent to this request and, for {span}, to everything that {asker} reads from '{catalog}' \
+                    ({address})?"
+                )
             }
             None => "Consent to it?".to_owned(),
         };
@@ -190,7 +195,7 @@ impl Operation for Approve {
         (context.ask)(shown(&request, now), &question)?;
         let approved = request::approve(context, request.uuid)?;
         let until = rfc3339(approved.expires_at);
-        let mut sentence = format!("Approved: {}. The agent may do it once, until {until}", approved.summary);
+        let mut sentence = format!("Approved: {}. The agent can do this once, until {until}", approved.summary);
         let mut data = data(&approved, context.clock.now());
         if let Some((catalog, span)) = wider {
             let until = rfc3339(widened::widen(context, &approved, catalog, span)?);
@@ -198,14 +203,14 @@ impl Operation for Approve {
             data["reads"] = json!({ "catalog": catalog, "expires_at": until });
         }
         Ok(Reply::sentence(sentence, data)
-            .hint(format!("until it is used, you can take it back: `mcpkg consent deny {}`", approved.uuid)))
+            .hint(format!("until the consent is used, you can revoke it: `mcpkg consent deny {}`", approved.uuid)))
     }
 }
 
 /// Deny a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Deny {
-    /// Id of the request; the end of the id is enough if only one request has it
+    /// Id of the request, or a unique suffix of it
     #[arg(add = REQUESTS)]
     id: String,
 }
@@ -213,8 +218,8 @@ pub struct Deny {
 impl Operation for Deny {
     const TOOL: &'static str = "deny_consent";
     const CLI: &'static [&'static str] = &["consent", "deny"];
-    const TITLE: &'static str = "Deny request for consent";
-    const ABOUT: &'static str = "Deny a request of an agent, or revoke a consent that was not used yet";
+    const TITLE: &'static str = "Deny consent request";
+    const ABOUT: &'static str = "Deny an agent's request, or revoke a consent that has not been used yet";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
@@ -294,7 +299,7 @@ fn wider_line(wider: &Wider) -> String {
     let Wider { consent, asker, catalog, expires_at } = wider;
     let (asker, until) = (asker_named(asker), rfc3339(*expires_at));
     format!(
-        "{asker} may read from '{catalog}' without asking until {until}; to take that back: `mcpkg consent deny {}`\n",
+        "{asker} can read from '{catalog}' without asking until {until}; to revoke that: `mcpkg consent deny {}`\n",
         tail(*consent)
     )
 }

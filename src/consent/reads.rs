@@ -40,7 +40,7 @@ impl Reads {
     pub(super) fn used(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let note = context.approved.get(Kind::Reads, &self.digest)?;
         if note.is_none_or(|note| !is_good(&note, context.clock.now())) {
-            let why = "The consent to all reads of the catalog was taken back or has expired";
+            let why = "The consent to all reads of the catalog was revoked or has expired";
             return Err(Error::new(Code::ConsentExpired, why).with_details(json!({ "consent": self.consent })));
         }
         event(context, db, "consent.reads", &self.project, &self.consent)

@@ -194,8 +194,10 @@ impl Consent {
 
 /// Returns the error for a request that is not stored because too many are waiting.
 fn too_many() -> Error {
-    Error::new(Code::TooMany, "Too many requests for consent are waiting for a person")
-        .hint("a person decides on them with `mcpkg consent list`, `approve` and `deny`; each expires after an hour")
+    Error::new(Code::TooMany, "Too many consent requests are waiting for a decision").hint(
+        "a person decides on them with `mcpkg consent list`, `approve` and `deny`; each request expires after \
+            an hour",
+    )
 }
 
 /// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
@@ -329,7 +331,7 @@ fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
 
 /// Returns the error for an id that no request has.
 pub(super) fn missing(id: &str) -> Error {
-    Error::new(Code::NotFound, format!("Request '{}' for consent does not exist", id.escape_debug()))
+    Error::new(Code::NotFound, format!("Consent request '{}' does not exist", id.escape_debug()))
         .with_details(json!({ "consent": id }))
         .hint("`mcpkg consent list` lists the waiting requests")
 }
@@ -351,7 +353,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
     let command = approve_command(request);
     Error::new(
         Code::ConsentRequired,
-        format!("{}: a person has to consent to it first; nothing was changed", request.summary),
+        format!("{}: a person has to consent first; nothing was changed", request.summary),
     )
     .with_details(json!({
         "consent": request.uuid.to_string(),
@@ -367,7 +369,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
 pub(super) fn denied(request: &Request, then: &str) -> Error {
     let hint =
         format!("if the user changes their mind, they run `{}` at a terminal; then {then}", approve_command(request));
-    refused(request, "the user denied it").hint(hint)
+    refused(request, "the user denied the request").hint(hint)
 }
 
 /// Returns the error for a request that the caller's client declined: nobody knows whether a person saw it.
@@ -391,9 +393,9 @@ pub(super) fn approve_command(request: &Request) -> String {
 }
 
 pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
-    Error::new(Code::ConsentExpired, format!("The request {uuid} for consent {why}"))
+    Error::new(Code::ConsentExpired, format!("Consent request {uuid} {why}"))
         .with_details(json!({ "consent": uuid.to_string() }))
-        .hint("call the operation again to ask again")
+        .hint("call the operation again to create a new request")
 }
 
 /// Shortens lines: keeps `most` at most, with a last one that counts the rest. A long line is cut, and says how long it was.
@@ -416,7 +418,7 @@ fn beginning(line: &str) -> String {
 pub(super) fn mismatch(kind: &str, why: &str) -> Error {
     Error::new(Code::ConsentMismatch, format!("The nonce {why}; nothing was changed"))
         .with_details(json!({ "mismatch_kind": kind }))
-        .hint("call again without a nonce to ask again")
+        .hint("call again without a nonce to create a new request")
 }
 
 #[cfg(test)]

@@ -64,8 +64,7 @@ impl Dialect {
                     }
                     None => {
                         taken.notes.push(format!(
-                            "'{name}' now refers to variables in a way that its agent's file \
-                            cannot express"
+                            "'{name}' now refers to variables in a way that the agent's file cannot express"
                         ));
                         document.remove(&kept, &name, false)?
                     }

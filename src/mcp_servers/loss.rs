@@ -13,8 +13,8 @@ impl Lost {
     /// What is left out, for a person.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Defaults => "the defaults of variables",
-            Self::Folder => "the folder that it is started in",
+            Self::Defaults => "the default values of variables",
+            Self::Folder => "the folder in which the server starts",
         }
     }
 }

@@ -22,7 +22,7 @@ fn a_key_from_its_making_to_its_end() {
     hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'laptop' reads and writes every project, until it is revoked
     hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients cannot run commands or workflows, and `execute` is not listed for them; to allow it, each time with your consent, create a key with --execute
+    hint: clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let clients run them, each time with your consent, create a key with --execute
     hint: this is the first key: from now on every client over HTTP must send one, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci", "-p", "p", "--read-only", "--expires", "30d"])), @r#"
@@ -33,7 +33,7 @@ fn a_key_from_its_making_to_its_end() {
     hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'ci' reads project 'p', until <TIME>
     hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients can call 22 tools, for prompts, resources, search, skills, commands and workflows; the other 17, for deploys, installs and workspaces, need stdio or a key for all projects
+    hint: clients with this key can call 22 tools, for prompts, resources, search, skills, commands and workflows; the other 17, for deploys, installs and workspaces, need stdio or a key for all projects
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "list"])), @r#"
     status: 0

@@ -23,19 +23,20 @@ pub struct Create {
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
-    /// Let the users of its clients consent to what agents ask for; anyone who holds the key can send such consent
+    /// Let users of clients with this key consent to what agents request; anyone who holds the key can send such
+    /// consent
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
-    /// Let it publish tools in these namespaces, such as alice or alice/utils, on a server started with --registry
+    /// Let the key publish tools in these namespaces, such as alice or alice/utils, on a server started with --registry
     #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
     #[serde(default)]
     publish: Vec<String>,
-    /// Let it post attestations of tools on a server started with --registry
+    /// Let the key post attestations of tools on a server started with --registry
     #[arg(long)]
     #[serde(default)]
     attest: bool,
-    /// Let its clients run commands and workflows, each after you consent to its plan
+    /// Let clients with this key run commands and workflows, each after you consent to its plan
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     execute: bool,
@@ -49,10 +50,10 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["access", "create"];
     const TITLE: &'static str = "Create access key";
     const ABOUT: &'static str = "Create an access key and print it; it is not shown again";
-    const HELP: &'static str = "With --project, the key gives access to that project only, otherwise to all of them. \
-        Once a key exists, servers over HTTP ask every client for one. --publish and --attest also let its holder \
-        write to the tool registry of `mcpkg serve --http --registry`. If you add --read-only, the key can write only \
-        there.";
+    const HELP: &'static str = "With --project, the key gives access to that project only; otherwise, to all \
+        projects. After you create the first key, servers over HTTP require a key from every client. --publish and \
+        --attest also let the holder of the key write to the tool registry of `mcpkg serve --http --registry`. If you \
+        add --read-only, the key can write only to that registry.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg access create laptop",
         "mcpkg access create ci --project auth-module --read-only --expires 30d",
@@ -136,8 +137,8 @@ impl Operation for Create {
             .hint("clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
         if !made.execute && !made.read_only {
             reply.hints.push(
-                "its clients cannot run commands or workflows, and `execute` is not listed for them; to allow it, each \
-                 time with your consent, create a key with --execute"
+                "clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let \
+                    clients run them, each time with your consent, create a key with --execute"
                     .to_owned(),
             );
         }
@@ -147,7 +148,7 @@ impl Operation for Create {
             );
         }
         if let Some(there) = at_registry(&made) {
-            reply.hints.push(format!("on a server started with `mcpkg serve --http --registry`, it {there}"));
+            reply.hints.push(format!("on a server started with `mcpkg serve --http --registry`, the key {there}"));
         }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
@@ -171,7 +172,8 @@ fn tools(read_only: bool) -> String {
     let within: Vec<&str> = groups.map(|group| group.name).collect();
     let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "its clients can call {inside} tools, for prompts, resources, search, skills, commands and workflows; the \
+        "clients with this key can call {inside} tools, for prompts, resources, search, skills, commands and \
+            workflows; the \
          other {}, for deploys, installs and workspaces, need stdio or a key for all projects",
         served().count() - inside
     )

@@ -14,7 +14,7 @@ fn yes_runs_what_a_person_saved_at_a_terminal_and_nothing_else() {
     scratch.ok(&["workflow", "import", "app.yaml"]);
     let yes = [&RUN[..], &["--yes"]].concat();
     let refused = scratch.run(&yes);
-    assert!(refused.status == 1 && refused.stderr.contains("a person has to consent to it first"), "{refused}");
+    assert!(refused.status == 1 && refused.stderr.contains("a person has to consent first"), "{refused}");
     assert!(refused.stderr.contains("`mcpkg workflow edit`"), "it says how to approve it: {refused}");
     // Saved by a program it is as it was.
     scratch.file("app.yaml", TEXT.replace("name: web", "name: api"));

@@ -344,7 +344,7 @@ fn what_a_client_did_not_answer_a_person_approves_at_a_terminal_and_the_next_cal
                     if is_modern { modern_with_forms(&ground.scratch) } else { with_forms(&ground.scratch) };
                 let asked = answered(&mut client, is_modern, &create(), &json!({ "action": action }));
                 assert_eq!(code(&asked), code_of_call, "{action}: {asked}");
-                assert!(!asked.to_string().contains("the user denied it"), "no person did: {asked}");
+                assert!(!asked.to_string().contains("the user denied the request"), "no person did: {asked}");
                 let (id, _) = held(&asked);
                 ground.approve(&asked);
                 let again = match with_the_first {
@@ -403,7 +403,10 @@ fn a_client_that_declined_is_not_asked_again_and_a_person_can_still_say_no() {
     assert_eq!((code(&again), held(&again).0), ("E_CONSENT_REQUIRED", held(&asked).0), "{again}");
     ground.scratch.ok(&["consent", "deny", &held(&asked).0]);
     let denied = execute(&mut client, create());
-    assert!(code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("the user denied it"), "{denied}");
+    assert!(
+        code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("the user denied the request"),
+        "{denied}"
+    );
     client.finish();
 }
 
@@ -414,7 +417,10 @@ fn a_no_in_the_form_is_a_persons_and_holds_until_they_change_their_mind() {
         let ground = Ground::new();
         let mut client = if is_modern { modern_with_forms(&ground.scratch) } else { with_forms(&ground.scratch) };
         let denied = answered(&mut client, is_modern, &create(), &no);
-        assert!(code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("the user denied it"), "{denied}");
+        assert!(
+            code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("the user denied the request"),
+            "{denied}"
+        );
         let again = execute(&mut client, create());
         assert_eq!((code(&again), held(&again).0), ("E_CONSENT_DENIED", held(&denied).0), "{again}");
         assert_eq!(code(&execute(&mut client, with_nonce(&create(), &again))), "E_CONSENT_DENIED");
