@@ -46,12 +46,14 @@ pub(super) fn question(request: &Request) -> ElicitRequestParams {
         message.push_str(&format!("\n- {line}"));
     }
     if shown != all {
-        message
-            .push_str(&format!("\n\nThis is shortened; to see all of it, run `mcpkg consent show {}`", request.uuid));
+        message.push_str(&format!(
+            "\n\nThis text is shortened; to see the full text, run `mcpkg consent show {}`",
+            request.uuid
+        ));
     }
     let approve = BooleanSchema::new()
         .title("Consent")
-        .description("Allow the agent to do this, once; anything later needs another consent");
+        .description("Allow the agent to do this once; later requests need a new consent");
     let requested_schema = ElicitationSchema::builder().required_bool_with(FIELD, |_| approve).build_unchecked();
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }

@@ -35,7 +35,11 @@ impl Reader<'_> {
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
             // A similar name is a different thing, which nobody asked to delete.
-            return Some("nothing was deleted; list what exists, and ask the user which one they mean".to_owned());
+            return Some(
+                "nothing was deleted; list the existing items, and ask the user which one they \
+                mean"
+                    .to_owned(),
+            );
         }
         let hint = self.with_tools(hint);
         if !has_flag(&hint) {

@@ -91,8 +91,15 @@ pub(super) fn no_method(method: &str) -> ErrorData {
 
 /// Returns the failure of a request that rmcp cannot read.
 pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
-    wrong(method, parameters)
-        .unwrap_or_else(|| ErrorData::invalid_params(format!("Invalid params for {method}: they are malformed"), None))
+    wrong(method, parameters).unwrap_or_else(|| {
+        ErrorData::invalid_params(
+            format!(
+                "Invalid params for {method}: the params are \
+            malformed"
+            ),
+            None,
+        )
+    })
 }
 
 /// Refuses a cursor on a list that has one page only.

@@ -63,7 +63,7 @@ impl Output {
         let written = parts.iter().try_for_each(|part| stdout.write_all(part)).and_then(|()| stdout.flush());
         if let Err(error) = written {
             self.closed.store(true, Ordering::Relaxed);
-            tracing::info!(%error, "the client no longer reads answers");
+            tracing::info!(%error, "the client no longer reads responses");
             return false;
         }
         true

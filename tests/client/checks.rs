@@ -225,7 +225,7 @@ fn a_server_that_refuses_is_heard() {
         ran
     };
     let ran = told(&url("/projects/nope/mcp"), "team", None);
-    assert!(ran.stdout.contains("Project 'nope' does not exist here (status 404)"), "{ran}");
+    assert!(ran.stdout.contains("Project 'nope' does not exist on this server (status 404)"), "{ran}");
     assert!(ran.stderr.contains("`mcpkg project list`"), "{ran}");
     let ran = told(&url("/other"), "team", None);
     assert!(ran.stdout.contains("There is nothing at this address (status 404)"), "{ran}");
@@ -241,7 +241,7 @@ fn a_server_that_refuses_is_heard() {
     let ran = told(&url("/mcp"), "team", Some(key.trim()));
     assert_eq!(ran.status, 0, "{ran}");
     let ran = told(&url("/projects/p/mcp"), "team", Some(key.trim()));
-    assert!(ran.stdout.contains("No access to the project 'p' (status 403)"), "{ran}");
+    assert!(ran.stdout.contains("This access key does not give access to project 'p' (status 403)"), "{ran}");
     ground.ok(&["access", "revoke", "laptop", "--yes"]);
     let ran = told(&url("/mcp"), "team", Some(key.trim()));
     assert!(ran.stdout.contains("The access key was revoked (status 401)"), "{ran}");

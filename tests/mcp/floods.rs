@@ -21,7 +21,7 @@ fn open_listen_streams_are_bounded() {
         let Wait::Line(line) = client.wait(DEADLINE) else { panic!("the server says nothing more") };
         answered |= line["id"] == json!(last);
         if let Some(why) = line["error"]["message"].as_str() {
-            assert_eq!(why, "Invalid request: a client may have 64 subscriptions/listen open at once");
+            assert_eq!(why, "Invalid request: a client can have at most 64 open subscriptions/listen requests");
             refused += 1;
         }
     }

@@ -14,7 +14,7 @@ pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), Error
     let why = match items {
         0 => "Invalid request: the batch is empty".to_owned(),
         _ if items > LONGEST_BATCH => {
-            format!("Invalid request: a batch may have at most {LONGEST_BATCH} messages")
+            format!("Invalid request: a batch can have at most {LONGEST_BATCH} messages")
         }
         _ if exist => return Ok(()),
         _ => "Invalid request: batches are supported only on protocol version 2025-03-26".to_owned(),

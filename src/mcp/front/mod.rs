@@ -163,7 +163,7 @@ impl Front {
         let meta = meta(parameters);
         match (phase, meta) {
             (Phase::Starting, Meta::Plain) if !matches!(method, "initialize" | "ping" | "server/discover") => {
-                let why = format!("Invalid request: '{method}' came before initialize");
+                let why = format!("Invalid request: '{method}' was sent before initialize");
                 return Err(ErrorData::invalid_request(why, None));
             }
             (Phase::Initializing | Phase::Legacy { .. }, _) if method == "initialize" => {

@@ -170,14 +170,16 @@ impl InFlight {
             state.phase = next;
         }
         if accepted.listens && state.listening >= MAX_LISTEN_STREAMS {
-            let why =
-                format!("Invalid request: a client may have {MAX_LISTEN_STREAMS} subscriptions/listen open at once");
+            let why = format!(
+                "Invalid request: a client can have at most {MAX_LISTEN_STREAMS} open subscriptions/listen \
+                    requests"
+            );
             return Err(ErrorData::invalid_request(why, None));
         }
         if let Some(request) = state.requests.get_mut(&accepted.request.id) {
             if request.listens {
                 // Its answer comes when the server ends; behind it nothing would ever be answered.
-                let why = "Invalid request: an open subscriptions/listen has this id";
+                let why = "Invalid request: an open subscriptions/listen request already uses this id";
                 return Err(ErrorData::invalid_request(why, None));
             }
             let size = accepted.size;

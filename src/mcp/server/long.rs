@@ -84,7 +84,7 @@ async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &Cancellat
     match blocking(move || tasks.begin(&asker, &name, &cancelled)).await {
         Ok(Ok(begun)) => begun,
         Ok(Err(error)) => {
-            tracing::warn!(tool, %error, "could not store a task; the call is answered when it is done");
+            tracing::warn!(tool, %error, "could not store a task; the response is sent when the call is done");
             None
         }
         Err(_) => None,
@@ -109,7 +109,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
             Some(permit) => long_calls::run(permit, move || call.run(), deliver),
             None => {
                 drop(call);
-                deliver(Err(error_data(&Error::new(Code::Cancelled, "The call was cancelled before it began"))));
+                deliver(Err(error_data(&Error::new(Code::Cancelled, "The call was cancelled before it started"))));
             }
         }
     });

@@ -51,7 +51,7 @@ pub(super) async fn subscribe(
         return Ok(());
     }
     let why =
-        format!("A client may subscribe to at most {MAX_URIS} resources, with URIs of at most {LONGEST_URI} bytes");
+        format!("A client can subscribe to at most {MAX_URIS} resources, with URIs of at most {LONGEST_URI} bytes");
     Err(error_data(&Error::new(Code::InvalidArgument, why)))
 }
 

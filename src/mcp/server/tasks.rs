@@ -87,7 +87,7 @@ pub(super) async fn call(
     let begun =
         blocking(move || of_task.begin(&asker, &name, &cancelled)).await?.map_err(|error| error_data(&error))?;
     let Some(task) = begun else {
-        let why = "Too many tasks: wait until some have ended and expired";
+        let why = "Too many tasks: wait until some of them have ended and expired";
         return Err(error_data(&Error::new(Code::InvalidArgument, why)));
     };
     let created = CreateTaskResult::new(task.task());

@@ -132,7 +132,8 @@ impl Tasks {
         let mut state = self.state();
         match stored {
             Ok(true) if ended.is_whole() => {}
-            Ok(false) => tracing::info!(task = %task.id(), "a task's row was gone or ended before the task"),
+            Ok(false) => tracing::info!(task = %task.id(), "a task's row was deleted or marked as ended before the \
+                task ended"),
             Ok(true) | Err(_) => {
                 let kept = Kept { asker: task.asker().clone(), task: told.clone(), expires_at };
                 state.kept.insert(task.id(), kept);
@@ -234,7 +235,10 @@ impl Tasks {
             }
         }
         if self.row(asker, id)?.status == Status::Working {
-            let why = format!("Task '{id}' is running on another server of the same database; ask that server");
+            let why = format!(
+                "Task '{id}' is running on another server that uses the same database; send the request \
+                to that server"
+            );
             return Err(error_data(&Error::new(Code::InvalidArgument, why)));
         }
         Ok(None)
@@ -332,6 +336,6 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
 /// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
 /// apart.
 fn unknown(id: &str) -> ErrorData {
-    let why = format!("You have no task '{}'; tasks that have ended expire after a time", id.escape_debug());
+    let why = format!("You have no task '{}'; ended tasks are deleted after some time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))
 }

@@ -12,14 +12,14 @@ const POLL: u64 = 500;
 
 /// The failure of a task whose server is gone.
 pub(super) const SERVER_ENDED: &str =
-    "The server stopped while it ran this task, and nothing was left incomplete. Call the tool again";
+    "The server stopped while it ran this task, but left nothing incomplete. Call the tool again";
 
 /// The message for a task whose server is on another machine and out of sight.
 pub(super) const UNSEEN: &str =
-    "The server that runs this task lost its connection to the database, and may still be working on it";
+    "The server that runs this task lost its connection to the database, and may still be running the task";
 
 /// Replaces a confirm token in a stored result: the token goes only to its requester, and is not stored.
-const NOT_KEPT: &str = "(not kept; call deploy again)";
+const NOT_KEPT: &str = "(not stored; call deploy again)";
 
 /// The party that cancelled a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

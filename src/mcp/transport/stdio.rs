@@ -100,7 +100,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             std::mem::forget(stopped);
             // Normally the process has ended by then. If its client does not read, the unread answers are lost.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
-            tracing::warn!("the client did not read all answers");
+            tracing::warn!("the client did not read all responses");
             #[allow(clippy::disallowed_methods, reason = "stopping: the grace period after the signal is over")]
             std::process::exit(1);
         }

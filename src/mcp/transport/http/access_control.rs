@@ -54,7 +54,7 @@ impl AccessControl {
         if let Some(name) = project
             && !read_cache.has_project(name)?
         {
-            let why = format!("Project '{}' does not exist here", name.escape_debug());
+            let why = format!("Project '{}' does not exist on this server", name.escape_debug());
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
         Ok(config)
@@ -81,7 +81,10 @@ impl AccessControl {
                 .is_none_or(|only| only == name);
             if !reaches {
                 // The same whether it is there or not: a key of one project learns nothing of the others.
-                return Err(Refusal::out_of_scope(format!("No access to the project '{}'", name.escape_debug())));
+                return Err(Refusal::out_of_scope(format!(
+                    "This access key does not give access to project '{}'",
+                    name.escape_debug()
+                )));
             }
         }
         if grant.is_none() && project.is_none() {
@@ -105,7 +108,7 @@ impl AccessControl {
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
                     return Err(Refusal::out_of_scope(
-                        "The access key is for a different project than this server serves",
+                        "This server does not serve the project that the access key is for",
                     ));
                 }
                 config.selection.named = Some(name);

@@ -67,7 +67,7 @@ impl Refusal {
 
     /// 405; says what is allowed.
     pub(super) fn method(allowed: &'static str) -> Self {
-        let why = format!("This address supports {allowed} only");
+        let why = format!("This address supports only {allowed}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 

@@ -123,7 +123,7 @@ impl App {
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());
         let read = match tokio::time::timeout(READY, read).await {
             Ok(read) => read.unwrap_or_else(|_| Err(Error::internal("the read crashed"))),
-            Err(_) => Err(Error::new(Code::Timeout, "The database does not answer")),
+            Err(_) => Err(Error::new(Code::Timeout, "The database does not respond")),
         };
         match read {
             Ok(()) => answer::text(StatusCode::OK, "ready\n"),

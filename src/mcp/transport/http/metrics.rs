@@ -64,13 +64,17 @@ impl Metrics {
         let latency = Family::<PlaceLabel, Histogram>::new_with_constructor(buckets);
         registry.register(
             "request_duration_seconds",
-            "Time from the head of a request to the head of its answer",
+            "Time from receiving the headers of a request to sending the headers of the response",
             latency.clone(),
         );
         let [in_flight, streams, sessions, database] = std::array::from_fn(|_| Gauge::default());
-        registry.register("requests_in_flight", "Requests that are being answered", in_flight.clone());
+        registry.register("requests_in_flight", "Requests in progress", in_flight.clone());
         registry.register("open_streams", "Open event streams", streams.clone());
-        registry.register("open_sessions", "Open sessions, of protocol revisions with a handshake", sessions.clone());
+        registry.register(
+            "open_sessions",
+            "Open sessions (only protocol revisions with a handshake have sessions)",
+            sessions.clone(),
+        );
         registry.register("database_bytes", "Size of the database and its write-ahead log", database.clone());
         Self { registry, requests, latency, in_flight, streams, sessions, database }
     }

@@ -92,7 +92,9 @@ impl Origins {
         };
         let Some((host, port)) = reached else {
             return forbidden(
-                "The Host of this request is not one of this server's; to add it, start the server with --allow-host NAME".to_owned(),
+                "The Host of this request is not a name of this server; to allow it, start the server with \
+                    --allow-host NAME"
+                    .to_owned(),
             );
         };
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };

@@ -67,7 +67,10 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     if request.uri().path() == "/metrics" {
         let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
-            return Err(Refusal::out_of_scope("The metrics cover all projects, but this access key is for one"));
+            return Err(Refusal::out_of_scope(
+                "The metrics cover all projects, but this access key is for one project \
+                only",
+            ));
         }
         return Ok(answer::text(StatusCode::OK, app.metrics_text()));
     }

@@ -56,7 +56,7 @@ pub fn serve_http(
     if !network.host.is_loopback() && !store.read(access::required)? {
         let why = format!("Anybody who can reach {} could use this server: there is no access key yet", network.host);
         return Err(Error::new(Code::KeyRequired, why)
-            .hint("create one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
+            .hint("create a key with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
@@ -135,7 +135,7 @@ async fn serve(
         }
     }
     drop(listener);
-    tracing::info!("stopping: answering the requests that were accepted");
+    tracing::info!("stopping: finishing the requests that were accepted");
     app.server.hub.close();
     app.closing.cancel();
     let now = Instant::now();
@@ -148,7 +148,7 @@ async fn serve(
         ending.cancel();
     });
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some clients did not read their answers in time");
+        tracing::warn!("some clients did not read their responses in time");
     }
     // A database that does not answer is not waited for.
     let _ = tokio::time::timeout(GRACE, tasks).await;

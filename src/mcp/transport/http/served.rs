@@ -97,7 +97,7 @@ pub(super) async fn answer(
             Ok(Ok(place)) => Some(place),
             _ => {
                 discard(app, peer, body).await;
-                return Err(too_many("This client already sends as many uploads at once as are allowed"));
+                return Err(too_many("This client already has the maximum number of uploads in progress"));
             }
         },
         None => None,
@@ -109,12 +109,12 @@ pub(super) async fn answer(
     let _upload = match is_upload {
         true => match timeout(wait, app.permits.uploads.acquire()).await {
             Ok(Ok(upload)) => Some(upload),
-            _ => return Err(too_many("The server is already working on as many uploads as it can")),
+            _ => return Err(too_many("The server already has the maximum number of uploads in progress")),
         },
         false => None,
     };
     let Ok(Ok(_permit)) = timeout(wait, app.permits.work.acquire()).await else {
-        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "The server is busy with too many requests", 2));
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "The server has too many requests in progress", 2));
     };
     if reads {
         peer.exchange.work();

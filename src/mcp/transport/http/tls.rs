@@ -31,7 +31,13 @@ pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {
         .map_err(|error| unreadable(key, "private key", error))?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private).map_err(|error| {
         let (certificate, key) = (certificate.display(), key.display());
-        Error::new(Code::InvalidArgument, format!("`{certificate}` and `{key}` do not work together: {error}"))
+        Error::new(
+            Code::InvalidArgument,
+            format!(
+                "The certificate `{certificate}` and the key `{key}` cannot be used \
+            together: {error}"
+            ),
+        )
     })?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
