@@ -170,7 +170,7 @@ fn who_does_not_guess_always_hears_what_is_wrong() {
     let guess = || server.send(&ask("/mcp", &foreign));
     let last = std::iter::repeat_with(guess).take(30).last().expect("an answer");
     assert_eq!(last.status, 429);
-    assert!(last.text().contains("not known here"), "{}", last.text());
+    assert!(last.text().contains("does not know the access key"), "{}", last.text());
     assert_eq!((server.send(&open).status, server.send(&ask("/mcp", &gone)).status), (401, 401));
     assert_eq!(server.send(&ask("/mcp", &good)).status, 200);
 }

@@ -47,7 +47,7 @@ fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
     // It is told as long as it holds, with how it is taken back.
     let end = &id.to_string()[24..];
     for shown in [ground.scratch.ok(&["consent", "list"]), ground.scratch.ok(&["consent", "show", end])] {
-        assert!(shown.contains("may read from 'hosting' without asking until") && shown.contains(end), "{shown}");
+        assert!(shown.contains("can read from 'hosting' without asking until") && shown.contains(end), "{shown}");
     }
     assert_eq!(ground.scratch.json(&["consent", "list"])["reads"][0]["catalog"], "hosting");
     ground.scratch.ok(&["consent", "deny", &id.to_string()]);
