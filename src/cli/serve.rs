@@ -109,7 +109,7 @@ fn arguments() -> Command {
                 .long("allow-host")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Host name that clients may use for the server, in addition to its addresses"),
+                .help("Host name that clients can use for the server, in addition to its addresses"),
         )
         .arg(
             Arg::new("allow-origin")
@@ -184,7 +184,7 @@ fn arguments() -> Command {
             Arg::new("toolset")
                 .long("toolset")
                 .value_name("NAME")
-                .help("List and call only the installed tools in this toolset [default: the active one]"),
+                .help("List and call only the installed tools in this toolset [default: the active toolset]"),
         )
         .arg(
             Arg::new("install-scope")

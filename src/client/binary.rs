@@ -75,7 +75,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 pub fn running() -> Result<String> {
     let gone = |why: String| {
         Error::new(Code::FileFailed, format!("mcpkg cannot find its own program: {why}"))
-            .hint("start mcpkg again by its full path")
+            .hint("start mcpkg again with its full path")
     };
     let path = std::env::current_exe().map_err(|error| gone(error.to_string()))?;
     if !path.is_file() {

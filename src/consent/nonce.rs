@@ -225,7 +225,7 @@ fn known_in(db: &Db<'_>, id: Uuid) -> Result<Request> {
 
 fn pending(request: &Request) -> Error {
     let command = approve_command(request);
-    Error::new(Code::ConsentPending, format!("{}: no person has decided yet; nothing was changed", request.summary))
+    Error::new(Code::ConsentPending, format!("{}: nobody has decided yet; nothing was changed", request.summary))
         .with_details(waiting(request, &command))
         .hint(format!("the user runs `{command}` at a terminal; then {AGAIN}"))
 }

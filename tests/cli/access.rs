@@ -23,7 +23,7 @@ fn a_key_from_its_making_to_its_end() {
     hint: 'laptop' reads and writes every project, until it is revoked
     hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
     hint: clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let clients run them, each time with your consent, create a key with --execute
-    hint: this is the first key: from now on every client over HTTP must send one, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
+    hint: this is the first key: from now on, every client over HTTP must send a key, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci", "-p", "p", "--read-only", "--expires", "30d"])), @r#"
     status: 0
@@ -66,7 +66,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: Access key 'ci' already exists
-    hint: it was revoked, but its name stays taken, because `mcpkg events` refers to it; choose another name
+    hint: it was revoked, but its name cannot be used again, because `mcpkg events` refers to it; choose another name
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "laptop"])), @r#"
     status: 1

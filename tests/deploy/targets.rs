@@ -40,7 +40,7 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     let targets = |arguments: &[&str]| place.data(&[&["plan"], arguments].concat())["targets"].clone();
     assert_eq!(targets(&[]), json!(Target::contract_names()));
     assert_eq!(targets(&["--target", "gemini"]), json!(["gemini"]), "each can be named in the shell");
-    assert_snapshot!(place.ok(&["target", "enable", "gemini"]), @"`all` now means claude_code, codex, cursor, gemini, vscode in project 'p'");
+    assert_snapshot!(place.ok(&["target", "enable", "gemini"]), @"`all` now includes claude_code, codex, cursor, gemini, vscode in project 'p'");
     place.ok(&["target", "disable", "vscode", "cursor"]);
     assert_eq!(targets(&[]), json!(["claude_code", "codex", "gemini"]));
     place.ok(&["target", "disable", "codex", "--all-projects"]);

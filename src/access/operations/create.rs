@@ -81,7 +81,7 @@ impl Operation for Create {
     fn run(self, context: &Context) -> Result<Reply> {
         names::check("Access key", &self.name)?;
         if key::parse(&self.name).is_some() {
-            return Err(Error::new(Code::InvalidArgument, "The name for the new key is itself an access key")
+            return Err(Error::new(Code::InvalidArgument, "The name given for the new key is itself an access key")
                 .hint("choose a name such as laptop"));
         }
         let publish = self.publish.iter().map(|text| text.trim().parse()).collect::<Result<Vec<Namespace>>>()?;
@@ -155,7 +155,7 @@ impl Operation for Create {
         }
         if first {
             reply.hints.push(
-                "this is the first key: from now on every client over HTTP must send one, even on this machine; \
+                "this is the first key: from now on, every client over HTTP must send a key, even on this machine; \
                  connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`"
                     .to_owned(),
             );
@@ -191,10 +191,13 @@ fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     match state(&key, gone, now) {
         "active" => error.hint(format!("it is active; choose another name for a second key, or {revoke}")),
         "revoked" => error.hint(
-            "it was revoked, but its name stays taken, because `mcpkg events` refers to it; choose \
-            another name",
+            "it was revoked, but its name cannot be used again, because `mcpkg events` refers to it; choose another \
+                name",
         ),
-        state => error.hint(format!("it is no longer valid ({state}), but its name stays taken; choose another name")),
+        state => error.hint(format!(
+            "it is no longer valid ({state}), but its name cannot be used again; choose \
+            another name"
+        )),
     }
 }
 

@@ -191,7 +191,7 @@ impl Report {
 /// Whether what an entry starts is there.
 fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     let program = words.first().map_or("", String::as_str);
-    let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg that you run";
+    let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg program that you are running";
     let Some(path) = resolved(program) else {
         return Err(StepError::new(format!("`{program}` does not exist"), advice));
     };

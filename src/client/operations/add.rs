@@ -133,7 +133,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
 fn execute_hint(wanted: &Wanted) -> Option<String> {
     let is_remote = matches!(wanted, Wanted::Url { .. });
     is_remote.then(|| {
-        "to let the agent run commands and workflows, use a key made with `mcpkg access create NAME --execute`"
+        "to let the agent run commands and workflows, use a key created with `mcpkg access create NAME --execute`"
             .to_owned()
     })
 }

@@ -28,7 +28,7 @@ impl Operation for Check {
     const TITLE: &'static str = "Test the connected agents";
     const ABOUT: &'static str = "Start the server as each connected agent would, and report every step";
     const HELP: &'static str = "mcpkg starts the server in the agent's folder, with the agent's environment (Codex \
-        passes on eleven variables), and sends the agent's first message. The exit status is 1 if a step fails.";
+        passes on only eleven variables), and sends the agent's first message. The exit status is 1 if a step fails.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg client check", "mcpkg client check codex"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

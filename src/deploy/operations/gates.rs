@@ -9,7 +9,7 @@ use crate::plural;
 
 /// The error for a call that would write but was not approved.
 pub fn unconfirmed(command: &str) -> Error {
-    Error::new(Code::ConfirmRequired, format!("`{command}` writes and was not approved; nothing was changed"))
+    Error::new(Code::ConfirmRequired, format!("`{command}` writes files, but was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
         .hint("--yes approves it")
 }

@@ -24,7 +24,7 @@ pub struct Preview {
     #[command(flatten)]
     #[serde(flatten)]
     show: Show,
-    /// Show the differences too
+    /// Also show the differences
     #[arg(long)]
     #[serde(default)]
     diff: bool,

@@ -50,7 +50,7 @@ pub struct Status {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Show only these kinds
+    /// Show only these kinds of drift
     #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
     #[serde(default)]
     only: Vec<Kind>,

@@ -145,5 +145,5 @@ fn context(server: &Server, config: &Config, request: &RequestContext<RoleServer
 }
 
 fn not_asked() -> ErrorData {
-    ErrorData::invalid_params("Invalid params for tools/call: `requestState` was not sent by this server", None)
+    ErrorData::invalid_params("Invalid params for tools/call: `requestState` was not created by this server", None)
 }

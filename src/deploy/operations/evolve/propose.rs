@@ -52,7 +52,7 @@ pub struct Propose {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Only this module
+    /// Propose only changes to this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
     /// Overlay to write to, in the config repo

@@ -25,7 +25,7 @@ pub struct Restore {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Only files of this module
+    /// Restore only files of this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
     /// Show what would be written, and write nothing

@@ -108,6 +108,6 @@ fn switch(context: &Context, words: &[String], all_projects: bool, on: bool) -> 
             Ok((names, format!("project '{}'", project.name)))
         })?
     };
-    let sentence = format!("`all` now means {names} in {whose}");
+    let sentence = format!("`all` now includes {names} in {whose}");
     Ok(Reply::sentence(sentence, json!({ "targets": names.split(", ").collect::<Vec<_>>() })))
 }
