@@ -72,7 +72,7 @@ impl Operation for Rollback {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
-    const ADDED: &'static str = r#"{ "adopt": { "type": "boolean", "default": false, "description": "Overwrite files that were changed after they were deployed." } }"#;
+    const ADDED: &'static str = r#"{ "adopt": { "type": "boolean", "default": false, "description": "Overwrite files changed since the deploy." } }"#;
     const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
