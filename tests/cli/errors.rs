@@ -78,7 +78,7 @@ fn usage_errors_exit_2_and_suggest() {
     --- stderr
     error: unrecognized subcommand 'promt'
 
-      tip: some similar subcommands exist: 'export', 'import', 'project', 'prompt'
+      tip: some similar subcommands exist: 'prompt', 'project', 'import', 'export'
 
     Usage: mcpkg [OPTIONS] <COMMAND>
 

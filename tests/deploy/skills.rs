@@ -171,7 +171,7 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
     place.resource("skill://ship/agents/openai.yaml", "policy:\n  allow_implicit_invocation: true\n");
-    assert_says(&said(&place, &[]), "has its own agents/openai.yaml, which lets Codex use it unasked");
+    assert_says(&said(&place, &[]), "has its own agents/openai.yaml, which lets Codex use the skill unasked");
     place.deploy(&["--target", "codex"]);
     assert!(place.read(policy).ends_with("true\n"));
 }

@@ -30,7 +30,7 @@ pub struct Choice {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Targets to deploy to: names such as codex,cursor, or all for all enabled targets; can be repeated [default: all]
-    #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
+    #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', value_parser = target_name, add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
@@ -69,6 +69,12 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// The choice of all targets.
 pub(super) const ALL: &str = "all";
+
+/// Returns the name of a target that a user wrote; `claude-code`, as the client is called, is `claude_code`.
+#[expect(clippy::unnecessary_wraps, reason = "a value parser may fail")]
+fn target_name(word: &str) -> Result<String, std::convert::Infallible> {
+    Ok(word.replace('-', "_"))
+}
 
 /// The targets, and the word for all of them, as a shell completes them.
 const ANY_TARGET: Names = Names::Known(|| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

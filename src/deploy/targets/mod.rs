@@ -26,9 +26,8 @@ macro_rules! targets {
 targets!(claude_code, claude_desktop, codex, copilot, cursor, gemini, opencode, vscode, windsurf);
 
 impl Target {
-    /// Returns the target called `name`; the name that clients have, such as `claude-code`, is one too.
+    /// Returns the target called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        let name = name.replace('-', "_");
         Self::ALL.iter().copied().find(|target| target.name() == name)
     }
 

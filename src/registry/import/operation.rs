@@ -34,7 +34,7 @@ impl Operation for Import {
     const TOOL: &'static str = "import_tools";
     const CLI: &'static [&'static str] = &["tool", "import"];
     const TITLE: &'static str = "Import tools from Enact";
-    const ABOUT: &'static str = "Import Enact's installed tools, aliases, toolsets, settings and trust, all or nothing";
+    const ABOUT: &'static str = "Import tools, aliases, toolsets, settings and trust from Enact; all or nothing";
     const HELP: &'static str = "Leaves Enact's files unchanged. If one of these files is malformed, the import stops before it writes \
         anything. Tools are packed from their folders in ~/.agents/skills. Imported tools are unsigned, so your trust policy applies \
         each time one is called. Secrets are not copied. Anything that would allow more than now, such as trusting another signer, needs \

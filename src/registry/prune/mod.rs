@@ -46,7 +46,7 @@ impl Operation for Prune {
     const TOOL: &'static str = "prune_tools";
     const CLI: &'static [&'static str] = &["tool", "prune"];
     const TITLE: &'static str = "Delete data that no tool needs any more";
-    const ABOUT: &'static str = "Delete unused archives, unpacked copies and cached registry responses";
+    const ABOUT: &'static str = "Delete unused archives, copies and cached responses";
     const HELP: &'static str = "Deletes archives that nobody has installed and that were not published in this database. mcpkg remembers \
         their digests and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Past runs are \
         deleted according to their limits (`mcpkg limit list`).";

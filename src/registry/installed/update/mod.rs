@@ -59,7 +59,7 @@ impl Operation for Update {
     const TOOL: &'static str = "update_tool";
     const CLI: &'static [&'static str] = &["tool", "update"];
     const TITLE: &'static str = "Update tools";
-    const ABOUT: &'static str = "Update installed tools to the newest version, each from its own registry";
+    const ABOUT: &'static str = "Update installed tools to the newest version in their registries";
     const HELP: &'static str = "A new version goes through the same checks as in `mcpkg tool install`, and replaces the version that \
         agents see. If you chose an older version with `mcpkg tool use`, that version stays installed, and --all does not update the \
         tool. Versions in other scopes stay installed, and the tool stays in its toolsets. Each tool is updated completely or not at \

@@ -66,7 +66,7 @@ impl Operation for Allow {
     const TOOL: &'static str = "allow_tool";
     const CLI: &'static [&'static str] = &["tool", "allow"];
     const TITLE: &'static str = "Grant a tool access beyond its sandbox";
-    const ABOUT: &'static str = "Let a tool use the network, access a folder, or run without a sandbox";
+    const ABOUT: &'static str = "Let a tool use the network, access a folder, or run unsandboxed";
     const HELP: &'static str = "mcpkg asks you to confirm at a terminal; --yes cannot skip this. The permission applies to this tool by \
         this publisher, on this machine. For an unsigned tool, it applies to exactly this archive or folder.";
     const EXAMPLES: &'static [&'static str] = &[
