@@ -101,7 +101,7 @@ fn texts_are_plain() {
 fn helps(command: &mut clap::Command, faults: &mut Vec<String>) {
     let help = command.render_long_help().to_string();
     // A sentence may go on in the next row.
-    let help = Regex::new(r"\n +").expect("a pattern").replace_all(&help, " ");
+    let help = Regex::new(r"\b\n *\b").expect("a pattern").replace_all(&help, " ");
     faults.extend(refused(&help).into_iter().map(|part| format!("{}: {part}", command.get_name())));
     command.get_subcommands_mut().for_each(|inner| helps(inner, faults));
 }
