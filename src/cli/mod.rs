@@ -277,13 +277,18 @@ fn name_a_number(error: &mut clap::Error) {
 const NAMED: usize = 4;
 
 /// Adds to an error about a word such as `install` the commands that end with it: the noun comes first. After a noun, as in
-/// `gate list`, these are its own commands alone.
+/// `gate list`, these are its own commands, or the only command that ends with the word.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let group = tree::group_before(arguments, word);
     let mut named: Vec<_> = tree::ending_with(word).collect();
-    named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
+    if let [alone] = named[..] {
+        // Another noun's command by another name, such as `spec apply`, is not what `evolve apply` means.
+        named.retain(|_| group.is_empty() || alone.cli.last().is_some_and(|last| last == word));
+    } else {
+        named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return;
     }

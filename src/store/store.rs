@@ -268,7 +268,7 @@ impl Store {
         if self.may_write() {
             return Ok(());
         }
-        Err(Error::new(Code::MayOnlyRead, "This access key may only read")
+        Err(Error::new(Code::MayOnlyRead, "This access key can only read")
             .hint("`mcpkg access create NAME` creates a key with write access"))
     }
 }

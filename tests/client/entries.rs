@@ -111,7 +111,7 @@ fn a_url_pins_a_projects_entry_and_the_named_project() {
     --- stdout
     --- stderr
     error: Cannot add the project 'p' to 'https://a.example/': its path is not /mcp
-    hint: give the URL that ends in /projects/p/mcp itself
+    hint: give the complete URL, which ends in /projects/p/mcp
     "#);
     assert!(run(&ground, &["add", "cursor", "--http", url, "--project", "a/b"]).stderr.contains("invalid characters"));
     assert!(!ground.home().join(".cursor").exists());

@@ -258,7 +258,7 @@ fn f30_a_backup_without_keys_does_not_open_a_server_that_asks_for_one() {
     let status = |server: &Http| server.send(&Request::new("GET", "/mcp")).status;
     assert_eq!(status(&server), 401);
     let ran = scratch.run(&["restore", "keyless.db", "--yes", "--while-serving"]);
-    assert!(ran.status == 0 && ran.stderr.contains("still require one"), "{ran}");
+    assert!(ran.status == 0 && ran.stderr.contains("still require a key"), "{ran}");
     assert_eq!(status(&server), 401);
     drop(server);
     // Nor one that is started later, nor after a restore of a restore, nor where what it replaced cannot be read.

@@ -150,7 +150,7 @@ fn outdated_tells_and_check_exits_with_3() {
 fn remove_leaves_the_items() {
     let scratch = with_kit(&kit());
     let ran = scratch.run(&["source", "remove", "kit"]);
-    assert!(ran.status == 0 && ran.stdout.contains("9 items stay in the project"), "{ran}");
+    assert!(ran.status == 0 && ran.stdout.contains("the project keeps 9 items"), "{ran}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
     // What a source brought is kept by nothing else once a project is deleted.

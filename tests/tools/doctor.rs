@@ -155,7 +155,8 @@ fn a_damaged_archive_and_a_version_that_was_taken_back_are_told() {
     );
     assert_eq!(scratch.change(&damage), 1);
     let all = checks(&scratch);
-    let broken = found(&all, "tool packages", "problem", "alice/weather@1.0.0 of 'local' is broken");
+    let broken =
+        found(&all, "tool packages", "problem", "the archive of alice/weather@1.0.0 from registry 'local' is damaged");
     assert!(broken["action"].as_str().is_some_and(|action| action.contains("mcpkg restore FILE")), "{broken}");
     found(&all, "tool packages", "ok", "1 stored archive is intact");
     found(&in_short(&scratch), "tool packages", "problem", "alice/weather@1.0.0");

@@ -217,7 +217,7 @@ fn a_hostile_home_reaches_nothing_outside_of_it() {
         ("eve/out", "is a link to a place outside the skills folder"),
         ("eve/links", "link"),
         ("eve/huge", "MiB"),
-        ("eve/liar", "holds 'eve/another'"),
+        ("eve/liar", "contains 'eve/another'"),
         ("../../etc", "is not a tool name"),
         ("enact/search", "reserved"),
     ] {

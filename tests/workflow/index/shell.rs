@@ -16,7 +16,7 @@ fn commands_are_found_and_shown() {
     status: 0
     --- stdout
     mcpkg:prompt:create	write	Create a new prompt in the selected project
-    mcpkg:prompt:diff	read	Show the last change of a prompt, or the difference of two…
+    mcpkg:prompt:diff	read	Show the last change of a prompt, or the difference between two…
     --- stderr
     hint: there are more: use `--cursor CURSOR`, or a higher --limit
     "#);

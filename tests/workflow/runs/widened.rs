@@ -108,6 +108,6 @@ fn only_a_person_at_a_terminal_widens_and_for_a_day_at_most() {
     let Some((shown, ended_well)) = crate::support::at_a_terminal(&command, "y\n") else {
         return crate::support::skipped("there is no script of util-linux");
     };
-    assert!(ended_well && shown.contains("for 1h, to everything that every agent without an access key"), "{shown}");
+    assert!(ended_well && shown.contains("for 1h, to everything that every agent without an access"), "{shown}");
     assert_eq!(ground.scratch.approved().all(Kind::Reads).expect("records").len(), 1);
 }

@@ -248,7 +248,7 @@ fn a_draft_is_of_its_project_and_a_key_that_only_reads_proposes_nothing() {
     let read = call("get_draft", json!({ "id": id }));
     assert_eq!(read["result"]["structuredContent"]["workflow"], "keep_note", "{read:#}");
     let refused = call("propose_workflow", json!({ "yaml": changed(), "replaces": "keep_note" }));
-    assert!(refused["error"]["message"] == "This access key may only read", "{refused:#}");
+    assert!(refused["error"]["message"] == "This access key can only read", "{refused:#}");
     assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"].as_array().map(Vec::len), Some(1));
 }
 

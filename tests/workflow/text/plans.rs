@@ -140,7 +140,10 @@ fn what_is_wrong_is_refused_by_name() {
     assert_eq!(invalid.code(), Code::WorkflowInvalid);
     assert_eq!(invalid.details().expect("details")["errors"][0]["code"], "empty_steps");
     let moon = refused(APP_WITH_DB, json!({ "region": "moon" }), json!({}));
-    assert_eq!((moon.code(), moon.message()), (Code::InvalidArgument, "The input 'region' is one of \"eu\", \"us\""));
+    assert_eq!(
+        (moon.code(), moon.message()),
+        (Code::InvalidArgument, "The input 'region' must be one of \"eu\", \"us\"")
+    );
     let unknown = refused(APP_WITH_DB, json!({ "regoin": "us" }), json!({}));
     assert_eq!(unknown.hints(), ["did you mean 'region'?"]);
     assert_eq!(refused(APP_WITH_DB, json!({}), json!({ "gone": {} })).message(), "The workflow has no step 'gone'");

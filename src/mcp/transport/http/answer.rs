@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(body(down())["id"], serde_json::Value::Null);
         assert_eq!(body(down().to(Some("7")))["id"], 7);
         assert_eq!(body(down().to(Some("\"a\"")))["id"], "a");
-        let refused = Refusal::out_of_scope("This access key may only read");
+        let refused = Refusal::out_of_scope("This access key can only read");
         assert!(!refused.is_answer());
         assert!(body(refused.to(Some("7"))).get("id").is_none());
     }
