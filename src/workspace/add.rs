@@ -18,7 +18,7 @@ use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// An https, ssh, git or file URL, host:path or a folder; append =PATH to choose its folder
+    /// https, ssh, git or file URL, host:path or folder to clone; append =PATH to clone into the folder PATH
     #[arg(value_name = "URL[=PATH]")]
     url: RepoArg,
     /// Show what would be done, and do nothing
@@ -32,8 +32,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["workspace", "add"];
     const TITLE: &'static str = "Add repository to workspace";
     const ABOUT: &'static str = "Clone another repository into the workspace";
-    const HELP: &'static str = "The repository gets a main and a develop branch. If its folder already holds a clone of it, mcpkg \
-        uses that clone.";
+    const HELP: &'static str = "mcpkg gives the repository a main and a develop branch. If the target folder \
+        already holds a clone of the repository, mcpkg reuses that clone.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workspace add https://example.org/web.git",
         "mcpkg workspace add git@example.org:api.git=services/api",

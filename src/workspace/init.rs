@@ -26,7 +26,7 @@ pub struct RepoArg {
     /// URL to clone from
     #[serde(default)]
     url: String,
-    /// Folder below the workspace [default: the last part of the URL]
+    /// Folder to clone into, relative to the workspace [default: the last part of the URL]
     #[serde(default)]
     path: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct Init {
     /// Workspace name [default: the folder's name]
     #[serde(default)]
     name: Option<String>,
-    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; append =PATH to choose its folder
+    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; append =PATH to clone into the folder PATH
     #[arg(long = "repo", value_name = "URL[=PATH]")]
     #[serde(default)]
     repos: Vec<RepoArg>,
@@ -80,9 +80,10 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["workspace", "init"];
     const TITLE: &'static str = "Initialize workspace";
     const ABOUT: &'static str = "Initialize a SmallAIOS multi-repo workspace";
-    const HELP: &'static str = "Clones the repositories and gives each a main and a develop branch. If any \
-        repository fails, nothing is left behind. mcpkg uses a folder that already holds a clone of the same \
-        repository, and refuses any other folder that is not empty.";
+    const HELP: &'static str = "Clones the repositories and gives each repository a main and a develop branch. If \
+        any repository fails, mcpkg removes everything that it has created. If the target folder of a repository \
+        already holds a clone of that repository, mcpkg reuses the clone. mcpkg refuses any other target folder \
+        that is not empty.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workspace init",
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",

@@ -23,9 +23,9 @@ impl Operation for ListKept {
     const TOOL: &'static str = "list_workspace_kept";
     const CLI: &'static [&'static str] = &["workspace", "kept"];
     const TITLE: &'static str = "List kept branches and worktrees";
-    const ABOUT: &'static str = "List the old branches and removed worktrees that the workspace keeps";
-    const HELP: &'static str = "They are stored as refs below refs/mcpkg/kept/ in each repository, so that git \
-        never deletes their commits. Delete old ones with `mcpkg workspace prune`.";
+    const ABOUT: &'static str = "List the old branches and removed worktrees that mcpkg keeps";
+    const HELP: &'static str = "mcpkg stores kept branches and worktrees as refs below refs/mcpkg/kept/ in each \
+        repository, so that git never deletes their commits. Use `mcpkg workspace prune` to delete old entries.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace kept"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::SHAPE;

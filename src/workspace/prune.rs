@@ -43,9 +43,9 @@ impl Operation for Prune {
     const TOOL: &'static str = "prune_workspace";
     const CLI: &'static [&'static str] = &["workspace", "prune"];
     const TITLE: &'static str = "Prune kept branches and worktrees";
-    const ABOUT: &'static str = "Permanently delete old branches and removed worktrees that the workspace keeps";
-    const HELP: &'static str = "After that, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring them \
-        back. To list them first, run `mcpkg workspace kept`.";
+    const ABOUT: &'static str = "Permanently delete old branches and removed worktrees that mcpkg keeps";
+    const HELP: &'static str = "After pruning, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring \
+        the deleted branches and worktrees back. To see first what mcpkg keeps, run `mcpkg workspace kept`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workspace prune --dry-run", "mcpkg workspace prune --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

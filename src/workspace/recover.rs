@@ -19,10 +19,10 @@ impl Operation for Recover {
     const TOOL: &'static str = "recover_workspace";
     const CLI: &'static [&'static str] = &["workspace", "recover"];
     const TITLE: &'static str = "Recover workspace";
-    const ABOUT: &'static str = "Finish or undo what a killed command left incomplete";
-    const HELP: &'static str = "The next command in the workspace does this automatically if it uses the same \
-        database. If that database is missing, this command uses the workspace's own records to undo the change, \
-        after asking you.";
+    const ABOUT: &'static str = "Finish or undo changes that a killed command left incomplete";
+    const HELP: &'static str = "You rarely need this command: the next mcpkg command in the workspace recovers \
+        automatically if it uses the same database as the killed command. If that database is missing, `mcpkg \
+        workspace recover` asks you, and then undoes the changes with the help of the workspace's own records.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace recover"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;

@@ -30,8 +30,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_workspace_repo";
     const CLI: &'static [&'static str] = &["workspace", "remove"];
     const TITLE: &'static str = "Remove repository from workspace";
-    const ABOUT: &'static str = "Remove a repository from the workspace, and keep its files";
-    const HELP: &'static str = "mcpkg refuses while another repository depends on it.";
+    const ABOUT: &'static str = "Remove a repository from the workspace, without deleting files";
+    const HELP: &'static str = "mcpkg refuses to remove a repository that another repository depends on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace remove api", "mcpkg workspace remove api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = super::SHAPE;

@@ -26,7 +26,7 @@ impl Operation for ShowStatus {
     const CLI: &'static [&'static str] = &["workspace", "status"];
     const TITLE: &'static str = "Workspace status";
     const ABOUT: &'static str = "Show status of all repos in the workspace";
-    const HELP: &'static str = "The ahead and behind counts are as of the last `mcpkg workspace sync` or `git fetch`.";
+    const HELP: &'static str = "The ahead and behind counts date from the last `mcpkg workspace sync` or `git fetch`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace status", "mcpkg -w ~/shop workspace status --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::SHAPE;

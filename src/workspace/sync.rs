@@ -35,7 +35,7 @@ pub struct Sync {
     #[arg(add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Show what would be done as of the last fetch, and do nothing
+    /// Show what would be done, based on the last fetch, and do nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -46,11 +46,12 @@ impl Operation for Sync {
     const CLI: &'static [&'static str] = &["workspace", "sync"];
     const TITLE: &'static str = "Sync workspace";
     const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone missing repositories";
-    const HELP: &'static str = "Fast-forwards the main branch, the develop branch and the checked-out branch to \
-        match origin. A branch with commits that origin lacks is reported as `diverged`, and one with changes in \
-        its work tree as `dirty`; mcpkg changes neither. If one repository fails, the others are still synced, and \
-        the exit status is 1. If a main or develop branch that existed only locally appears at origin, the local \
-        branch follows it from then on.";
+    const HELP: &'static str = "In each repository, mcpkg fast-forwards the main branch, the develop branch and \
+        the checked-out branch to match origin. A branch with commits that origin lacks is reported as `diverged`. \
+        A branch with changes in its work tree is reported as `dirty`. mcpkg does not change diverged and dirty \
+        branches. If a repository fails, mcpkg still syncs the other repositories, and the exit status is 1. If a \
+        main or develop branch existed only locally until now and has appeared at origin, the local branch tracks \
+        the branch at origin from then on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;

@@ -16,7 +16,7 @@ use crate::workspace::{GROUP, SHAPE};
 /// List builds of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// List at most this many of the newest builds
+    /// Maximum number of builds to list
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -31,7 +31,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["builds", "list"];
     const TITLE: &'static str = "List builds";
     const ABOUT: &'static str = "List the builds of the workspace, newest first";
-    const HELP: &'static str = "mcpkg keeps the last 50 builds; change the limit with `mcpkg limit set builds`.";
+    const HELP: &'static str = "mcpkg keeps the last 50 builds. Use `mcpkg limit set builds` to change this limit.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg builds list", "mcpkg builds list -n 5"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -45,15 +45,15 @@ pub struct Build {
     #[arg(long)]
     #[serde(default)]
     clean: bool,
-    /// Build at most this many repositories at the same time [default: number of processors]
+    /// Maximum number of repositories to build at the same time [default: number of processors]
     #[arg(short, long, value_name = "NUMBER", requires = "parallel", value_parser = clap::value_parser!(u16).range(1..))]
     #[serde(skip)]
     jobs: Option<u16>,
-    /// After a failure, continue with the repositories that do not depend on the failed one
+    /// If a repository fails, still build the repositories that do not depend on it
     #[arg(long)]
     #[serde(skip)]
     keep_going: bool,
-    /// Show what would be run, and run nothing
+    /// Show the commands that would run, but run nothing
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -65,11 +65,11 @@ impl Operation for Build {
     const TITLE: &'static str = "Build repos";
     const ABOUT: &'static str = "Build repos in dependency order";
     const HELP: &'static str = "Runs the commands that the workspace's manifest sets for each repository \
-        (clean_cmd, build_cmd, test_cmd). A repository is built after the repositories that it depends on. A \
-        command is a program with arguments, run without a shell. It runs with your permissions and your \
-        environment variables, except those of git and mcpkg. With --parallel, builds that are already running \
-        continue after one fails; repositories that depend on the failed one are skipped. An agent can build a \
-        repository after you have approved its commands.";
+        (clean_cmd, build_cmd, test_cmd). A repository is built after the repositories that it depends on. mcpkg \
+        starts each command directly, without a shell. A command runs with your permissions and your environment \
+        variables, except the variables of git and mcpkg. With --parallel, if a build fails, mcpkg lets the \
+        running builds finish, and skips the repositories that depend on the failed one. Agents can build a \
+        repository only after you have approved the repository's commands.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg build",
         "mcpkg build api --test",

@@ -38,9 +38,9 @@ impl Operation for Show {
     const TOOL: &'static str = "show_build";
     const CLI: &'static [&'static str] = &["builds", "show"];
     const TITLE: &'static str = "Show build";
-    const ABOUT: &'static str = "Show the commands of a build and the output of those that failed";
-    const HELP: &'static str = "--repo shows the output of every command of one repository. mcpkg keeps only the \
-        first 16 KiB and the last 48 KiB of a long output.";
+    const ABOUT: &'static str = "Show a build's commands, and the output of the failed commands";
+    const HELP: &'static str = "With --repo, mcpkg shows the output of every command of that repository. If the \
+        output of a command is long, mcpkg stores only the first 16 KiB and the last 48 KiB.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg builds show", "mcpkg builds show 3f2a1b4c5d6e", "mcpkg builds show --repo api"];
     const EFFECT: Effect = Effect::Read;

@@ -17,11 +17,11 @@ use crate::workspace::root::Workspace;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// Show at most this many runs
+    /// Maximum number of runs to show
     #[arg(long, default_value_t = 20)]
     #[serde(default = "usual")]
     limit: u32,
-    /// Continue from this cursor, which the previous page returned
+    /// Cursor that the previous page returned, to show the next page
     #[arg(long)]
     #[serde(default)]
     cursor: Option<String>,
@@ -35,11 +35,12 @@ impl Operation for Log {
     const TOOL: &'static str = "smctl_flow_log";
     const CLI: &'static [&'static str] = &["flow", "log"];
     const TITLE: &'static str = "Flow log";
-    const ABOUT: &'static str = "Show what flows did, newest run first";
-    const HELP: &'static str = "A run is `applying` while it is in progress, `landed` when only clean-up is left, \
-        and `done` when it is finished. A run that failed or was undone is `undone`, or `kept` if part of it stays \
-        because something else has changed it in the meantime. You can shorten a run's id to a unique prefix; \
-        `--json` shows full ids.";
+    const ABOUT: &'static str = "List the runs of flow commands, newest first";
+    const HELP: &'static str = "The state of a run is `applying` while the run is in progress, `landed` when only \
+        clean-up is left, and `done` when the run is finished. A run that failed or was undone is `undone`. If \
+        something else has changed a part of the run in the meantime, mcpkg cannot undo that part, and the state \
+        is `kept`. Instead of the full id of a run, you can give any unique prefix of the id. With `--json`, the \
+        log shows full ids.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::super::SHAPE;

@@ -22,7 +22,7 @@ pub struct FeatureStart {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Create worktrees for the branch instead of switching the existing checkouts to it
+    /// Check out the branch in new worktrees; the existing checkouts stay unchanged
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -42,7 +42,7 @@ pub struct HotfixStart {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Create worktrees for the branch instead of switching the existing checkouts to it
+    /// Check out the branch in new worktrees; the existing checkouts stay unchanged
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
@@ -83,7 +83,7 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after finishing locally
+    /// Push the changes to origin after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -112,7 +112,7 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after finishing locally
+    /// Push the changes to origin after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -133,7 +133,7 @@ pub struct ReleaseFinish {
     #[arg(long)]
     #[serde(skip)]
     hooks: bool,
-    /// Push the result after finishing locally
+    /// Push the changes to origin after finishing locally
     #[arg(long)]
     #[serde(skip)]
     push: bool,
@@ -164,12 +164,13 @@ const RELEASE_START: &str = r#"{"type":"object","properties":{"version":{"type":
 const RELEASE_FINISH: &str = r#"{"type":"object","properties":{"version":{"type":"string"}},"required":["version"]}"#;
 
 /// What `--help` says of a start.
-const STARTING: &str = "Either all repositories get the branch, or none does. Uncommitted changes stay in the work trees; if git \
-    cannot carry them over, nothing is started.";
+const STARTING: &str = "mcpkg creates the branch in all repositories or in none. Your uncommitted changes stay in \
+    the work trees. If git cannot carry these changes over to the new branch, mcpkg creates no branch.";
 
 /// What `--help` says of a finish.
-const FINISHING: &str = "mcpkg changes nothing until it knows that every merge in every repository will succeed; \
-    otherwise it reports all conflicts. If a later step fails, or mcpkg is killed, the changes are undone.";
+const FINISHING: &str = "Before mcpkg changes anything, it checks that every merge in every repository will \
+    succeed. If any merge would fail, mcpkg reports all conflicts and changes nothing. If a later step fails, \
+    mcpkg undoes all changes. If mcpkg itself is killed, the next mcpkg command in the workspace cleans up.";
 
 macro_rules! flow_operation {
     ($of:ident, $tool:literal, [$($word:literal),+], $title:literal, $about:literal $(=> $words:literal)?,

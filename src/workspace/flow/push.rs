@@ -39,10 +39,10 @@ impl Operation for Push {
     const TOOL: &'static str = "smctl_flow_push";
     const CLI: &'static [&'static str] = &["flow", "push"];
     const TITLE: &'static str = "Push a flow";
-    const ABOUT: &'static str = "Push the changes of a flow, all or nothing in each repository";
-    const HELP: &'static str = "Pushes are fast-forward only, and a branch is deleted at origin only if nobody has \
-        moved it since the last fetch. `mcpkg flow undo` does not undo pushes. If origin refuses a push, your local \
-        work stays, and you can push again.";
+    const ABOUT: &'static str = "Push a flow's changes, all or nothing in each repository";
+    const HELP: &'static str = "mcpkg pushes only fast-forwards, and deletes a branch at origin only if nobody has \
+        moved that branch since the last fetch. `mcpkg flow undo` does not undo pushes. If origin refuses a push, \
+        your local work is not lost. Run the command again to retry the push.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow push", "mcpkg flow push login --yes"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;

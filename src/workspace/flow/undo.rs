@@ -28,7 +28,7 @@ pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// Id of the run to undo, as `flow log` shows it [default: the last run still in effect]
+    /// Id of the run to undo, from `flow log` [default: the last run that has not been undone]
     #[serde(default)]
     run: Option<String>,
     /// Show what would be done, and do nothing
@@ -41,10 +41,10 @@ impl Operation for Undo {
     const TOOL: &'static str = "smctl_flow_undo";
     const CLI: &'static [&'static str] = &["flow", "undo"];
     const TITLE: &'static str = "Undo a flow";
-    const ABOUT: &'static str = "Undo what a flow did, in all repositories or in none";
-    const HELP: &'static str = "Restores branches, tags, work trees and the branches' configuration. mcpkg refuses \
-        if any of these has been moved or pushed since the run. Run `mcpkg flow undo` again to undo the previous \
-        run. To redo a run, undo its undo.";
+    const ABOUT: &'static str = "Undo a flow's changes, in all repositories or in none";
+    const HELP: &'static str = "Restores the branches, tags, work trees and branch settings that the run changed. \
+        mcpkg refuses to undo a run if any of these has been moved or pushed since the run. Run `mcpkg flow undo` \
+        again to undo the previous run. To redo a run, run `mcpkg flow undo ID` with the id of the undo.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg flow undo", "mcpkg flow undo --dry-run", "mcpkg flow undo 01a20be6-7be2"];
     const EFFECT: Effect = Effect::Write;

@@ -23,7 +23,7 @@ use crate::workspace::{names, parallel};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// The set's name
+    /// Name of the worktree set
     name: String,
     /// Repository to include [default: all]
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
@@ -44,9 +44,10 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["worktree", "add"];
     const TITLE: &'static str = "Add worktree set";
     const ABOUT: &'static str = "Create linked worktrees for parallel feature development";
-    const HELP: &'static str = "If the branch exists, it is checked out. If it exists only at `origin`, mcpkg \
-        creates a local branch that tracks it. Otherwise, mcpkg creates the branch from the develop branch. Either \
-        every repository gets its worktree, or none does. You can add repositories to a set later.";
+    const HELP: &'static str = "If the branch exists, mcpkg checks it out. If the branch exists only at `origin`, \
+        mcpkg creates a local branch that tracks the branch at `origin`. If the branch does not exist yet, mcpkg \
+        creates it from the develop branch. Either every repository gets a worktree, or none does. You can add \
+        repositories to a worktree set later.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree add login", "mcpkg worktree add login --repo api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;

@@ -43,9 +43,10 @@ impl Operation for Remove {
     const TITLE: &'static str = "Remove worktree set";
     const ABOUT: &'static str = "Remove a worktree set and optionally clean up branches";
     const HELP: &'static str = "Without --force, mcpkg removes nothing if any worktree of the set has changes, \
-        untracked files or an operation in progress. mcpkg always keeps a copy of the contents, and `mcpkg worktree \
-        restore` brings it back. Of the files that git ignores, the copy includes individual files such as `.env`, \
-        but not folders such as `target/`. Merged branches are deleted unless worktree.cleanup_on_remove is false.";
+        untracked files or a git operation in progress. mcpkg always keeps a copy of the removed worktrees, and \
+        `mcpkg worktree restore` brings them back. The copy includes individual files that git ignores, such as \
+        `.env`, but not ignored folders, such as `target/`. mcpkg deletes merged branches unless \
+        worktree.cleanup_on_remove in the manifest is false.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg worktree remove login",
         "mcpkg worktree remove login --force",

@@ -41,9 +41,10 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["gate", "models", "add"];
     const TITLE: &'static str = "Register model";
     const ABOUT: &'static str = "Register a new ONNX model with ModelGate";
-    const HELP: &'static str = "The model must be a single file of at most 1 GiB that includes its weights. mcpkg \
-        reads its header first, and refuses a file that is not an ONNX model, is truncated or has no graph. Adding \
-        the same file again changes nothing. Adding a different file under an existing name is refused.";
+    const HELP: &'static str = "The model must be a single file of up to 1 GiB that includes the model's weights. \
+        mcpkg reads the header of the file first, and refuses a file that is truncated, has no graph or is not an \
+        ONNX model. Adding the same file again changes nothing. mcpkg refuses to add a different file under a name \
+        that is already in use.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate models add resnet50.onnx",
         "mcpkg gate models add build/model.onnx --name resnet50 --dry-run",

@@ -26,8 +26,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["gate", "models", "list"];
     const TITLE: &'static str = "List models";
     const ABOUT: &'static str = "List registered ONNX models";
-    const HELP: &'static str =
-        "The embedded gate also shows each model's inputs and outputs, as declared in the model's file.";
+    const HELP: &'static str = "For the embedded gate, the list also shows the inputs and outputs that each \
+        model's file declares.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate models list", "mcpkg gate models list --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -15,7 +15,7 @@ use crate::workspace::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Logs {
-    /// Show at most this many of the newest lines
+    /// Maximum number of lines to show; older lines are left out
     #[arg(short = 'n', long, default_value_t = default_lines())]
     #[serde(default = "default_lines")]
     lines: u16,
@@ -34,8 +34,9 @@ impl Operation for Logs {
     const CLI: &'static [&'static str] = &["gate", "logs"];
     const TITLE: &'static str = "Gate logs";
     const ABOUT: &'static str = "Show the newest log lines of the gate";
-    const HELP: &'static str = "The embedded gate has no log of its own, so this command shows the database's \
-        events about models and routes in all workspaces. The log of a remote gate is read for at most 5 seconds.";
+    const HELP: &'static str = "For a remote gate, mcpkg reads the gate's log for up to 5 seconds. The embedded \
+        gate has no log of its own. For the embedded gate, mcpkg shows the database's events about the models and \
+        routes of all workspaces.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate logs", "mcpkg gate logs -n 200"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

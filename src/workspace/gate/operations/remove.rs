@@ -35,7 +35,7 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["gate", "models", "remove"];
     const TITLE: &'static str = "Remove model";
     const ABOUT: &'static str = "Remove a model and its routes from the gate";
-    const HELP: &'static str = "You cannot undo this.";
+    const HELP: &'static str = "You cannot undo the removal of a model.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate models remove resnet50", "mcpkg gate models remove resnet50 --dry-run"];
     const ALIASES: &'static [&'static str] = &["rm"];

@@ -26,7 +26,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["gate", "routes", "list"];
     const TITLE: &'static str = "List routes";
     const ABOUT: &'static str = "List the routes of the gate: each endpoint and its model";
-    const HELP: &'static str = "The embedded gate does not count requests.";
+    const HELP: &'static str = "The embedded gate does not count requests, so its routes have no request counts.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg gate routes list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

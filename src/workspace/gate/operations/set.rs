@@ -42,8 +42,8 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["gate", "routes", "set"];
     const TITLE: &'static str = "Set route";
     const ABOUT: &'static str = "Route an endpoint of the gate to a model";
-    const HELP: &'static str = "`mcpkg gate test` accepts the endpoint of an active route instead of a model's \
-        name. If the endpoint already has a route, that route is changed to this model.";
+    const HELP: &'static str = "In `mcpkg gate test`, you can give the endpoint of an active route instead of the \
+        name of a model. If the endpoint already has a route, mcpkg changes that route to the given model.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate routes set resnet50 /v1/classify", "mcpkg gate routes set resnet50 /v1/classify --inactive"];
     const EFFECT: Effect = Effect::Write;

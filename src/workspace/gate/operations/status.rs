@@ -26,9 +26,10 @@ impl Operation for ShowStatus {
     const CLI: &'static [&'static str] = &["gate", "status"];
     const TITLE: &'static str = "Gate status";
     const ABOUT: &'static str = "Show ModelGate instance health and status";
-    const HELP: &'static str = "A gate stores and tests ONNX models. If you give an address, mcpkg uses the gate at \
-        that address over HTTP. Otherwise it uses the embedded gate, which stores its models in the database. The \
-        embedded gate is degraded if mcpkg was built without the engine that runs models.";
+    const HELP: &'static str = "ModelGate is a server that stores and tests ONNX models. If you give an address, \
+        mcpkg connects over HTTP to the gate at that address. Without an address, mcpkg uses the embedded gate, \
+        which stores its models in the database. The status of the embedded gate is `degraded` if mcpkg was built \
+        without the engine that runs models.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg gate status", "mcpkg gate status --url http://127.0.0.1:8080 --json"];
     const EFFECT: Effect = Effect::Read;

@@ -39,7 +39,7 @@ fn tolerance(text: &str) -> std::result::Result<f64, String> {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// Name of the model, or an endpoint that is routed to it
+    /// Name of a model, or an endpoint with an active route to a model
     #[arg(add = MODELS)]
     model: String,
     /// Path to input data file: .json, .pb or .npy, or a folder with `input_0.pb`
@@ -57,7 +57,7 @@ pub struct Test {
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = relative())]
     #[serde(skip, default = "relative")]
     rtol: f64,
-    /// Absolute tolerance, added to the relative one
+    /// Absolute tolerance, which is added to the relative tolerance
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = absolute())]
     #[serde(skip, default = "absolute")]
     atol: f64,
@@ -68,13 +68,15 @@ impl Operation for Test {
     const CLI: &'static [&'static str] = &["gate", "test"];
     const TITLE: &'static str = "Test model";
     const ABOUT: &'static str = "Run test inference against a registered model";
-    const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": \
-        [0.5, 1]}}, or just the array if the model takes only one input. A .pb file is an ONNX tensor, a .npy file a \
-        NumPy array. A folder contains `input_0.pb`, `input_1.pb` and so on. If it also contains `output_0.pb` and \
-        so on, mcpkg compares the model's outputs with those files, and the exit status is 1 if any differs by more \
-        than --rtol and --atol allow. Each output is shown with its first 32 elements, its minimum, maximum and \
-        mean, and the position of the maximum; --output writes all elements to a file. The embedded gate runs the \
-        model in a separate process that opens no files, with at most 2 GiB of memory and 30 seconds.";
+    const HELP: &'static str = "The input can be a .json file, a .pb file, a .npy file or a folder. The content of \
+        a .json file is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [0.5, 1]}}, or just the \
+        array if the model takes only one input. A .pb file is an ONNX tensor, and a .npy file is a NumPy array. A \
+        folder contains `input_0.pb`, `input_1.pb` and so on. If the folder also contains `output_0.pb` and so on, \
+        mcpkg compares the model's outputs with those files. The exit status is 1 if any output differs by more \
+        than --rtol and --atol allow. mcpkg shows the first 32 elements of each output, the minimum, maximum and \
+        mean, and the position of the maximum; with --output, mcpkg writes all elements to a file. The embedded \
+        gate runs the model in a separate process that opens no files. The process can use up to 2 GiB of memory, \
+        and is stopped after 30 seconds.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate test resnet50 cat.npy",
         "mcpkg gate test resnet50 testdata/resnet50/ --json",

@@ -46,9 +46,9 @@ impl Operation for Archive {
     const CLI: &'static [&'static str] = &["spec", "archive"];
     const TITLE: &'static str = "Archive spec";
     const ABOUT: &'static str = "Archive a completed spec to openspec/changes/archive/";
-    const HELP: &'static str = "Moves the spec's folder to archive/DATE-NAME next to the other specs, and marks the \
-        spec as archived in its metadata. mcpkg refuses a spec that is invalid or has open tasks or questions. The \
-        spec's branch stays.";
+    const HELP: &'static str = "Moves the spec's folder to archive/DATE-NAME next to the other specs, and marks \
+        the spec as archived in the spec's metadata. mcpkg refuses to archive a spec that is invalid or has open \
+        tasks or questions. mcpkg does not delete the spec's branch.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec archive login", "mcpkg spec archive api:login --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;

@@ -25,7 +25,7 @@ use crate::workspace::{GROUP, names};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct New {
-    /// Spec name, which is the feature's too
+    /// Name of the spec and of its feature
     name: String,
     /// Repository that the spec is about [default: the manifest's smctl_home, else the workspace's folder]
     #[arg(long, value_name = "REPO")]
@@ -46,9 +46,10 @@ impl Operation for New {
     const CLI: &'static [&'static str] = &["spec", "new"];
     const TITLE: &'static str = "New spec";
     const ABOUT: &'static str = "Create a new OpenSpec feature folder with scaffolded documents";
-    const HELP: &'static str = "Creates the folder changes/NAME in the specs folder, which is `openspec` unless the \
-        manifest names another. The new documents contain OpenSpec's headings, with comments that explain what to \
-        write below each. Nothing is committed. A branch is created only with --start.";
+    const HELP: &'static str = "Creates the folder changes/NAME in the specs folder. The specs folder is \
+        `openspec` unless the manifest names another. Each new document contains the headings that OpenSpec \
+        expects, with comments that explain what to write below each heading. mcpkg commits nothing, and creates \
+        branches only with --start.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api --start"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: crate::op::Changes = CHANGES;

@@ -16,7 +16,7 @@ use crate::workspace::spec::status;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// Spec: NAME, or REPO:NAME [default: the current branch's spec, or all specs if it has none]
+    /// Spec: NAME, or REPO:NAME [default: the current branch's spec, or all specs if the branch has none]
     #[arg(add = OPEN)]
     #[serde(default)]
     name: Option<String>,
@@ -27,8 +27,9 @@ impl Operation for Status {
     const CLI: &'static [&'static str] = &["spec", "status"];
     const TITLE: &'static str = "Spec status";
     const ABOUT: &'static str = "Show spec progress: tasks done/total, open questions, linked branches";
-    const HELP: &'static str = "A spec is New until somebody edits it, Draft until it is valid, Active while tasks or \
-        questions are open, then Done, and finally Archived. A branch counts as merged when the develop branch contains all its commits.";
+    const HELP: &'static str = "A spec is New until somebody edits it, Draft until it is valid, Active while it \
+        has open tasks or questions, and then Done. After `mcpkg spec archive`, the spec is Archived. A branch \
+        counts as merged if the develop branch contains all of that branch's commits.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;

@@ -32,7 +32,8 @@ impl Operation for Tasks {
     const ALIASES: &'static [&'static str] = &["apply"];
     const TITLE: &'static str = "List tasks";
     const ABOUT: &'static str = "List the tasks of a spec, both open and done";
-    const HELP: &'static str = "A task is a list item with a checkbox in tasks.md. It is done when its box is checked.";
+    const HELP: &'static str = "A task is a list item with a checkbox in tasks.md. A task is done when its \
+        checkbox is checked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;

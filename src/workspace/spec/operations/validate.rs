@@ -31,10 +31,11 @@ impl Operation for Validate {
     const ALIASES: &'static [&'static str] = &["ff"];
     const TITLE: &'static str = "Validate spec";
     const ABOUT: &'static str = "Check spec completeness: required files exist, design has decisions, tasks defined";
-    const HELP: &'static str = "Errors are: a missing document, an empty 'Why' or 'What Changes' section, no \
-        decision with both a choice and a rationale, no tasks, and malformed metadata. Warnings point out \
-        unfinished work: open tasks and questions, TODO, FIXME and TBD, leftover template text, a missing spec file \
-        and a missing branch. The exit status is 5 if there are errors.";
+    const HELP: &'static str = "These are errors: a missing document, an empty 'Why' or 'What Changes' section, \
+        missing tasks, malformed metadata, and a design in which no decision has both a choice and a rationale. \
+        These are warnings, which point out unfinished work: open tasks and questions, TODO, FIXME and TBD, \
+        leftover template text, a missing spec file and a missing branch. The exit status is 5 if there are \
+        errors.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec validate login", "mcpkg spec validate api:login --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = crate::workspace::SHAPE;
