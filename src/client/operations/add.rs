@@ -29,8 +29,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["client", "add"];
     const TITLE: &'static str = "Connect an agent";
     const ABOUT: &'static str = "Connect an agent: add mcpkg to its configuration";
-    const HELP: &'static str = "mcpkg keeps the file's comments, order and line endings, and saves a copy of the file \
-        in the folder client-backups of your data directory. `mcpkg client remove` restores the previous state.";
+    const HELP: &'static str = "mcpkg keeps the comments, order and line endings of the configuration file. Before \
+        the change, mcpkg saves a copy of the file in the folder client-backups of your data directory. `mcpkg \
+        client remove` restores the previous state.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg client add claude-code",
         "mcpkg client add codex --dry-run",

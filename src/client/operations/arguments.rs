@@ -18,8 +18,7 @@ pub struct Entry {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
-    /// Connect for your user in every folder, or for everybody in this folder; the entry of a folder names the project
-    /// to serve
+    /// Connect for your user in every folder, or for everybody in this folder; the entry for a folder names the project to serve
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
@@ -27,7 +26,7 @@ pub struct Entry {
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub name: Option<String>,
-    /// Folder for a project's entry [default: the folder bound to the project, else the git repository around this one]
+    /// Folder for a project's entry [default: the folder bound to the project, else the current git repository]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub root: Option<PathBuf>,
@@ -60,14 +59,13 @@ impl Entry {
 /// What an entry connects its agent to.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Connection {
-    /// Connect to this URL instead of starting mcpkg; with --project, its path /mcp becomes /projects/NAME/mcp
+    /// Connect to this URL instead of starting mcpkg; with --project, the path /mcp of the URL becomes /projects/NAME/mcp
     #[arg(long, value_name = "URL")]
     http: Option<String>,
-    /// Environment variable from which the agent reads the access key for the URL [default: MCPKG_KEY, for a URL that is
-    /// not on this machine]
+    /// Environment variable from which the agent reads the access key for the URL [default: MCPKG_KEY if the URL is on another machine]
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<String>,
-    /// Stand in for this server, like `mcpkg serve --as`; the entry's default name is then the server's name
+    /// Stand in for this server, like `mcpkg serve --as`; the default name of the entry is then the name of that server
     #[arg(long = "as", value_name = "NAME", conflicts_with = "http", value_parser = PossibleValuesParser::new(Identity::ALL.map(Identity::name)))]
     identity: Option<String>,
 }

@@ -27,8 +27,9 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["client", "check"];
     const TITLE: &'static str = "Test the connected agents";
     const ABOUT: &'static str = "Start the server as each connected agent would, and report every step";
-    const HELP: &'static str = "mcpkg starts the server in the agent's folder, with the agent's environment (Codex \
-        passes on only eleven variables), and sends the agent's first message. The exit status is 1 if a step fails.";
+    const HELP: &'static str = "For each agent, mcpkg starts the server in the folder and with the environment \
+        that the agent would use. For example, Codex passes only eleven environment variables to a server. Then \
+        mcpkg sends the message that the agent would send first. The exit status is 1 if any step fails.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg client check", "mcpkg client check codex"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
