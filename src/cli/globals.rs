@@ -167,7 +167,7 @@ pub(super) fn args() -> [Arg; 9] {
         global("no-pager")
             .action(ArgAction::SetTrue)
             .help("Do not send long output through a pager ($MCPKG_PAGER, $PAGER or less)"),
-        global("yes").action(ArgAction::SetTrue).help("Confirm actions that cannot be undone"),
+        global("yes").action(ArgAction::SetTrue).help("Skip the confirmation of actions that cannot be undone"),
     ]
     .map(|flag| match flag.get_action() {
         ArgAction::Count => flag,

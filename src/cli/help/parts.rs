@@ -23,7 +23,7 @@ pub(crate) const BEGIN: [(&str, &str); 5] = [
 /// The variables that count most, for `mcpkg --help` and its man page.
 pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_DB, MCPKG_PROJECT  same as --db and --project
-  MCPKG_WORKSPACE          as --workspace
+  MCPKG_WORKSPACE          same as --workspace
   MCPKG_LOG                what to log to stderr, such as info
   MCPKG_PAGER, PAGER       program used to page long output [default: less]";
 

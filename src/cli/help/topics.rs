@@ -25,18 +25,26 @@ enum What {
 pub(crate) const TOPICS: &[Topic] = &[
     page("words", "What words such as project, skill, target and source mean", include_str!("../../../docs/words.md")),
     Topic { name: "options", about: "The options that every command takes", what: What::Options },
-    page("environment", "Variables, files and folders", include_str!("../../../docs/reference/environment.md")),
+    page(
+        "environment",
+        "Environment variables, files and folders that mcpkg uses",
+        include_str!("../../../docs/reference/environment.md"),
+    ),
     page("exit-codes", "What each exit status means", include_str!("../../../docs/reference/exit-codes.md")),
     page("json", "What `--json` prints", include_str!("../../../docs/reference/json.md")),
-    page("agents", "What each agent reads, and where", include_str!("../../../docs/reference/agents.md")),
-    page("templates", "Prompts with arguments", include_str!("../../../docs/reference/templates.md")),
+    page("agents", "Which files each agent reads, and from where", include_str!("../../../docs/reference/agents.md")),
+    page("templates", "How to write prompts with arguments", include_str!("../../../docs/reference/templates.md")),
     page(
         "arguments",
         "How each agent passes a prompt's arguments",
         include_str!("../../../docs/reference/slash-commands.md"),
     ),
-    page("catalogs", "APIs as commands", include_str!("../../../docs/reference/catalogs.md")),
-    page("plugins", "Tools of MCP servers as commands", include_str!("../../../docs/reference/plugins.md")),
+    page("catalogs", "How to run API calls as commands", include_str!("../../../docs/reference/catalogs.md")),
+    page(
+        "plugins",
+        "How to run the tools of MCP servers as commands",
+        include_str!("../../../docs/reference/plugins.md"),
+    ),
     page(
         "workflows",
         "Run several commands in a row from a file",
@@ -47,8 +55,16 @@ pub(crate) const TOPICS: &[Topic] = &[
         "How to run commands and workflows, and consent to them",
         include_str!("../../../docs/reference/running.md"),
     ),
-    page("workspaces", "Several git repositories as one", include_str!("../../../docs/how-to/repositories.md")),
-    page("engines", "PostgreSQL instead of a file", include_str!("../../../docs/how-to/postgresql.md")),
+    page(
+        "workspaces",
+        "How to work on several git repositories as one",
+        include_str!("../../../docs/how-to/repositories.md"),
+    ),
+    page(
+        "engines",
+        "How to use PostgreSQL instead of a database file",
+        include_str!("../../../docs/how-to/postgresql.md"),
+    ),
 ];
 
 const fn page(name: &'static str, about: &'static str, text: &'static str) -> Topic {
