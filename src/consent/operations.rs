@@ -98,7 +98,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_consent";
     const CLI: &'static [&'static str] = &["consent", "show"];
     const TITLE: &'static str = "Show consent request";
-    const ABOUT: &'static str = "Show what a request would do, who asks, and when it expires";
+    const ABOUT: &'static str = "Show what a request would do, who sent it, and when it expires";
     const EXAMPLES: &'static [&'static str] = &["mcpkg consent show 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
@@ -128,11 +128,11 @@ pub struct Approve {
     /// Id of the request, or a unique suffix of it
     #[arg(add = REQUESTS)]
     id: String,
-    /// Also consent to all plans of the same caller that only read from this catalog
+    /// Also consent to every other plan that only reads from this catalog, if the same caller requests it
     #[arg(long, value_name = "CATALOG", requires = "for", add = CATALOGS)]
     #[serde(default)]
     reads: Option<String>,
-    /// How long --reads applies, at most 24h
+    /// How long --reads applies, up to 24h
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "reads")]
     #[serde(skip)]
     r#for: Option<Millis>,
@@ -150,10 +150,10 @@ impl Operation for Approve {
     const TITLE: &'static str = "Approve consent request";
     const ABOUT: &'static str = "Approve a request: the agent can then do exactly what it requested, once, within ten \
         minutes";
-    const HELP: &'static str = "Shows what the request would do, and asks you. It needs a terminal and does not \
-        accept --yes. With --reads, the same caller can also run, in the same project, every plan that only reads \
-        from that catalog, until the time set with --for is over. `mcpkg consent deny` revokes this, and `mcpkg \
-        events` shows each use.";
+    const HELP: &'static str = "Shows what the request would do, and asks you to confirm. The command needs a \
+        terminal and does not accept --yes. If you add --reads CATALOG and --for SPAN, the same caller can also \
+        run every plan that only reads from that catalog, in the same project and for the given time. `mcpkg \
+        consent deny` revokes the consent, and `mcpkg events` shows each use of the consent.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg consent list",
         "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
