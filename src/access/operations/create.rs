@@ -23,8 +23,7 @@ pub struct Create {
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
-    /// Let users of clients with this key consent to what agents request; anyone who holds the key can send such
-    /// consent
+    /// Let users of clients with this key consent to agents' requests; anyone who holds the key can then send consent
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
@@ -49,11 +48,11 @@ impl Operation for Create {
     const TOOL: &'static str = "create_access_key";
     const CLI: &'static [&'static str] = &["access", "create"];
     const TITLE: &'static str = "Create access key";
-    const ABOUT: &'static str = "Create an access key and print it; it is not shown again";
-    const HELP: &'static str = "With --project, the key gives access to that project only; otherwise, to all \
-        projects. After you create the first key, servers over HTTP require a key from every client. --publish and \
-        --attest also let the holder of the key write to the tool registry of `mcpkg serve --http --registry`. If you \
-        add --read-only, the key can write only to that registry.";
+    const ABOUT: &'static str = "Create an access key and print it; mcpkg cannot show the key again";
+    const HELP: &'static str = "With --project, the key gives access only to that project. Without --project, the \
+        key gives access to all projects. After you create the first key, servers over HTTP require a key from \
+        every client. With --publish or --attest, the holder of the key can also write to the tool registry of \
+        `mcpkg serve --http --registry`. If you also give --read-only, the key can write only to that registry.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg access create laptop",
         "mcpkg access create ci --project auth-module --read-only --expires 30d",

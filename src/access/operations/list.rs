@@ -20,7 +20,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_access_keys";
     const CLI: &'static [&'static str] = &["access", "list"];
     const TITLE: &'static str = "List access keys";
-    const ABOUT: &'static str = "List access keys: what each can access, until when, and whether it is still valid";
+    const ABOUT: &'static str = "List access keys: what each key can access, when the key expires, and whether it \
+        is still valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

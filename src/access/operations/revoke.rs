@@ -23,10 +23,10 @@ impl Operation for Revoke {
     const TOOL: &'static str = "revoke_access_key";
     const CLI: &'static [&'static str] = &["access", "revoke"];
     const TITLE: &'static str = "Revoke access key";
-    const ABOUT: &'static str = "Revoke an access key permanently; running servers refuse it, starting with the next \
-        request";
-    const HELP: &'static str = "The name of the key cannot be used again. Servers still require a key after you \
-        revoke the last one.";
+    const ABOUT: &'static str = "Revoke an access key permanently; running servers refuse the key, starting with \
+        the next request";
+    const HELP: &'static str = "You cannot use the name of a revoked key again. Servers still require a key after \
+        you revoke the last key.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access revoke laptop --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::NO_LIST;

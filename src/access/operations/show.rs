@@ -22,8 +22,8 @@ impl Operation for Show {
     const TOOL: &'static str = "show_access_key";
     const CLI: &'static [&'static str] = &["access", "show"];
     const TITLE: &'static str = "Show access key";
-    const ABOUT: &'static str =
-        "Show an access key: what it can access and do, until when, and whether it is still valid";
+    const ABOUT: &'static str = "Show an access key: what it can access and do, when it expires, and whether it is \
+        still valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access show laptop"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
