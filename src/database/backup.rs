@@ -29,8 +29,8 @@ impl Operation for Backup {
     const CLI: &'static [&'static str] = &["backup"];
     const TITLE: &'static str = "Back up the database";
     const ABOUT: &'static str = "Write a consistent, verified copy of the database while it is in use";
-    const HELP: &'static str = "Do not copy the database file by hand: recent changes may still be in a second file \
-        next to it.";
+    const HELP: &'static str = "Do not copy the database file by hand: recent changes may still be in a second \
+        file next to the database file.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg backup mcpkg-backup.db", "mcpkg backup --keep 7 ~/backups"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -116,7 +116,7 @@ fn timestamp(now: Millis) -> String {
 pub struct Restore {
     /// Backup to restore
     file: PathBuf,
-    /// Restore even if servers are connected; they immediately serve the restored content
+    /// Restore even if servers are connected; the servers then serve the restored content immediately
     #[arg(long)]
     #[serde(default)]
     while_serving: bool,
@@ -127,9 +127,9 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["restore"];
     const TITLE: &'static str = "Restore the database";
     const ABOUT: &'static str = "Replace the content of the database with a backup, and save the previous content";
-    const HELP: &'static str = "The previous content is saved in a file next to the database, and the command prints \
-        its path. Access keys that were revoked since the backup stay revoked, and servers that required a key still \
-        require one.";
+    const HELP: &'static str = "mcpkg saves the previous content in a file next to the database, and prints the \
+        path of that file. Access keys that were revoked since the backup stay revoked. Servers that required an \
+        access key before the restore still require one.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg restore mcpkg-backup.db --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const LONG: bool = true;

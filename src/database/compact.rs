@@ -18,11 +18,11 @@ pub struct Compact {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default)]
     keep_revisions: Option<u32>,
-    /// Also delete revisions older than this, such as 90d, except the newest of each item
+    /// Also delete revisions older than this, such as 90d, except the newest revision of each item
     #[arg(long, value_name = "AGE")]
     #[serde(default)]
     older_than: Option<String>,
-    /// Show what would be freed and change nothing
+    /// Show how much space would be freed, and change nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -33,10 +33,11 @@ impl Operation for Compact {
     const CLI: &'static [&'static str] = &["compact"];
     const TITLE: &'static str = "Shrink the database";
     const ABOUT: &'static str = "Delete unused data and return the space to the disk";
-    const HELP: &'static str = "Deleted data leaves free space in the file, which later writes reuse. This command \
-        returns the free space to the disk. It needs disk space for a second copy of the database; until it ends, \
-        reads continue and writes wait. Revisions are deleted only with the options below, and never if they are \
-        deployed or kept by a snapshot. With both options, a revision is deleted only if both would delete it.";
+    const HELP: &'static str = "Deleted data leaves free space inside the database file. Later writes reuse this \
+        space, and `mcpkg compact` returns it to the disk. The command needs disk space for a second copy of the \
+        database. While the command runs, reads continue and writes wait. mcpkg deletes old revisions only if you \
+        give one of the options below, and never deletes a revision that is deployed or kept by a snapshot. If you \
+        give both options, mcpkg deletes only the revisions that both options select.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

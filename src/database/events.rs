@@ -10,10 +10,10 @@ use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use crate::store::events::{self, Event};
 
-/// Show the trail
+/// Show the audit trail
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Events {
-    /// Maximum number of events to show: the newest ones, or with --after, the ones that follow
+    /// Maximum number of events to show: the newest events, or with --after, the events that follow
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -33,9 +33,9 @@ fn default_limit() -> u32 {
 impl Operation for Events {
     const TOOL: &'static str = "list_events";
     const CLI: &'static [&'static str] = &["events"];
-    const TITLE: &'static str = "Show the trail";
-    const ABOUT: &'static str = "Show the trail: who changed what and when, including refused changes, but not the \
-        contents";
+    const TITLE: &'static str = "Show the audit trail";
+    const ABOUT: &'static str = "Show the audit trail: who changed what and when, including refused changes, but \
+        not the contents";
     const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

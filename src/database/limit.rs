@@ -25,8 +25,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["limit", "list"];
     const TITLE: &'static str = "List the limits";
     const ABOUT: &'static str = "List the tables that grow, with how many rows each keeps and for how long";
-    const HELP: &'static str = "Revisions and stored deploys are not listed: delete old ones with `mcpkg \
-        compact --keep-revisions N` and `mcpkg snapshot prune`.";
+    const HELP: &'static str = "The list does not include revisions and stored deploys. Use `mcpkg compact \
+        --keep-revisions N` to delete old revisions, and `mcpkg snapshot prune` to delete old stored deploys.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg limit list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -81,8 +81,9 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["limit", "set"];
     const TITLE: &'static str = "Set a limit";
     const ABOUT: &'static str = "Set how many rows a table keeps, and for how long";
-    const HELP: &'static str = "This command deletes nothing; `mcpkg prune` deletes the rows beyond the limits. \
-        Servers apply the limits by themselves to tables that they write to on their own.";
+    const HELP: &'static str = "`mcpkg limit set` deletes no rows. Use `mcpkg prune` to delete the rows beyond the \
+        limits. A server also deletes such rows automatically, from the tables that the server fills without any \
+        command from you.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;

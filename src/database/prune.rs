@@ -16,7 +16,7 @@ const BATCH: u32 = 10_000;
 /// Delete rows beyond the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Show how many rows would be deleted and change nothing
+    /// Show how many rows would be deleted, and change nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -27,9 +27,9 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["prune"];
     const TITLE: &'static str = "Delete rows beyond the limits";
     const ABOUT: &'static str = "Delete the rows beyond each table's limits";
-    const HELP: &'static str = "`mcpkg limit list` shows the limits. Rows of anything that is still waiting or \
-        running are kept, and so is everything that an undo needs. Other commands delete revisions (`mcpkg compact \
-        --keep-revisions N`), stored deploys (`mcpkg snapshot prune`) and tool archives (`mcpkg tool prune`).";
+    const HELP: &'static str = "`mcpkg limit list` shows the limits. mcpkg keeps the rows of anything that is \
+        still waiting or running, and all rows that an undo needs. To delete revisions, stored deploys or tool \
+        archives, use `mcpkg compact --keep-revisions N`, `mcpkg snapshot prune` or `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
     // Reads of the trail change, in every project.

@@ -26,9 +26,9 @@ impl Operation for Move {
     const TITLE: &'static str = "Move the database";
     const ABOUT: &'static str = "Copy the whole database to another location: from a file to a PostgreSQL server, or \
         back";
-    const HELP: &'static str = "mcpkg compares the copy with the original, and removes the copy if anything fails. \
-        The original is kept; to use the copy, name it with --db or MCPKG_DB. Changes made during the move are not \
-        copied, so stop the servers first.";
+    const HELP: &'static str = "Stop all servers first, because mcpkg does not copy changes that are made during \
+        the move. mcpkg compares the copy with the original, and deletes the copy if anything fails. mcpkg never \
+        deletes the original. To use the copy, give the location of the copy with --db or MCPKG_DB.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg move --to postgres://me@db.example/mcpkg",
         "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db",
