@@ -45,7 +45,7 @@ impl Operation for Prune {
     const TITLE: &'static str = "Prune kept branches and worktrees";
     const ABOUT: &'static str = "Permanently delete old branches and removed worktrees that mcpkg keeps";
     const HELP: &'static str = "After pruning, neither `mcpkg flow undo` nor `mcpkg worktree restore` can bring \
-        the deleted branches and worktrees back. To see first what mcpkg keeps, run `mcpkg workspace kept`.";
+        the deleted branches and worktrees back. To see what mcpkg keeps, run `mcpkg workspace kept` first.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workspace prune --dry-run", "mcpkg workspace prune --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

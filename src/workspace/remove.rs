@@ -30,7 +30,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_workspace_repo";
     const CLI: &'static [&'static str] = &["workspace", "remove"];
     const TITLE: &'static str = "Remove repository from workspace";
-    const ABOUT: &'static str = "Remove a repository from the workspace, without deleting files";
+    const ABOUT: &'static str = "Remove a repository from the workspace, without deleting any files";
     const HELP: &'static str = "mcpkg refuses to remove a repository that another repository depends on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace remove api", "mcpkg workspace remove api --dry-run"];
     const EFFECT: Effect = Effect::Write;

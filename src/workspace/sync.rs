@@ -48,10 +48,10 @@ impl Operation for Sync {
     const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone missing repositories";
     const HELP: &'static str = "In each repository, mcpkg fast-forwards the main branch, the develop branch and \
         the checked-out branch to match origin. A branch with commits that origin lacks is reported as `diverged`. \
-        A branch with changes in its work tree is reported as `dirty`. mcpkg does not change diverged and dirty \
-        branches. If a repository fails, mcpkg still syncs the other repositories, and the exit status is 1. If a \
-        main or develop branch existed only locally until now and has appeared at origin, the local branch tracks \
-        the branch at origin from then on.";
+        A branch with changes in its work tree is reported as `dirty`. mcpkg does not change a diverged or dirty \
+        branch. If a repository fails, mcpkg still syncs the other repositories, and the exit status is 1. If a \
+        main or develop branch that existed only locally has appeared at origin, the local branch tracks the \
+        branch at origin from then on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;

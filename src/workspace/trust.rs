@@ -30,9 +30,9 @@ impl Operation for Trust {
     const ABOUT: &'static str = "Let git run the programs named in a repository's configuration";
     const HELP: &'static str = "The configuration in a repository's .git folder can make git run programs: \
         filters, merge drivers, an ssh command, a signer or a hook. Such settings can be in a repository that you \
-        copied together with its .git folder. mcpkg does not let git run these programs until you trust the \
-        settings with this command. If the settings change, you have to trust them again. Your own configuration \
-        (~/.gitconfig) is always trusted.";
+        copied together with its .git folder. mcpkg does not let git run these programs until you run `mcpkg \
+        workspace trust` to trust the settings. If the settings change, you have to trust the new settings. Your \
+        own configuration (~/.gitconfig) is always trusted.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace trust", "mcpkg workspace trust api"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

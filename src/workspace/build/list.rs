@@ -31,7 +31,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["builds", "list"];
     const TITLE: &'static str = "List builds";
     const ABOUT: &'static str = "List the builds of the workspace, newest first";
-    const HELP: &'static str = "mcpkg keeps the last 50 builds. Use `mcpkg limit set builds` to change this limit.";
+    const HELP: &'static str = "mcpkg keeps the last 50 builds. Use `mcpkg limit set builds --number N` to change \
+        this limit.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg builds list", "mcpkg builds list -n 5"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -35,9 +35,9 @@ impl Operation for Restore {
     const CLI: &'static [&'static str] = &["worktree", "restore"];
     const TITLE: &'static str = "Restore worktree set";
     const ABOUT: &'static str = "Bring back a removed worktree set, with its uncommitted changes";
-    const HELP: &'static str = "If several removed sets had the same name, mcpkg restores the set that was removed \
-        last. `mcpkg workspace kept` lists all removed sets. If a branch was deleted together with the set, mcpkg \
-        creates that branch again.";
+    const HELP: &'static str = "If several removed sets had the given name, mcpkg restores the set that was \
+        removed last. `mcpkg workspace kept` lists all removed sets. If a branch was deleted together with the \
+        set, mcpkg creates that branch again.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
     const EFFECT: Effect = Effect::Create;
