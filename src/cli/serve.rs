@@ -80,7 +80,7 @@ fn arguments() -> Command {
                 .long("sse")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("stdio")
-                .help("Serve the older HTTP with SSE at /sse, for older clients"),
+                .help("Serve the older HTTP+SSE transport at /sse, for older clients"),
         )
         .args(served().map(|served| {
             Arg::new(served.flag)
