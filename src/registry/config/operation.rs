@@ -34,12 +34,12 @@ impl Operation for Config {
     const CLI: &'static [&'static str] = &["tool", "config"];
     const TITLE: &'static str = "Show or change a tool setting";
     const ABOUT: &'static str = "Show or change how mcpkg runs and stores tools";
-    const HELP: &'static str = "execution.allow_unsandboxed lets tools run without a sandbox if you have approved this with `mcpkg tool \
-        allow TOOL unsandboxed`. execution.stand_in lists images, separated by commas; tools that need one of these images run with this \
-        machine's own programs instead. execution.timeout is the time limit if neither the caller nor the manifest sets one. cache.size \
-        limits the disk space for all unpacked tools. cache.ttl is how long mcpkg uses a registry's cached search response before it \
-        asks again. Settings that let tools do more can be changed only at a terminal; --yes cannot skip the confirmation. Trusted \
-        signers are not a setting: use `mcpkg tool trust`.";
+    const HELP: &'static str = "If execution.allow_unsandboxed is true, each tool that you approved with `mcpkg tool allow TOOL \
+        unsandboxed` can run without a sandbox. execution.stand_in is a comma-separated list of container images; a tool that needs a \
+        listed image runs with this machine's own programs instead. execution.timeout is the time limit of a run if neither the caller \
+        nor the tool's manifest sets one. cache.size is the maximum disk space for all unpacked tools together. cache.ttl is how long \
+        mcpkg uses a registry's cached search response before it asks the registry again. A change that lets tools do more needs your \
+        confirmation at a terminal; --yes cannot skip the confirmation. To change which signers you trust, use `mcpkg tool trust`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool config",
         "mcpkg tool config execution.timeout 10m",

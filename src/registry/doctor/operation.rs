@@ -25,8 +25,9 @@ impl Operation for Doctor {
     const TITLE: &'static str = "Check that tools can be found and run";
     const ABOUT: &'static str =
         "Check everything that tools need: runners, registries, trust, stored archives, installs and the cache";
-    const HELP: &'static str = "Contacts each registry on another host, waiting a few seconds at most, and compares every stored archive \
-        with its digest. `mcpkg doctor` prints a summary, and contacts no other host.";
+    const HELP: &'static str = "This command contacts each registry on another host and waits only a few seconds for each response. The \
+        command also compares every stored archive with its digest. `mcpkg doctor` prints a summary of the checks without contacting \
+        another host.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool doctor", "mcpkg tool doctor --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -34,11 +34,13 @@ impl Operation for Import {
     const TOOL: &'static str = "import_tools";
     const CLI: &'static [&'static str] = &["tool", "import"];
     const TITLE: &'static str = "Import tools from Enact";
-    const ABOUT: &'static str = "Import tools, aliases, toolsets, settings and trust from Enact; all or nothing";
-    const HELP: &'static str = "Leaves Enact's files unchanged. If one of these files is malformed, the import stops before it writes \
-        anything. Tools are packed from their folders in ~/.agents/skills. Imported tools are unsigned, so your trust policy applies \
-        each time one is called. Secrets are not copied. Anything that would allow more than now, such as trusting another signer, needs \
-        your confirmation at a terminal. Without a terminal, it is left out; run the same command at a terminal to import the rest.";
+    const ABOUT: &'static str =
+        "Import tools, aliases, toolsets, settings and trust from Enact; an import that fails changes nothing";
+    const HELP: &'static str = "The import leaves Enact's files unchanged. If one of Enact's files is malformed, the import stops before \
+        it writes anything. mcpkg packs each tool from its folder in ~/.agents/skills. Imported tools are unsigned, so your trust policy \
+        applies each time an imported tool is called. mcpkg does not copy secrets. A setting that would permit more than your current \
+        settings, such as trust in another signer, needs your confirmation at a terminal. Without a terminal, mcpkg leaves such settings \
+        out; to import them, run the same command at a terminal.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool import --dry-run", "mcpkg tool import ~/.enact", "mcpkg tool import --for-project ."];
     const EFFECT: Effect = Effect::Create;

@@ -46,11 +46,11 @@ pub struct Install {
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
-    /// Accept a different publisher from the previous version; asks at a terminal
+    /// Accept a version from a different publisher; you must confirm at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_publisher: bool,
-    /// Install exactly the tools in a lock file from `mcpkg tool lock`, or nothing
+    /// Install exactly the tools in a lock file written by `mcpkg tool lock`, or none of them
     #[arg(long, value_name = "FILE", conflicts_with = "tool")]
     #[serde(skip)]
     locked: Option<PathBuf>,
@@ -67,10 +67,11 @@ impl Operation for Install {
     const TITLE: &'static str = "Install a tool";
     const ABOUT: &'static str =
         "Install a tool globally. After installation, the tool becomes available as a callable MCP tool.";
-    const HELP: &'static str = "Before mcpkg shows or runs any part of an archive, it checks the archive's digest and signatures. The \
-        tool runs in a sandbox, and no longer needs its registry. If you give the path of a folder or an archive, mcpkg installs its \
-        current content and never updates it. With --locked, mcpkg installs all tools in the lock file or none, from any registry that \
-        has archives with these digests.";
+    const HELP: &'static str = "Before mcpkg shows or runs any part of an archive, it checks the archive's digest and signatures. An \
+        installed tool runs in a sandbox and no longer needs its registry. If you give the path of a folder or an archive, mcpkg \
+        installs the current content and never updates the installed tool. With --locked, mcpkg installs either every tool in the lock \
+        file or none of them. For each locked tool, mcpkg takes the archive from any registry that has an archive with the digest in the \
+        lock file.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool install alice/utils/weather",
         "mcpkg tool install alice/utils/weather@^1.2 --registry team",

@@ -33,7 +33,8 @@ impl Operation for Learn {
     const TITLE: &'static str = "Read a tool's documentation";
     const ABOUT: &'static str =
         "Get documentation for a tool. Returns the full enact.md content including usage instructions.";
-    const HELP: &'static str = "mcpkg takes the text from the verified archive, never from a registry's description.";
+    const HELP: &'static str =
+        "mcpkg takes the documentation from the tool's checked archive, never from a registry's description.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool learn alice/utils/weather"];
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;

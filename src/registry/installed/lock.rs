@@ -36,9 +36,9 @@ impl Operation for Lock {
     const TOOL: &'static str = "lock_tools";
     const CLI: &'static [&'static str] = &["tool", "lock"];
     const TITLE: &'static str = "Lock the installed tools";
-    const ABOUT: &'static str = "Write the version, SHA-256 and signers of each installed tool";
-    const HELP: &'static str = "To install exactly these tools in another database, run `mcpkg tool install --locked mcpkg-tools.lock`. \
-        Lock files for the same tools are identical, byte for byte.";
+    const ABOUT: &'static str = "Write a lock file of the installed tools: their versions, SHA-256 digests and signers";
+    const HELP: &'static str = "To install exactly the locked tools in another database, run `mcpkg tool install --locked \
+        mcpkg-tools.lock`. Lock files for the same tools are identical, byte for byte.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool lock", "mcpkg tool lock team-tools.lock", "mcpkg tool lock - --for-project"];
     const EFFECT: Effect = Effect::Read;

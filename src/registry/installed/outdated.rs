@@ -35,9 +35,9 @@ impl Operation for Outdated {
     const CLI: &'static [&'static str] = &["tool", "outdated"];
     const TITLE: &'static str = "List outdated tools";
     const ABOUT: &'static str = "Check each installed tool for a newer version in its registry";
-    const HELP: &'static str = "mcpkg compares the version that agents see with the newest one. It also records yanked versions and \
-        failed audits, which apply starting with the next call. If a registry cannot be reached, mcpkg prints a warning and exits with \
-        status 1.";
+    const HELP: &'static str = "For each tool, mcpkg compares the version that agents see with the newest version in the registry. mcpkg \
+        also records new yanks and failed audits, and applies them starting with the tool's next call. If a registry cannot be reached, \
+        mcpkg prints a warning and exits with status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool outdated", "mcpkg tool outdated --check", "mcpkg tool outdated alice/utils/weather"];
     // It records what registries have.

@@ -104,9 +104,9 @@ impl Operation for Run {
     const TITLE: &'static str = "Run a tool";
     const ABOUT: &'static str =
         "Run any tool by name, even if not installed. For installed tools, prefer calling them directly.";
-    const HELP: &'static str = "The tool runs in a sandbox with time and memory limits, and without access to the network, your files or \
-        your environment variables. If the tool is not installed, mcpkg fetches and checks it, and runs it without installing it. To run \
-        a folder, give its path.";
+    const HELP: &'static str = "The tool runs in a sandbox with time and memory limits. By default, the tool has no access to the \
+        network, your files or your environment variables. If the tool is not installed, mcpkg downloads and checks its archive, and \
+        runs the tool without installing it. To run a tool from a folder, give the folder's path.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool run alice/utils/weather -i city=Bern",
         "mcpkg tool run alice/utils/weather@^1.2:forecast -a '{\"city\": \"Bern\", \"days\": 3}'",

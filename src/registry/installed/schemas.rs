@@ -8,77 +8,77 @@ use serde_json::{Map, Value};
 /// Why a call failed.
 #[derive(JsonSchema)]
 pub struct Failure {
-    /// A code, such as E_TOOL_NOT_FOUND
+    /// Error code, such as E_TOOL_NOT_FOUND
     pub code: Option<String>,
     /// What went wrong
     pub message: Option<String>,
-    /// validation, conflict, not_found, refused, execution or internal
+    /// Category of the error: validation, conflict, not_found, refused, execution or internal
     pub category: Option<String>,
-    /// What to do about it
+    /// How to fix the problem
     pub hint: Option<String>,
-    /// More facts, by code
+    /// More facts about the error; the fields depend on the code
     pub details: Option<Map<String, Value>>,
 }
 
-/// The verdict on an archive.
+/// Whether an archive is verified, and why.
 #[derive(JsonSchema)]
 pub struct Verification {
-    /// verified, approved, unverified or refused
+    /// Status of the archive: verified, approved, unverified or refused
     pub status: Option<String>,
     /// Identities whose signatures count
     pub identities: Option<Vec<String>>,
-    /// require_attestation, prompt or allow
+    /// Trust policy: require_attestation, prompt or allow
     pub policy: Option<String>,
 }
 
-/// The answer of `enact__search`.
+/// The response of `enact__search`.
 #[derive(JsonSchema)]
 pub struct Found {
-    /// The tools, best first
+    /// The tools that were found, best match first
     pub results: Option<Vec<FoundTool>>,
-    /// How many match
+    /// Number of tools that match
     pub total: Option<u64>,
-    /// How each registry stood
+    /// Whether each registry responded
     pub registries: Option<Vec<AskedRegistry>>,
-    /// Whether an older answer stands in for a registry
+    /// Whether the results include an outdated cached response
     pub stale: Option<bool>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
 /// A tool that was found.
 #[derive(JsonSchema)]
 pub struct FoundTool {
-    /// Its name
+    /// The tool's name
     pub name: Option<String>,
-    /// Its newest version
+    /// The tool's newest version
     pub version: Option<String>,
-    /// Its publisher's words, which nobody checked
+    /// The publisher's description of the tool; mcpkg does not check it
     pub description: Option<String>,
-    /// Its tags
+    /// The tool's tags
     pub tags: Option<Vec<String>>,
-    /// The registry that has it
+    /// The registry that has the tool
     pub registry: Option<String>,
-    /// The version that is installed
+    /// The installed version, if the tool is installed
     pub installed: Option<String>,
-    /// verified, approved, unverified, refused or unknown
+    /// Trust status of the tool: verified, approved, unverified, refused or unknown
     pub trust: Option<String>,
 }
 
 /// A registry that was asked.
 #[derive(JsonSchema)]
 pub struct AskedRegistry {
-    /// Its name
+    /// The registry's name
     pub name: Option<String>,
-    /// ok, stale, unreachable, unapproved, refused or failed
+    /// State of the registry: ok, stale, unreachable, unapproved, refused or failed
     pub state: Option<String>,
-    /// When it answered
+    /// When the registry responded
     pub checked_at: Option<String>,
-    /// Why it did not answer
+    /// Why the registry did not respond
     pub error: Option<Failure>,
 }
 
-/// The answer of `enact__learn`.
+/// The response of `enact__learn`.
 #[derive(JsonSchema)]
 pub struct Learned {
     /// The tool
@@ -87,33 +87,33 @@ pub struct Learned {
     pub version: Option<String>,
     /// What the tool does
     pub description: Option<String>,
-    /// Its documentation, from the checked archive
+    /// The tool's documentation, from the checked archive
     pub documentation: Option<String>,
-    /// Its actions
+    /// The tool's actions
     pub actions: Option<Vec<LearnedAction>>,
-    /// The variables that it takes
+    /// The environment variables that the tool takes
     pub env: Option<Vec<LearnedVariable>>,
-    /// Its verification
+    /// Whether the tool's archive is verified
     pub verification: Option<Verification>,
-    /// The SHA-256 of its archive
+    /// The SHA-256 of the tool's archive
     pub sha256: Option<String>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
 /// An action of a tool.
 #[derive(JsonSchema)]
 pub struct LearnedAction {
-    /// Its name
+    /// The action's name
     pub name: Option<String>,
-    /// The tool that it is once installed
+    /// The MCP tool that runs the action after installation
     pub mcp_name: Option<String>,
-    /// What the tool does
+    /// What the action does
     pub description: Option<Value>,
-    /// The JSON Schema of the tool's arguments
+    /// The JSON Schema of the action's arguments
     #[serde(rename = "inputSchema")]
     pub input_schema: Option<Value>,
-    /// The JSON Schema of the tool's output
+    /// The JSON Schema of the action's output
     #[serde(rename = "outputSchema")]
     pub output_schema: Option<Value>,
 }
@@ -121,61 +121,61 @@ pub struct LearnedAction {
 /// A variable of a tool.
 #[derive(JsonSchema)]
 pub struct LearnedVariable {
-    /// Its name
+    /// The variable's name
     pub name: Option<String>,
-    /// What it is for
+    /// What the variable is for
     pub description: Option<Value>,
-    /// Whether it is a secret
+    /// Whether the variable is a secret
     pub secret: Option<bool>,
-    /// Whether the tool does not start without it
+    /// Whether the tool needs the variable to start
     pub required: Option<bool>,
 }
 
-/// The answer of `enact__install`.
+/// The response of `enact__install`.
 #[derive(JsonSchema)]
 pub struct Installed {
-    /// Whether it is installed
+    /// Whether the tool is installed
     pub success: Option<bool>,
-    /// The same in a sentence
+    /// The result as a sentence
     pub message: Option<String>,
     /// The tool
     pub tool: Option<String>,
     /// The version
     pub version: Option<String>,
-    /// The SHA-256 of its archive
+    /// The SHA-256 of the tool's archive
     pub sha256: Option<String>,
-    /// The tools that it is called by
+    /// Names of the MCP tools that run this tool
     pub mcp_tools: Option<Vec<String>>,
-    /// Whom it is installed for: global, project, key or session
+    /// Scope of the installation: global, project, key or session
     pub scope: Option<String>,
-    /// Whether the toolset that applies shows it
+    /// Whether the current toolset shows the tool to agents
     pub exposed: Option<bool>,
-    /// Its verification
+    /// Whether the tool's archive is verified
     pub verification: Option<Verification>,
-    /// What the user should know
+    /// Warnings for the user
     pub warnings: Option<Vec<String>>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
-/// The answer of `enact__uninstall`.
+/// The response of `enact__uninstall`.
 #[derive(JsonSchema)]
 pub struct Uninstalled {
-    /// Whether it was uninstalled
+    /// Whether the tool was uninstalled
     pub success: Option<bool>,
-    /// The same in a sentence
+    /// The result as a sentence
     pub message: Option<String>,
     /// The tool
     pub tool: Option<String>,
     /// The versions that were uninstalled
     pub versions: Option<Vec<String>>,
-    /// The tools that it was called by
+    /// Names of the MCP tools that ran this tool
     pub mcp_tools: Option<Vec<String>>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
-/// The answer of `enact__list`.
+/// The response of `enact__list`.
 #[derive(JsonSchema)]
 pub struct Listed {
     /// The installed tools
@@ -183,40 +183,40 @@ pub struct Listed {
     /// The toolset that limits which tools are visible
     #[serde(rename = "activeToolset")]
     pub active_toolset: Option<Value>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
 /// An installed tool.
 #[derive(JsonSchema)]
 pub struct ListedTool {
-    /// Its name
+    /// The tool's name
     pub name: Option<String>,
     /// The version
     pub version: Option<String>,
-    /// The tools that it is called by
+    /// Names of the MCP tools that run this tool
     pub mcp_tools: Option<Vec<String>>,
     /// What the tool does
     pub description: Option<String>,
-    /// Whom it is installed for
+    /// Scope of the installation: global, project, key or session
     pub scope: Option<String>,
-    /// Whether it is the version that agents see
+    /// Whether agents see this version
     pub active: Option<bool>,
-    /// Whether the toolset that applies shows it
+    /// Whether the current toolset shows the tool to agents
     pub exposed: Option<bool>,
-    /// verified, approved, unverified or refused
+    /// Trust status of the tool: verified, approved, unverified or refused
     pub status: Option<String>,
-    /// Whether it runs without a sandbox, because a person allowed that
+    /// Whether a person has allowed the tool to run without a sandbox
     pub unsandboxed: Option<bool>,
-    /// Where it came from
+    /// Where the tool was installed from
     pub registry: Option<String>,
-    /// Whether its publisher yanked it
+    /// Whether the publisher yanked this version
     pub yanked: Option<bool>,
-    /// A newer version, if one is known
+    /// A newer version of the tool, if mcpkg knows one
     pub newer: Option<Value>,
 }
 
-/// The answer of `enact__run`.
+/// The response of `enact__run`.
 #[derive(JsonSchema)]
 pub struct Ran {
     /// The tool
@@ -225,41 +225,41 @@ pub struct Ran {
     pub version: Option<String>,
     /// The action
     pub action: Option<String>,
-    /// Its standard output, parsed as JSON
+    /// The tool's standard output, parsed as JSON
     pub output: Option<Value>,
-    /// Its standard output
+    /// The tool's standard output as text
     pub stdout: Option<String>,
-    /// Its standard error
+    /// The tool's standard error as text
     pub stderr: Option<String>,
-    /// Its exit status
+    /// The tool's exit status
     pub exit_code: Option<i64>,
-    /// How long it took
+    /// Duration of the run, in milliseconds
     pub duration_ms: Option<u64>,
-    /// Whether some of its output was left out
+    /// Whether the output was truncated
     pub truncated: Option<bool>,
-    /// The files that it wrote
+    /// The files that the tool wrote
     pub files: Option<Vec<LeftFile>>,
-    /// What ran it
+    /// The runner that ran the tool
     pub runner: Option<String>,
-    /// The id of the image that it ran in
+    /// The id of the container image that the tool ran in
     pub image: Option<String>,
-    /// The limits that could not be applied
+    /// The limits that the runner could not apply
     pub not_limited: Option<Vec<String>>,
-    /// The id of the run in `mcpkg tool runs`
+    /// The run's id, as listed by `mcpkg tool runs`
     pub run_id: Option<String>,
-    /// Its verification
+    /// Whether the tool's archive is verified
     pub verification: Option<Verification>,
-    /// What the user should know
+    /// Warnings for the user
     pub warnings: Option<Vec<String>>,
-    /// Why it failed
+    /// Why the call failed
     pub error: Option<Failure>,
 }
 
 /// A file that a run wrote.
 #[derive(JsonSchema)]
 pub struct LeftFile {
-    /// Its path
+    /// The file's path
     pub path: Option<String>,
-    /// Its size in bytes
+    /// The file's size in bytes
     pub size: Option<u64>,
 }

@@ -30,8 +30,8 @@ impl Operation for Uninstall {
     const CLI: &'static [&'static str] = &["tool", "uninstall"];
     const TITLE: &'static str = "Uninstall a tool";
     const ABOUT: &'static str = "Uninstall a globally installed tool.";
-    const HELP: &'static str = "mcpkg removes all versions of the tool unless you name one. The name by which agents called the tool is \
-        not given to another tool.";
+    const HELP: &'static str = "Unless you name a version, mcpkg removes all versions of the tool. The MCP name by which agents called \
+        the tool stays reserved: mcpkg does not give this name to another tool.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool uninstall alice/utils/weather", "mcpkg tool uninstall alice/utils/weather@1.0.0"];
     const EFFECT: Effect = Effect::Write;

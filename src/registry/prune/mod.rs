@@ -32,7 +32,7 @@ const BATCH: u32 = 10_000;
 /// Free what nothing refers to
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Also delete archives used in the last 24 hours, even if a running server's session may have installed one
+    /// Also delete archives used in the last 24 hours; a running server's session may still have one installed
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -46,10 +46,10 @@ impl Operation for Prune {
     const TOOL: &'static str = "prune_tools";
     const CLI: &'static [&'static str] = &["tool", "prune"];
     const TITLE: &'static str = "Delete data that no tool needs any more";
-    const ABOUT: &'static str = "Delete unused archives, copies and cached responses";
-    const HELP: &'static str = "Deletes archives that nobody has installed and that were not published in this database. mcpkg remembers \
-        their digests and yanks, so it still refuses a different archive of the same version. Signatures and audits stay. Past runs are \
-        deleted according to their limits (`mcpkg limit list`).";
+    const ABOUT: &'static str = "Delete unused archives, unpacked copies and cached responses";
+    const HELP: &'static str = "mcpkg deletes archives that nobody has installed and that were not published in this database. mcpkg \
+        remembers the digests and yanks of deleted archives, so it still refuses a different archive of the same version. Signatures and \
+        audits stay. mcpkg deletes past runs that exceed the limits shown by `mcpkg limit list`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool prune --dry-run", "mcpkg tool prune --yes", "mcpkg tool prune --all --yes"];
     const EFFECT: Effect = Effect::Write;

@@ -24,14 +24,14 @@ const LONGEST: usize = 64;
 pub struct Add {
     /// Name for the registry
     name: String,
-    /// Folder, or URL (https, or http on this machine)
+    /// Folder or URL of the registry (https, or http for this machine only)
     #[arg(value_name = "PATH|URL")]
     location: String,
     /// Where the registry's token is stored: env:NAME, file:PATH or command:ARGV
     #[arg(long, value_name = "REF")]
     #[serde(default)]
     token: Option<String>,
-    /// Position in the search order: mcpkg asks lower numbers first; this database has 0 [default: last]
+    /// Position in the search order; mcpkg asks registries with lower numbers first, and this database has 0 [default: last]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     priority: Option<i32>,
@@ -46,9 +46,9 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["registry", "add"];
     const TITLE: &'static str = "Add a registry";
     const ABOUT: &'static str = "Add a folder or another host as a registry, to find and publish tools there";
-    const HELP: &'static str = "mcpkg checks a folder immediately, but contacts another host only when you first use the registry. mcpkg \
-        stores a reference to the token, not the token itself. It reads the token when needed, and sends it only to the registry's own \
-        address.";
+    const HELP: &'static str = "mcpkg checks a folder registry immediately, but contacts a registry on another host only when you first \
+        use that registry. mcpkg stores a reference to the registry's token, never the token itself. mcpkg reads the token when a \
+        request needs it, and sends the token only to the registry's own address.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg registry add team https://tools.example.com/registry --token env:TEAM_TOKEN",
         "mcpkg registry add stick /media/stick/tools",

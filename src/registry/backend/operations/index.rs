@@ -27,9 +27,9 @@ impl Operation for Index {
     const TOOL: &'static str = "index_registry";
     const CLI: &'static [&'static str] = &["registry", "index"];
     const TITLE: &'static str = "Rebuild a registry's index";
-    const ABOUT: &'static str = "Rebuild a folder registry's search index from the tools in it";
-    const HELP: &'static str = "Publishing keeps the index up to date. Run this command after you copy tools into the folder, or remove \
-        tools from it, by hand.";
+    const ABOUT: &'static str = "Rebuild a folder registry's search index from its tools";
+    const HELP: &'static str = "Publishing a tool updates the index. Run this command only after you have added or deleted tools in the \
+        registry's folder by hand.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;

@@ -20,7 +20,7 @@ pub struct Info {
     /// Name of the tool
     #[arg(add = TOOLS)]
     tool: String,
-    /// Registry to ask [default: the first one that has the tool]
+    /// Registry to ask [default: the first registry that has the tool]
     #[arg(long, value_name = "NAME", add = REGISTRIES)]
     #[serde(default)]
     registry: Option<String>,
@@ -31,9 +31,9 @@ impl Operation for Info {
     const CLI: &'static [&'static str] = &["tool", "info"];
     const TITLE: &'static str = "Show what a registry says about a tool";
     const ABOUT: &'static str =
-        "Show what a registry says about a tool: its versions, their digests, and which were yanked";
-    const HELP: &'static str = "This text comes from the registry and the publisher; mcpkg does not check it. `mcpkg tool learn` shows the \
-        documentation from the verified archive.";
+        "Show what a registry says about a tool: versions, archive digests, and yanked versions";
+    const HELP: &'static str = "The information comes from the registry and from the tool's publisher, and mcpkg does not check it. To \
+        read the documentation in the checked archive, use `mcpkg tool learn`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool info alice/utils/weather", "mcpkg tool info alice/utils/weather --registry team"];
     const EFFECT: Effect = Effect::Read;

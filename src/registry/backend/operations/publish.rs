@@ -64,9 +64,9 @@ impl Operation for Publish {
     const CLI: &'static [&'static str] = &["tool", "publish"];
     const TITLE: &'static str = "Publish a tool";
     const ABOUT: &'static str = "Publish a package to a registry, with its signatures";
-    const HELP: &'static str = "Packs the folder like `mcpkg tool pack`, and also sends the signatures that `mcpkg tool sign` has made \
-        for exactly this archive. A published version never changes: publishing the same files again succeeds, but publishing different \
-        files under the same version fails.";
+    const HELP: &'static str = "mcpkg packs the folder as `mcpkg tool pack` does, and uploads the archive together with the signatures \
+        that `mcpkg tool sign` has made for exactly this archive. A published version never changes. Publishing the same files again \
+        succeeds, but publishing different files under the same version fails.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
     const EFFECT: Effect = Effect::Create;

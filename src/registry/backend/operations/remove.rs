@@ -23,8 +23,8 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_registry";
     const CLI: &'static [&'static str] = &["registry", "remove"];
     const TITLE: &'static str = "Remove a registry";
-    const ABOUT: &'static str =
-        "Remove a registry; tools installed from it stay installed, and mcpkg keeps the digests seen there";
+    const ABOUT: &'static str = "Remove a registry; tools installed from it stay installed, and mcpkg still remembers the digests of its \
+        archives";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry remove team"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -82,9 +82,10 @@ impl Operation for Search {
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
     const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
-    const HELP: &'static str = "Searches all registries. mcpkg caches another host's response for an hour, or until you publish or yank \
-        something there, and uses the cached response if the host cannot be reached. Descriptions are written by publishers, and nobody \
-        has checked them. The exit status is 1 if nothing was found and, apart from this database, no registry answered.";
+    const HELP: &'static str = "By default, mcpkg searches all registries. mcpkg caches a response from another host for an hour, or \
+        until you publish or yank a version in that registry. If a host cannot be reached, mcpkg uses the cached response. Publishers \
+        write the descriptions of tools, and mcpkg does not check them. The exit status is 1 if no tool was found and no registry other \
+        than this database responded.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;

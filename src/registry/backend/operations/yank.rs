@@ -27,11 +27,11 @@ pub struct YankVersion {
     #[arg(long, value_name = "NAME", default_value = LOCAL, add = REGISTRIES)]
     #[serde(default = "local")]
     registry: String,
-    /// Reason, shown to users of this version
+    /// Reason for the yank, shown to users of the version
     #[arg(long, value_name = "TEXT")]
     #[serde(default)]
     reason: Option<String>,
-    /// Version to use instead
+    /// Version to use instead of the yanked one
     #[arg(long, value_name = "VERSION")]
     #[serde(default)]
     replacement: Option<String>,
@@ -45,7 +45,7 @@ impl Operation for YankVersion {
     const TOOL: &'static str = "yank_tool";
     const CLI: &'static [&'static str] = &["tool", "yank"];
     const TITLE: &'static str = "Yank a version";
-    const ABOUT: &'static str = "Withdraw a published version, but keep its archive";
+    const ABOUT: &'static str = "Withdraw a published version of a tool, but keep its archive";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
     const EFFECT: Effect = Effect::Write;
@@ -93,9 +93,9 @@ impl Operation for Unyank {
     const TOOL: &'static str = "unyank_tool";
     const CLI: &'static [&'static str] = &["tool", "unyank"];
     const TITLE: &'static str = "Undo the yank of a version";
-    const ABOUT: &'static str = "Make a yanked version usable again";
-    const HELP: &'static str = "Databases that have already seen the yank keep treating the version as yanked, and install it only \
-        with --allow-yanked.";
+    const ABOUT: &'static str = "Make a yanked version of a tool usable again";
+    const HELP: &'static str = "A database that has already recorded the yank still treats the version as yanked. To install the version \
+        in such a database, use --allow-yanked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool unyank alice/utils/weather@1.2.0"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;

@@ -26,9 +26,9 @@ impl Operation for Use {
     const TOOL: &'static str = "use_toolset";
     const CLI: &'static [&'static str] = &["toolset", "use"];
     const TITLE: &'static str = "Limit agents to a toolset";
-    const ABOUT: &'static str = "Show agents only the tools of one toolset, including in running servers";
-    const HELP: &'static str =
-        "Agents can neither see nor call other tools. `mcpkg serve --toolset NAME` does this for one server only.";
+    const ABOUT: &'static str = "Show agents only the tools of one toolset; this also applies to running servers";
+    const HELP: &'static str = "Agents can neither see nor call tools outside the active toolset. To limit only one server, start it \
+        with `mcpkg serve --toolset NAME`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset use web-dev", "mcpkg toolset use --all"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = CHANGES;

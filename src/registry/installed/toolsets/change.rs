@@ -17,7 +17,7 @@ pub struct Rename {
     /// The name of the toolset
     #[arg(add = TOOLSETS)]
     name: String,
-    /// Its new name
+    /// The new name of the toolset
     to: String,
 }
 
@@ -61,7 +61,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["toolset", "delete"];
     const TITLE: &'static str = "Delete a toolset";
     const ABOUT: &'static str = "Delete a toolset; its tools stay installed";
-    const HELP: &'static str = "You cannot delete the active toolset, since agents would then see every tool.";
+    const HELP: &'static str =
+        "You cannot delete the active toolset, since agents would then see every installed tool.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset delete web-dev"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = CHANGES;

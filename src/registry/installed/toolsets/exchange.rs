@@ -72,8 +72,8 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["toolset", "import"];
     const TITLE: &'static str = "Import toolsets from JSON";
     const ABOUT: &'static str = "Import the toolsets in an mcp.json file, either all of them or none";
-    const HELP: &'static str =
-        "mcpkg warns about tools that are not installed, and leaves them out. The active toolset does not change.";
+    const HELP: &'static str = "mcpkg leaves tools that are not installed out of the toolsets, and prints a warning. The active toolset \
+        does not change.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg toolset import mcp.json"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = CHANGES;

@@ -49,7 +49,7 @@ pub struct Update {
     #[arg(long)]
     #[serde(default)]
     for_project: bool,
-    /// Accept a version from a different publisher; asks at a terminal
+    /// Accept a version from a different publisher; you must confirm at a terminal
     #[arg(long)]
     #[serde(default)]
     accept_publisher: bool,
@@ -60,10 +60,11 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["tool", "update"];
     const TITLE: &'static str = "Update tools";
     const ABOUT: &'static str = "Update installed tools to the newest version in their registries";
-    const HELP: &'static str = "A new version goes through the same checks as in `mcpkg tool install`, and replaces the version that \
-        agents see. If you chose an older version with `mcpkg tool use`, that version stays installed, and --all does not update the \
-        tool. Versions in other scopes stay installed, and the tool stays in its toolsets. Each tool is updated completely or not at \
-        all. If a tool cannot be updated, mcpkg reports the error, updates the other tools, and exits with status 1.";
+    const HELP: &'static str = "mcpkg checks a new version in the same way as `mcpkg tool install`. The new version then replaces the \
+        version that agents see. If you chose an older version of a tool with `mcpkg tool use`, that version stays installed, and --all \
+        does not update the tool. Versions installed in other scopes stay installed. An updated tool stays in its toolsets. mcpkg \
+        updates each tool completely or not at all. If a tool cannot be updated, mcpkg reports the error, updates the other tools, and \
+        exits with status 1.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool update alice/utils/weather",
         "mcpkg tool update --all --dry-run",

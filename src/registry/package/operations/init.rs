@@ -31,8 +31,8 @@ impl Operation for Init {
     const TOOL: &'static str = "init_tool";
     const CLI: &'static [&'static str] = &["tool", "init"];
     const TITLE: &'static str = "Create a tool";
-    const ABOUT: &'static str = "Create a new tool: a package that passes `tool validate`";
-    const HELP: &'static str = "Never overwrites files, and refuses a folder that already has a manifest.";
+    const ABOUT: &'static str = "Create a new tool: a package that passes `mcpkg tool validate`";
+    const HELP: &'static str = "This command never overwrites files, and refuses a folder that already has a manifest.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool init alice/weather",
         "mcpkg tool init alice/hash --kind wasm",

@@ -34,9 +34,10 @@ impl Operation for Pack {
     const CLI: &'static [&'static str] = &["tool", "pack"];
     const TITLE: &'static str = "Pack a tool";
     const ABOUT: &'static str = "Pack a tool into an archive, to sign and publish it";
-    const HELP: &'static str = "The same files produce the same bytes on every machine. Packing leaves out hidden files, keys and \
-        certificates, logs, generated folders (such as node_modules, dist and target), and everything listed in .gitignore. To include a \
-        generated folder, write for example `!dist/` in .gitignore. mcpkg never overwrites an existing file with a different archive.";
+    const HELP: &'static str = "The same files produce a byte-identical archive on every machine. Packing leaves out hidden files, keys \
+        and certificates, logs, generated folders (such as node_modules, dist and target), and everything listed in .gitignore. To \
+        include a generated folder, negate it in .gitignore, for example with `!dist/`. mcpkg never replaces an existing archive file \
+        with a different archive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool pack", "mcpkg tool pack ./weather -o weather.tar.gz"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;

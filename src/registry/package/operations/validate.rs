@@ -31,8 +31,9 @@ impl Operation for Validate {
     const TITLE: &'static str = "Check a tool";
     const ABOUT: &'static str = "Check a tool's manifest, and report every error with its line and column";
     const HELP: &'static str = "The manifest is the first of these files that exists: SKILL.md, skill.package.yaml, skill.package.yml, \
-        skill.yml, enact.md, enact.yaml, enact.yml. If there is a YAML manifest next to SKILL.md, mcpkg uses the YAML manifest, and \
-        SKILL.md is its documentation. The exit status is 1 if there is an error; possible improvements are reported as warnings.";
+        skill.yml, enact.md, enact.yaml, enact.yml. If there is a YAML manifest next to SKILL.md, mcpkg uses the YAML manifest and takes \
+        the documentation from SKILL.md. The exit status is 1 if the manifest has an error. mcpkg reports possible improvements as \
+        warnings.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool validate", "mcpkg tool validate ./weather --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

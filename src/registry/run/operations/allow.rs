@@ -53,7 +53,7 @@ pub struct Allow {
     /// Permission to grant the tool [default: show its current permissions]
     #[arg(value_enum)]
     what: Option<What>,
-    /// Folder that the tool can use, for `files`
+    /// Folder that the tool can read and write, with the permission `files`
     #[arg(requires = "what")]
     folder: Option<String>,
     /// Revoke the permission
@@ -67,8 +67,9 @@ impl Operation for Allow {
     const CLI: &'static [&'static str] = &["tool", "allow"];
     const TITLE: &'static str = "Grant a tool access beyond its sandbox";
     const ABOUT: &'static str = "Let a tool use the network, access a folder, or run unsandboxed";
-    const HELP: &'static str = "mcpkg asks you to confirm at a terminal; --yes cannot skip this. The permission applies to this tool by \
-        this publisher, on this machine. For an unsigned tool, it applies to exactly this archive or folder.";
+    const HELP: &'static str = "To grant a permission, you must confirm at a terminal; --yes cannot skip the confirmation. The \
+        permission applies only on this machine, and only while the tool has the same publisher. For an unsigned tool, the permission \
+        applies only to the current archive or folder.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool allow alice/utils/weather network",
         "mcpkg tool allow alice/utils/weather",

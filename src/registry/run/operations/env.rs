@@ -30,7 +30,7 @@ pub struct Set {
     /// Where mcpkg reads the value: env:NAME, file:PATH or command:PROGRAM ARGUMENTS
     #[arg(required_unless_present = "value")]
     reference: Option<String>,
-    /// A value that is not a secret; stored in plain text
+    /// Value of the variable, if it is not a secret; stored in plain text
     #[arg(long, value_name = "TEXT", conflicts_with = "reference", allow_hyphen_values = true)]
     value: Option<String>,
     /// Tools that get the variable, such as 'alice/*'
@@ -47,9 +47,10 @@ impl Operation for Set {
     const TOOL: &'static str = "set_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "set"];
     const TITLE: &'static str = "Set a variable for tools";
-    const ABOUT: &'static str = "Set the value of a variable for tools, or where mcpkg reads the value";
-    const HELP: &'static str = "A tool gets a variable only if its manifest declares it. mcpkg reads the value when it starts the tool, \
-        stores it nowhere, and hides it in the tool's output. A secret must have at least four bytes.";
+    const ABOUT: &'static str = "Set a variable for tools: its value, or a reference to its value";
+    const HELP: &'static str = "A tool gets a variable only if the tool's manifest declares the variable. If you give a reference, mcpkg \
+        reads the value each time it starts the tool, never stores the value, and hides the value in the tool's output. A secret must be \
+        at least four bytes long.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool env set WEATHER_KEY env:WEATHER_KEY --for 'alice/*'",
         "mcpkg tool env set GITHUB_TOKEN 'command:gh auth token' --for bob/github/issues",
@@ -113,7 +114,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "list"];
     const TITLE: &'static str = "List variables for tools";
-    const ABOUT: &'static str = "List the variables that tools get, and where mcpkg reads secrets";
+    const ABOUT: &'static str = "List the variables that tools get, and where mcpkg reads the values of secrets";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

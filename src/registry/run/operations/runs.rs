@@ -29,10 +29,10 @@ const RUNS: Names = Names::Stored(|typed| {
 /// Show tool runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Runs {
-    /// Run id, or a suffix of one that is unique among the newest thousand runs
+    /// Id of a run, or a suffix that is unique among the ids of the newest 1000 runs
     #[arg(add = RUNS)]
     id: Option<String>,
-    /// Only runs of this tool
+    /// Show only runs of this tool
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     tool: Option<String>,
     /// Number of runs to show, newest first
@@ -50,8 +50,8 @@ impl Operation for Runs {
     const CLI: &'static [&'static str] = &["tool", "runs"];
     const TITLE: &'static str = "Show tool runs";
     const ABOUT: &'static str = "Show tool runs, including refused ones: who ran what, when, and with what result";
-    const HELP: &'static str = "mcpkg stores only a hash of the arguments and the size of the output, not their contents. The outcome of \
-        a run is `interrupted` if its process was killed.";
+    const HELP: &'static str = "For each run, mcpkg stores a hash of the arguments and the size of the output, but neither the arguments \
+        nor the output. The outcome of a run is `interrupted` if the mcpkg process that started the run was killed.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool runs", "mcpkg tool runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(None);

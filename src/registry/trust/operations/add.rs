@@ -36,7 +36,7 @@ fn either() -> String {
 /// Trust somebody
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Whom to trust: an identity, or a file with a public key
+    /// Identity to trust, or a file with a public key
     identity: String,
     /// Display name for the identity
     #[arg(id = "as", long = "as", value_name = "NAME")]
@@ -59,8 +59,9 @@ impl Operation for Add {
     const ABOUT: &'static str = "Trust somebody's signatures from now on";
     const HELP: &'static str = concat!(
         forms!(),
-        " mcpkg shows the identity and asks you to confirm at a terminal; --yes cannot skip this. Before you confirm a key, compare its \
-            fingerprint with the one its owner has published. The trust applies on this machine only, not to copies of your database."
+        " mcpkg shows the identity and asks you to confirm at a terminal; --yes cannot skip the confirmation. Before you confirm a key, \
+            compare the key's fingerprint with the fingerprint that the key's owner has published. The trust applies only on this machine, \
+            not to copies of your database on other machines."
     );
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust add alice.pub --as alice --for 'alice/*' --kind publisher",

@@ -18,16 +18,16 @@ pub struct Audit {
     #[command(flatten)]
     #[serde(flatten)]
     signing: Signing,
-    /// Result: passed, passed-with-warnings or failed
+    /// Result of the audit: passed, passed-with-warnings or failed
     #[arg(long, add = RESULTS)]
     result: Option<String>,
     /// Notes for the readers of the audit
     #[arg(long, conflicts_with = "with")]
     notes: Option<String>,
-    /// Severity, such as low or critical
+    /// Severity of the result, such as low or critical
     #[arg(long, conflicts_with = "with")]
     severity: Option<String>,
-    /// Category, such as security or licensing
+    /// Category of the audit, such as security or licensing
     #[arg(long, conflicts_with = "with")]
     category: Option<String>,
 }
@@ -37,8 +37,8 @@ impl Operation for Audit {
     const CLI: &'static [&'static str] = &["tool", "audit"];
     const TITLE: &'static str = "Sign an audit of a tool";
     const ABOUT: &'static str = "Sign the result of a tool's audit";
-    const HELP: &'static str = "A failed audit is a veto: people who trust your key as an auditor's key cannot use the archive, \
-        regardless of their policy.";
+    const HELP: &'static str = "A failed audit is a veto: anyone who trusts your key as an auditor's key cannot use the archive, \
+        regardless of their trust policy.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool audit alice/weather --result passed",
         "mcpkg tool audit alice/weather@1.2.0 --result failed --notes 'sends what it reads to another host' --severity high",

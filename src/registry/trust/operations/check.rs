@@ -16,7 +16,7 @@ use crate::registry::trust::verdict::Part;
 /// Check whether somebody is trusted
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Whom to check: an identity, a name, or a public key file
+    /// Identity to check: the identity itself, its name, or a public key file
     identity: String,
     /// Tool, such as alice/weather
     #[arg(add = TOOLS)]
@@ -28,7 +28,8 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["tool", "trust", "check"];
     const TITLE: &'static str = "Check whether somebody is trusted";
     const ABOUT: &'static str = "Show whether you trust somebody as the publisher or as an auditor of a tool";
-    const HELP: &'static str = "The exit status is 1 if you trust the identity in neither role.";
+    const HELP: &'static str =
+        "The exit status is 1 if you trust the identity neither as the publisher nor as an auditor.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool trust check alice alice/weather"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -31,8 +31,8 @@ impl Operation for New {
     const CLI: &'static [&'static str] = &["tool", "key", "new"];
     const TITLE: &'static str = "Make a key for signing tools";
     const ABOUT: &'static str = "Make an ed25519 key for signing tools and audits";
-    const HELP: &'static str = "mcpkg stores the key as an OpenSSH file in your data folder. Only you can read the file, and the key is \
-        never stored in a database. Add a passphrase with `ssh-keygen -p -f FILE`.";
+    const HELP: &'static str = "mcpkg stores the key as an OpenSSH file in your data folder, never in a database. Only you can read the \
+        file. To add a passphrase to the key, run `ssh-keygen -p -f FILE`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key new", "mcpkg tool key new work"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -145,7 +145,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_tool_key";
     const CLI: &'static [&'static str] = &["tool", "key", "remove"];
     const TITLE: &'static str = "Delete a key for signing tools";
-    const ABOUT: &'static str = "Delete a key for good; signatures made with it stay valid";
+    const ABOUT: &'static str = "Delete a key permanently; signatures made with the key stay valid";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool key remove work"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

@@ -34,8 +34,8 @@ impl Operation for SetPolicy {
     const CLI: &'static [&'static str] = &["tool", "trust", "policy"];
     const TITLE: &'static str = "Show or set the trust policy";
     const ABOUT: &'static str = "Show or set how mcpkg treats unverified tools";
-    const HELP: &'static str = "To loosen the policy or lower the minimum, you must confirm at a terminal; --yes cannot skip this. A \
-        failed audit by somebody you trust blocks a tool under every policy.";
+    const HELP: &'static str = "To loosen the policy or lower the minimum number of signers, you must confirm at a terminal; --yes \
+        cannot skip the confirmation. A failed audit by an auditor you trust blocks the tool under every policy.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust policy",
         "mcpkg tool trust policy require_attestation",

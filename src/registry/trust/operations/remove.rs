@@ -30,7 +30,7 @@ pub struct Remove {
     /// Identity, name or public key file of somebody you trust, or NAME@VERSION of a tool that you approved
     #[arg(add = TRUSTED)]
     identity: String,
-    /// Remove only the trust for this pattern
+    /// Remove only the trust that was added for this pattern
     #[arg(id = "for", long = "for", value_name = "PATTERN")]
     #[serde(rename = "for")]
     pattern: Option<String>,
@@ -40,9 +40,9 @@ impl Operation for Remove {
     const TOOL: &'static str = "trust_remove";
     const CLI: &'static [&'static str] = &["tool", "trust", "remove"];
     const TITLE: &'static str = "Stop trusting somebody";
-    const ABOUT: &'static str = "Stop trusting somebody's signatures, or revoke the approval of an archive";
-    const HELP: &'static str = "Starting with the next call, mcpkg refuses tools signed only by the removed identity, even if they are \
-        already installed.";
+    const ABOUT: &'static str = "Stop trusting somebody's signatures, or revoke your approval of an archive";
+    const HELP: &'static str = "Starting with the next call, mcpkg refuses tools signed only by the removed identity, even if the tools \
+        are already installed.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool trust remove alice", "mcpkg tool trust remove alice/weather@1.2.0"];
     const ALIASES: &'static [&'static str] = &["rm"];

@@ -37,10 +37,10 @@ impl Operation for ShowRoot {
     const TOOL: &'static str = "trust_root";
     const CLI: &'static [&'static str] = &["tool", "trust", "root"];
     const TITLE: &'static str = "Show or replace Sigstore's root";
-    const ABOUT: &'static str = "Show or replace the root that Sigstore bundles are checked against";
-    const HELP: &'static str = "The root decides whose certificates, logs and timestamps mcpkg accepts. You can change or reset the root \
-        only at a terminal; --yes cannot skip the confirmation. The root applies to this user on this machine, with every database. This \
-        command needs an mcpkg built with the feature `sigstore`.";
+    const ABOUT: &'static str = "Show or replace the root of trust for Sigstore bundles";
+    const HELP: &'static str = "The root decides which certificate authorities, logs and timestamps mcpkg accepts. You can change or \
+        reset the root only at a terminal; --yes cannot skip the confirmation. The root applies to every database that you use on this \
+        machine. This command works only if mcpkg was built with the feature `sigstore`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool trust root", "mcpkg tool trust root trusted_root.json", "mcpkg tool trust root --default"];
     const EFFECT: Effect = Effect::Write;

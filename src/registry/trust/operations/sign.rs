@@ -22,9 +22,9 @@ impl Operation for Sign {
     const CLI: &'static [&'static str] = &["tool", "sign"];
     const TITLE: &'static str = "Sign a tool";
     const ABOUT: &'static str = "Sign a tool's archive as the tool's publisher";
-    const HELP: &'static str = "The signature covers the tool's name, its version and the SHA-256 of its archive. The signature counts \
-        for people who trust the key. If the key has a passphrase, ssh-keygen signs and asks for it. To sign in two steps, for example \
-        on another machine, use --print and then --with.";
+    const HELP: &'static str = "The signature covers the tool's name and version, and the SHA-256 of the archive. The signature counts \
+        only for people who trust the signing key. If the key has a passphrase, ssh-keygen asks for the passphrase and makes the \
+        signature. To sign in two steps, for example on another machine, use --print first and --with later.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool sign alice/weather",
         "mcpkg tool sign ./weather --key ~/.ssh/id_ed25519",

@@ -29,7 +29,7 @@ impl Operation for Verify {
     const ABOUT: &'static str =
         "Show whether a tool's archive is verified, and why each signature counts or does not count";
     const HELP: &'static str = "mcpkg asks each registry that has the archive for the latest signatures. The exit status is 1 if the \
-        archive is not verified, even if you approved it.";
+        archive is not verified, even if you approved the archive.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Offer;
