@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// Text that an agent reads at the start of each session.
     Instructions,
-    /// A folder with SKILL.md.
+    /// A skill: a folder with a SKILL.md file.
     Skill,
-    /// A prompt file, as Codex and VS Code had them.
+    /// A prompt file for Codex or VS Code.
     Prompt,
     /// A slash command.
     Command,
-    /// Instructions for a separate agent, which another agent calls. Only for projects, not in contract 000.
+    /// Instructions for a subagent: an agent that another agent calls. Allowed only in projects.
     #[serde(skip_deserializing)]
     #[value(skip)]
     Subagent,
-    /// An entry of an MCP server in an agent's own file. Only for projects.
+    /// The entry of an MCP server in an agent's config file. Allowed only in projects.
     #[serde(skip_deserializing)]
     #[value(skip)]
     McpServer,
-    /// A file of one agent only, such as its hooks. Only for projects.
+    /// A file for only one agent, such as its hooks. Allowed only in projects.
     #[serde(skip_deserializing)]
     #[value(skip)]
     AgentFile,

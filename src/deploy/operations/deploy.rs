@@ -41,8 +41,8 @@ impl Operation for Deploy {
     const TOOL: &'static str = "deploy";
     const CLI: &'static [&'static str] = &["deploy"];
     const TITLE: &'static str = "Deploy: show the plan";
-    const ABOUT: &'static str = "Show what a deploy would write for the agents, and return the confirm_token that \
-        deploy_apply needs to write exactly that";
+    const ABOUT: &'static str = "Show what a deploy would write for the agents, and return the confirm_token that deploy_apply needs to \
+        apply exactly this plan";
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -119,8 +119,8 @@ impl Operation for DeployApply {
     const TOOL: &'static str = "deploy_apply";
     const CLI: &'static [&'static str] = &["deploy"];
     const TITLE: &'static str = "Deploy: apply the plan";
-    const ABOUT: &'static str =
-        "Write the agents' files exactly as the confirmed plan says; needs yes and the confirm_token from deploy";
+    const ABOUT: &'static str = "Write the agents' files exactly as in the confirmed plan; needs yes and the confirm_token that deploy \
+        returned";
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

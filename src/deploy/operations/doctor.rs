@@ -35,11 +35,11 @@ impl Operation for Doctor {
     const TOOL: &'static str = "doctor";
     const CLI: &'static [&'static str] = &["doctor"];
     const TITLE: &'static str = "Check the deploy folders";
-    const ABOUT: &'static str =
-        "Check that the folders of Codex, Claude Code, Cursor and VS Code exist, are writable and are still read";
-    const HELP: &'static str = "In the shell, it also checks the database, the current project, the files deployed \
-        from this machine and the connected agents, and suggests fixes. If no deploy root is known, it \
-        skips the agents' folders and reports that. To test the server as each agent starts it, run `mcpkg client check`.";
+    const ABOUT: &'static str = "Check that Codex, Claude Code, Cursor and VS Code still read their folders, and that the folders exist \
+        and are writable";
+    const HELP: &'static str = "In the shell, this command also checks the database, the current project, the files deployed from this \
+        machine and the connected agents, and suggests fixes. If no deploy root is known, the command skips the agents' folders and \
+        reports that it skipped them. To test whether each agent can start the server, run `mcpkg client check`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg doctor", "mcpkg doctor --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -21,11 +21,11 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape,
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// The changes of a plan
+    /// Changes in a plan
     Plan,
-    /// The changes of a diff
+    /// Changes in a diff
     Diff,
-    /// What drifted
+    /// Files that have drifted
     Status,
 }
 

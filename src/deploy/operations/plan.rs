@@ -56,10 +56,10 @@ impl Operation for ShowPlan {
     const TITLE: &'static str = "Plan a deploy";
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
-    const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that changed after mcpkg \
-        wrote it, needs --adopt. The plan also shows how much text each agent will load per session after the deploy: \
-        instructions with their \
-     imports, and the names and descriptions of skills and subagents. Tokens are estimated at four bytes each.";
+    const HELP: &'static str = "Planning writes nothing. To deploy over a file that mcpkg did not write, or that changed after mcpkg \
+        wrote it, you need --adopt. The plan also shows how much text each agent will load per session after the deploy. This text \
+        includes instructions with their imports, and the names and descriptions of skills and subagents. mcpkg estimates one token for \
+        every four bytes.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plan", "mcpkg plan --target claude_code --check", "mcpkg plan --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;

@@ -31,14 +31,14 @@ use crate::store::snapshots::{self, Kind};
 /// Take deploys back
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Rollback {
-    /// Snapshot to restore; ID^ for the state just before it, `pristine` for the state before the first deploy
+    /// Snapshot to restore; ID^ for the state just before the snapshot, `pristine` for the state before the first deploy
     #[arg(long, value_name = "ID")]
     #[arg(add = GOALS)]
     to: String,
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Overwrite and delete files that changed after they were deployed; their old content is kept
+    /// Overwrite and delete files that changed after they were deployed; mcpkg keeps their old content
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
@@ -46,7 +46,7 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
-    /// If the root no longer exists: forget the files deployed below it; you can then no longer roll them back
+    /// Forget the files deployed below a root that no longer exists; you can then no longer roll back these files
     #[arg(long)]
     #[serde(skip)]
     forget: bool,
@@ -60,12 +60,12 @@ impl Operation for Rollback {
     const TOOL: &'static str = "rollback";
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
-    const ABOUT: &'static str = "Restore the agents' files to the state that a snapshot recorded, or to their state \
-        before the first deploy; `to` is the snapshot's id, or pristine";
+    const ABOUT: &'static str = "Restore the agents' files to the state recorded in a snapshot, or to their state before the first \
+        deploy; `to` is the snapshot's id, or pristine";
     const USER_WORDS: &'static str = "Undo a deploy";
-    const HELP: &'static str = "Restores the content and modes of files, only for the snapshot's source, machine, \
-        root and targets. A file that changed after it was deployed needs --adopt. Overwritten content is kept: each \
-        rollback is a snapshot too, so you can undo it with `--to ID`.";
+    const HELP: &'static str = "A rollback restores the content and modes of files, but only for the snapshot's source, machine, root \
+        and targets. To roll back a file that changed after it was deployed, you need --adopt. mcpkg keeps overwritten content: each \
+        rollback is a snapshot too, so you can undo the rollback with `--to ID`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;

@@ -76,9 +76,9 @@ impl Operation for Status {
     const CLI: &'static [&'static str] = &["status"];
     const TITLE: &'static str = "Status of the deployed files";
     const ABOUT: &'static str =
-        "Show which of the agents' deployed files are missing, modified or extra, and who changed them: user or source";
-    const HELP: &'static str = "Files that mcpkg did not write are listed with --extras or --only extra; --json \
-        lists them always.";
+        "Show which agent files are missing, modified or extra, and whether the user or the source changed each file";
+    const HELP: &'static str = "To list files that mcpkg did not write, use --extras or --only extra. The output of --json always \
+        includes these files.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg status", "mcpkg status --only modified,missing", "mcpkg status --check || echo drifted"];
     const EFFECT: Effect = Effect::Read;

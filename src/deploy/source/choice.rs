@@ -29,12 +29,12 @@ pub struct Choice {
     /// Profile of the config repo [default: default]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Targets to deploy to: names such as codex,cursor, or all for all enabled targets; can be repeated [default: all]
+    /// Targets to deploy to: names such as codex,cursor, or `all` for every enabled target; can be repeated [default: all]
     #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', value_parser = target_name, add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
-    /// Machine whose overlays in the config repo to use [default: this machine]
+    /// Machine whose overlays to use from the config repo [default: this machine]
     #[arg(long, value_name = "ID")]
     pub machine: Option<String>,
     /// Folder to deploy into [default: the folder bound to the project, else the git repository that contains the current folder]

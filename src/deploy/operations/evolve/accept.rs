@@ -33,7 +33,7 @@ impl Operation for Accept {
     const CLI: &'static [&'static str] = &["evolve", "accept"];
     const TITLE: &'static str = "Accept a proposal";
     const ABOUT: &'static str =
-        "Accept a proposed change: write it to the prompt or resource as a new revision, or delete it";
+        "Accept a proposed change: save a new revision of the prompt or resource, or delete the prompt or resource";
     const HELP: &'static str = "Accepting one file of a new skill accepts all proposed files of that skill.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve accept 7"];
     const EFFECT: Effect = Effect::Write;

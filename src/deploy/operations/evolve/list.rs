@@ -24,7 +24,7 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["evolve", "list"];
     const TITLE: &'static str = "List proposals";
     const ABOUT: &'static str =
-        "List proposed changes to the project: made on disk, in a source, or in a synced folder";
+        "List proposed changes to the project: changes made on disk, in a source, or in a synced folder";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -27,12 +27,12 @@ use crate::store::proposals::{self, Action, NewProposal, Origin};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OverlayScope {
-    /// For every machine and project
+    /// Overlay for every machine and project
     #[default]
     Global,
-    /// For this machine
+    /// Overlay for this machine
     Machine,
-    /// For this project
+    /// Overlay for this project
     Project,
 }
 
@@ -76,12 +76,11 @@ impl Operation for Propose {
     const TOOL: &'static str = "evolve_propose";
     const CLI: &'static [&'static str] = &["evolve", "propose"];
     const TITLE: &'static str = "Propose changes made on disk";
-    const ABOUT: &'static str = "Turn users' changes to deployed files into proposals for the project, or into an \
-        overlay \
-        on a new branch of the config repo";
-    const HELP: &'static str = "Changes made only in the source are not proposed. A new skill in a folder of deployed \
-        skills is proposed too, one proposal per file, unless the project already has it. List a project's proposals \
-        with `mcpkg evolve list`.";
+    const ABOUT: &'static str = "Turn users' changes to deployed files into proposals for the project, or into an overlay on a new \
+        branch of the config repo";
+    const HELP: &'static str = "mcpkg does not propose changes made only in the source. If a folder of deployed skills contains a new \
+        skill that the project does not have, mcpkg also proposes that skill, with one proposal per file. To list a project's proposals, \
+        run `mcpkg evolve list`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;

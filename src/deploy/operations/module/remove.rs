@@ -24,8 +24,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["module", "remove"];
     const TITLE: &'static str = "Remove a module";
     const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
-    const HELP: &'static str = "A module that you added with `mcpkg module add` is a plain resource again; any other \
-     module is disabled. The next deploy deletes the module's files.";
+    const HELP: &'static str = "If you added the module with `mcpkg module add`, the module becomes a plain resource again. Any other \
+        module is only disabled. The next deploy deletes the files that were deployed for the module.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -21,9 +21,9 @@ use crate::store::modules::Applies;
 enum When {
     /// In every session.
     Always,
-    /// When the agent finds that the description fits.
+    /// When the agent decides that the description fits the task.
     Described,
-    /// When the user names them.
+    /// When the user names the instructions.
     Manual,
 }
 
@@ -37,14 +37,14 @@ pub struct Set {
     #[arg(long = "type", value_name = "TYPE")]
     #[schemars(with = "Option<String>")]
     kind: Option<Kind>,
-    /// Tags, separated by commas; an empty value removes all
+    /// Tags, separated by commas; an empty value removes all tags
     #[arg(long, value_delimiter = ',')]
     tags: Option<Vec<String>>,
-    /// Targets, separated by commas, such as claude_code,gemini; an empty value means all
+    /// Targets, separated by commas, such as claude_code,gemini; an empty value means all targets
     #[arg(long, value_delimiter = ',')]
     #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
-    /// When the instructions apply: always, described (when the agent finds that the description fits) or manual
+    /// When the instructions apply: always, described (the agent decides by the description) or manual (the user names them)
     #[arg(long, value_name = "WHEN", conflicts_with = "globs")]
     #[schemars(with = "Option<String>")]
     applies: Option<When>,
@@ -61,9 +61,10 @@ impl Operation for Set {
     const TOOL: &'static str = "set_module";
     const CLI: &'static [&'static str] = &["module", "set"];
     const TITLE: &'static str = "Change a module";
-    const ABOUT: &'static str = "Change a module's type, tags and targets, and whether it is deployed";
-    const HELP: &'static str = "A prompt can be a command, a prompt file or instructions; instructions can be a \
-     prompt file. The id contains the type, so it changes with the type. The prompts and resources themselves stay unchanged.";
+    const ABOUT: &'static str = "Change a module's type, tags and targets, and whether the module is deployed";
+    const HELP: &'static str = "You can turn a prompt into a command, a prompt file or instructions, and instructions into a prompt \
+        file. A module's id contains the module's type, so a new type means a new id. The prompts and resources themselves stay \
+        unchanged.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg module set skill:review --targets claude_code,codex",
         "mcpkg module set command:style --type instructions",

@@ -23,7 +23,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_module";
     const CLI: &'static [&'static str] = &["module", "show"];
     const TITLE: &'static str = "Show a module";
-    const ABOUT: &'static str = "Show a module's files, as a deploy would write them, and where they come from";
+    const ABOUT: &'static str = "Show a module's files as a deploy would write them, and where each file comes from";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module show skill:pdf"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;

@@ -20,7 +20,7 @@ pub struct List {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Also list snapshots of other sources, machines and roots, and pruned ones
+    /// Also list pruned snapshots, and snapshots of other sources, machines and roots
     #[arg(long)]
     #[serde(default)]
     all: bool,

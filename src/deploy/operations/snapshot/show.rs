@@ -27,7 +27,8 @@ impl Operation for Show {
     const TOOL: &'static str = "show_snapshot";
     const CLI: &'static [&'static str] = &["snapshot", "show"];
     const TITLE: &'static str = "Show a stored deploy";
-    const ABOUT: &'static str = "Show the files of a stored deploy, with the SHA-256 of each before and after";
+    const ABOUT: &'static str =
+        "Show the files of a stored deploy, with the SHA-256 of each file before and after the deploy";
     const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot show 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;

@@ -21,7 +21,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["target", "list"];
     const TITLE: &'static str = "List the targets";
     const ABOUT: &'static str = "List the agents that you can deploy to, and which of them `all` includes";
-    const HELP: &'static str = "You can name any of them with --target, enabled or not.";
+    const HELP: &'static str =
+        "With --target, you can name any of the listed agents, whether the agent is enabled or not.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg target list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

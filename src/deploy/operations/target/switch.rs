@@ -20,7 +20,7 @@ pub struct Enable {
     /// Targets, such as gemini
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// Apply to every project without targets of its own
+    /// Apply the change to every project that has no targets of its own
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
@@ -30,7 +30,7 @@ impl Operation for Enable {
     const TOOL: &'static str = "enable_targets";
     const CLI: &'static [&'static str] = &["target", "enable"];
     const TITLE: &'static str = "Switch targets on";
-    const ABOUT: &'static str = "Include these agents in `all`, for the current project";
+    const ABOUT: &'static str = "Include these agents in the target `all`, for the current project";
     const HELP: &'static str = "This command deploys nothing: to see what a deploy would write, run `mcpkg plan`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target enable gemini opencode", "mcpkg target enable copilot --all-projects"];
@@ -54,7 +54,7 @@ pub struct Disable {
     /// Targets, such as vscode
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// Apply to every project without targets of its own
+    /// Apply the change to every project that has no targets of its own
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
@@ -64,9 +64,9 @@ impl Operation for Disable {
     const TOOL: &'static str = "disable_targets";
     const CLI: &'static [&'static str] = &["target", "disable"];
     const TITLE: &'static str = "Switch targets off";
-    const ABOUT: &'static str = "Exclude these agents from `all`, for the current project";
-    const HELP: &'static str =
-        "Files that were deployed for them stay; to remove them, run `mcpkg rollback --to pristine --target NAME`.";
+    const ABOUT: &'static str = "Exclude these agents from the target `all`, for the current project";
+    const HELP: &'static str = "Files already deployed for these agents stay. To remove the files, run `mcpkg rollback --to pristine \
+        --target NAME`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target disable vscode", "mcpkg target disable cursor --all-projects"];
     const EFFECT: Effect = Effect::Write;
