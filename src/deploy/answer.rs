@@ -23,7 +23,7 @@ pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Page {
-    /// Where to continue the list: the next_cursor of the previous response
+    /// Where to continue: the next_cursor of the previous response
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
     /// List at most this many files

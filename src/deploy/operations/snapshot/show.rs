@@ -28,7 +28,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["snapshot", "show"];
     const TITLE: &'static str = "Show a stored deploy";
     const ABOUT: &'static str =
-        "Show the files of a stored deploy, with the SHA-256 of each file before and after the deploy";
+        "Show the files of a stored deploy: the SHA-256 of each file before and after the deploy";
     const EXAMPLES: &'static [&'static str] = &["mcpkg snapshot show 0199c0de"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Envelope;

@@ -30,7 +30,7 @@ impl Operation for Enable {
     const TOOL: &'static str = "enable_targets";
     const CLI: &'static [&'static str] = &["target", "enable"];
     const TITLE: &'static str = "Switch targets on";
-    const ABOUT: &'static str = "Include these agents in the target `all`, for the current project";
+    const ABOUT: &'static str = "Include these agents in target `all` for the current project";
     const HELP: &'static str = "This command deploys nothing: to see what a deploy would write, run `mcpkg plan`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg target enable gemini opencode", "mcpkg target enable copilot --all-projects"];
@@ -64,7 +64,7 @@ impl Operation for Disable {
     const TOOL: &'static str = "disable_targets";
     const CLI: &'static [&'static str] = &["target", "disable"];
     const TITLE: &'static str = "Switch targets off";
-    const ABOUT: &'static str = "Exclude these agents from the target `all`, for the current project";
+    const ABOUT: &'static str = "Exclude these agents from target `all` for the current project";
     const HELP: &'static str = "Files already deployed for these agents stay. To remove the files, run `mcpkg rollback --to pristine \
         --target NAME`.";
     const EXAMPLES: &'static [&'static str] =

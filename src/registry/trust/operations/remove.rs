@@ -40,7 +40,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "trust_remove";
     const CLI: &'static [&'static str] = &["tool", "trust", "remove"];
     const TITLE: &'static str = "Stop trusting somebody";
-    const ABOUT: &'static str = "Stop trusting somebody's signatures, or revoke your approval of an archive";
+    const ABOUT: &'static str = "Stop trusting somebody's signatures, or revoke the approval of an archive";
     const HELP: &'static str = "Starting with the next call, mcpkg refuses tools signed only by the removed identity, even if the tools \
         are already installed.";
     const EXAMPLES: &'static [&'static str] =
