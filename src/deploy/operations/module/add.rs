@@ -33,7 +33,8 @@ impl Operation for Add {
     const TOOL: &'static str = "add_module";
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
-    const ABOUT: &'static str = "Turn a text resource into a module; or restore a module that `module remove` took out";
+    const ABOUT: &'static str =
+        "Turn a text resource into a module; also restores a module that `module remove` took out";
     const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules \
      already. This command turns any other text resource, such as file:///docs/style.md, into instructions or a prompt file.";
     const EXAMPLES: &'static [&'static str] =
