@@ -20,11 +20,11 @@ const SHORT: usize = 255;
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
 pub struct Answer<T> {
-    /// The version of what follows
+    /// The version of the response format
     schema_version: Option<String>,
     #[serde(flatten)]
     answer: Option<T>,
-    /// Why it failed
+    /// The error, if the call failed
     error: Option<Failure>,
 }
 
@@ -32,19 +32,19 @@ pub struct Answer<T> {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
 struct Failure {
-    /// A code, such as E_NOT_FOUND
+    /// The error code, such as E_NOT_FOUND
     code: Option<String>,
     /// What went wrong
     message: Option<String>,
-    /// validation, conflict, not_found, refused, execution or internal
+    /// The kind of error: validation, conflict, not_found, refused, execution or internal
     category: Option<String>,
-    /// What to do about it
+    /// What to do about the error
     hint: Option<String>,
-    /// The same, as one word
+    /// What to do about the error, as one word
     next_step: Option<String>,
-    /// What is known also, by code
+    /// More details, depending on the error code
     details: Option<Map<String, Value>>,
-    /// How long to wait, in milliseconds
+    /// How long to wait before a retry, in milliseconds
     retry_after_ms: Option<u64>,
 }
 

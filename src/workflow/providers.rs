@@ -49,7 +49,7 @@ impl Operation for Providers {
     const TOOL: &'static str = "list_providers";
     const CLI: &'static [&'static str] = &["command", "providers"];
     const TITLE: &'static str = "List providers";
-    const ABOUT: &'static str = "List the commands that provide values for arguments, with what they need and return";
+    const ABOUT: &'static str = "List the commands that provide values for arguments, with their inputs and outputs";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command providers", "mcpkg command providers --filter prompt --json"];
     const EFFECT: Effect = Effect::Read;

@@ -65,12 +65,12 @@ pub struct Search {
 /// What was found.
 #[derive(Serialize, JsonSchema)]
 pub struct Hits {
-    /// The commands, the best first
+    /// The matching commands, best match first
     results: Vec<Hit>,
     /// Cursor of the next page
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What only the user can do, at a terminal
+    /// Matching commands that only the user can run, at a terminal
     #[serde(skip_serializing_if = "Vec::is_empty")]
     for_the_user: Vec<ForTheUser>,
 }
@@ -78,9 +78,9 @@ pub struct Hits {
 /// What the user types.
 #[derive(Serialize, JsonSchema)]
 struct ForTheUser {
-    /// Its first words
+    /// The command to type, without its arguments
     command: String,
-    /// What it does
+    /// What the command does
     summary: String,
 }
 
@@ -94,15 +94,15 @@ impl ForTheUser {
 /// A command that was found.
 #[derive(Serialize, JsonSchema)]
 struct Hit {
-    /// Its id
+    /// The command's id
     id: String,
     /// The id up to its first colon
     group: String,
     /// The rest of the id
     name: String,
-    /// What it does
+    /// What the command does
     summary: String,
-    /// What it does to what is there
+    /// The command's effect on existing data
     effect: CommandEffect,
 }
 
@@ -193,8 +193,9 @@ impl Operation for Search {
     const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
         deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
         repos, switch project, call an API";
-    const HELP: &'static str = "Searches mcpkg's own operations, operations of imported APIs, tools of plugins, and installed tools. \
-        The search also matches plurals, synonyms (add, remove, get) and typos. A full id gives one result.";
+    const HELP: &'static str = "Searches mcpkg's own operations, the operations of imported APIs, the tools of plugins, and installed \
+        tools. The search also matches plurals, typos, and synonyms (for words such as add, remove and get). If you search for a full \
+        id, the only result is the command with that id.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg command search create prompt",
         "mcpkg command search --group memory",

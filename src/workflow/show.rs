@@ -75,7 +75,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["command", "show"];
     const TITLE: &'static str = "Show a command";
     const ABOUT: &'static str = "Show what a command takes, returns and does";
-    const HELP: &'static str = "ID is `group:name`, `group name`, an operationId of an API, or `METHOD /path`.";
+    const HELP: &'static str = "ID can be `group:name`, `group name`, an operationId of an API, or `METHOD /path`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command show mcpkg:prompt:create", "mcpkg command show mcpkg:prompt:list --detail full --json"];
     const EFFECT: Effect = Effect::Read;

@@ -27,22 +27,22 @@ pub struct CommandSpec {
     /// The method. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// What it does, in one line.
+    /// What the command does, in one line.
     pub summary: String,
-    /// A longer description.
+    /// A longer description of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it comes from.
+    /// The kind of source that the command comes from.
     pub source: SourceKind,
-    /// What it does to what is there.
+    /// The command's effect on existing data.
     pub effect: CommandEffect,
     /// What a second call with the same arguments does.
     pub idempotency: Idempotency,
-    /// The arguments with a name, given below `with` in a step.
+    /// The named arguments. A step gives their values under `with`.
     pub flags: Vec<Flag>,
-    /// The placeholders of the path, in its order; given below `with` by their names too.
+    /// The placeholders of the path, in the path's order. A step gives their values under `with`, keyed by name.
     pub positionals: Vec<Positional>,
-    /// The body of the request, if it has one.
+    /// The request body, if the command sends one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
     /// What the command returns.
@@ -50,24 +50,24 @@ pub struct CommandSpec {
     /// The names of the security schemes that the command uses; never the secrets themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth: Vec<String>,
-    /// The URL that comes before the path. HTTP only.
+    /// The base URL, which comes before the path. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The arguments that its output provides values for, as `COMMAND.ARGUMENT`.
+    /// The arguments for which the command's output provides values, as `COMMAND.ARGUMENT`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provider_for: Vec<String>,
     /// Other ids for the command, such as the operationId in an OpenAPI document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Whether its source marks it as deprecated.
+    /// Whether the source marks the command as deprecated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
-    /// Whether a step can run it.
+    /// Whether a step can run the command.
     pub runnable: bool,
-    /// The reason, if no step can run it.
+    /// The reason why no step can run the command, if none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// A caution to read before consenting to it: nobody has checked it in its present form.
+    /// A warning to read before you consent to the command: nobody has checked its current version.
     #[serde(skip)]
     pub caution: Option<&'static str>,
     /// Its hash, once it was asked for.
@@ -155,9 +155,9 @@ impl CommandSpec {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
-    /// mcpkg's own operations that have a tool.
+    /// mcpkg's own operations that are available as tools.
     Operations,
-    /// OpenAPI documents that were imported.
+    /// Imported OpenAPI documents.
     Catalogs,
     /// Tools that are installed (contract 002).
     Tools,
@@ -171,11 +171,11 @@ pub enum SourceKind {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEffect {
-    /// Nothing.
+    /// Changes nothing.
     Read,
-    /// Adds or changes.
+    /// Adds or changes data.
     Write,
-    /// Deletes, or loses something for good.
+    /// Deletes data, or loses it permanently.
     Destroy,
 }
 
@@ -183,33 +183,34 @@ pub enum CommandEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
-    /// Neither call changes anything.
+    /// No call changes anything.
     Safe,
-    /// No more than the first one.
+    /// A second call changes nothing more.
     Idempotent,
-    /// No more than the first one, where both carry the same idempotency key.
+    /// A second call changes nothing more if both calls carry the same idempotency key.
     Key,
-    /// Unknown: perhaps all of it again.
+    /// Unknown: a second call might repeat every change.
     None,
 }
 
 /// An argument with a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flag {
-    /// Its name below `with`. Two of one name that go to different places get the suffix `_query`, `_header` or `_body`.
+    /// The flag's name under `with`. If flags of the same name go to different places, each gets a suffix: `_query`, `_header` or
+    /// `_body`.
     pub name: String,
-    /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
+    /// A JSON Schema type, `secret`, or `any` if the source gives no type or several types.
     pub r#type: String,
-    /// Its name in the request, if different.
+    /// The flag's name in the request, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// How the request encodes the argument, if not in the default way for its place. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
-    /// The media type of its part, if the body is multipart and the API document specifies one. HTTP only.
+    /// The media type of the argument's part, if the body is multipart and the API document specifies a media type. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<String>,
-    /// Where the request carries it. HTTP only.
+    /// Where the request carries the argument. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
     /// Whether it is required.
@@ -230,19 +231,20 @@ pub struct Flag {
     /// The schema's `format`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Where the value contains passwords: JSON pointers, in which `*` matches any key or element, and `**` any number of them.
+    /// JSON pointers to the passwords in the value. In a pointer, `*` matches any key or element, and `**` matches any number of keys
+    /// or elements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
     /// The type of the elements of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<String>,
-    /// What it means.
+    /// What the argument means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The command whose output provides values for it.
+    /// The command whose output provides values for the argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The tags of the values that it accepts.
+    /// The tags of the values that the argument accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
     /// The preferred tag among `accepts`.
@@ -279,7 +281,7 @@ impl Flag {
 /// One of several forms of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Form {
-    /// A type of JSON Schema's.
+    /// A JSON Schema type.
     pub r#type: String,
     /// The allowed values of this type, if the set is fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -290,11 +292,11 @@ pub struct Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// After the question mark of the URL.
+    /// In the query string of the URL.
     Query,
-    /// A header of its name.
+    /// In a header of the same name.
     Header,
-    /// A key of the body.
+    /// Under a key of the body.
     Body,
 }
 
@@ -304,15 +306,15 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// Elements with commas between.
+    /// Elements separated by commas.
     Comma,
-    /// Elements with spaces between.
+    /// Elements separated by spaces.
     Space,
-    /// Elements with `|` between.
+    /// Elements separated by `|`.
     Pipe,
     /// A pair `name[key]=value` for each key of an object.
     Deep,
-    /// Its JSON as text.
+    /// The value as JSON text.
     Json,
     /// A pair for each element of a list, and for each key of an object.
     Pairs,
@@ -321,20 +323,20 @@ pub enum Style {
 /// A placeholder of the path, which always has to be given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Positional {
-    /// Its name below `with`.
+    /// The placeholder's name under `with`.
     pub name: String,
-    /// A type of JSON Schema's.
+    /// A JSON Schema type.
     pub r#type: String,
-    /// Where the value contains passwords, as JSON pointers like those of a flag; an empty pointer is the whole value.
+    /// JSON pointers to the passwords in the value, as in a flag. An empty pointer means that the whole value is a password.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passwords: Vec<String>,
-    /// What it means.
+    /// What the argument means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The command whose output provides values for it.
+    /// The command whose output provides values for the argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The tags of the values that it accepts.
+    /// The tags of the values that the argument accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
     /// The preferred tag among `accepts`.
@@ -345,7 +347,7 @@ pub struct Positional {
 /// The body of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Body {
-    /// Its media type.
+    /// The media type of the body.
     pub content_type: String,
     /// Whether a single argument is the whole body: text, bytes as base64, or a JSON value. Otherwise each body argument is a key
     /// of the body.
@@ -354,7 +356,7 @@ pub struct Body {
     /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// Arguments that are required if any body argument is given, when the body itself is optional.
+    /// If the body is optional: the arguments that are required as soon as any body argument is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
@@ -362,7 +364,8 @@ pub struct Body {
 /// What a command answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputContract {
-    /// The fields of the answer, or of each element where it is a list. A nested one is named by its path, as `owner.id`.
+    /// The fields of the output, or of each element if the output is a list. The name of a nested field is its path, such as
+    /// `owner.id`.
     pub fields: Vec<OutputField>,
     /// The path of the list in the output, if there is one: `.` for the output itself, otherwise a path such as `data.items`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -381,12 +384,12 @@ pub struct OutputContract {
 /// A field of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputField {
-    /// Its name, or its path where it is nested.
+    /// The field's name, or the path of a nested field.
     pub name: String,
     /// The JSON Schema type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
-    /// Tags for the meaning of its values, such as `app_id`, `app_name` or `display`.
+    /// Tags for the meaning of the field's values, such as `app_id`, `app_name` or `display`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
@@ -396,9 +399,9 @@ pub struct OutputField {
 pub struct ProviderContract {
     /// The command's id.
     pub id: String,
-    /// What it has to be given: its placeholders and its required flags, in order.
+    /// The arguments that the command requires: its placeholders and its required flags, in order.
     pub args: Map<String, Value>,
-    /// The fields of each element that it returns.
+    /// The fields of each element that the command returns.
     pub returns: Vec<OutputField>,
     /// How the command splits its output into pages, if known: see reference section 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,22 +41,23 @@ pub struct NamedInput {
 /// One input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
-    /// If `inputs` is a list, the name of the input. If `inputs` is a mapping, the key is the name, and this is a label for people.
+    /// If `inputs` is a list, the name of the input. If `inputs` is a mapping, the key is the name, and this field is a label for
+    /// people.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub name: Option<String>,
     /// What the input is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// Its type [default: string]. The value of a secret is a reference such as env:NAME.
+    /// The type of the input [default: string]. The value of a secret input is a reference such as env:NAME.
     #[serde(default, skip_serializing_if = "is_default")]
     pub r#type: InputType,
     /// The command that lists the values to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The fields of the provider's elements to use as the value and to show.
+    /// Which fields of the provider's elements to use as the value and as the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Select>,
-    /// Whether to choose one element or several.
+    /// Whether one element or several elements can be chosen.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mode: Mode,
     /// Seconds to cache the provider's output [default: 60].
@@ -65,15 +66,15 @@ pub struct Input {
     /// What to do if the provider fails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_error: OnError,
-    /// The value to use if none is given.
+    /// The value to use if no value is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<DefaultValue>,
-    /// The provider's arguments, keyed by name. Each is a value, a template, or a mapping with `path` and either `from_step` or
-    /// `from_input`.
+    /// The provider's arguments, keyed by name. Each argument is a value, a template, or a mapping with `path` and either `from_step`
+    /// or `from_input`.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     #[schemars(schema_with = "provider_args")]
     pub provider_args: Map<String, Value>,
-    /// Inputs and steps that must be known before the provider is called.
+    /// Inputs and steps whose values must be known before mcpkg calls the provider.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     /// How to join several values into one text.
@@ -150,7 +151,7 @@ pub enum OnError {
     Fail,
 }
 
-/// The value to use if none is given.
+/// The value to use if no value is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DefaultValue {
     /// Where the value comes from.

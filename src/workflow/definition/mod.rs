@@ -61,23 +61,23 @@ pub struct Step {
     /// What the step is for.
     #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
-    /// Steps that must succeed first. Steps that this step takes outputs from are included automatically.
+    /// Steps that must succeed before this step. Steps whose outputs this step uses are included automatically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// A condition: if it is false, the step is skipped. `when` means the same.
+    /// The step is skipped if this condition is false. `when` is another name for this field.
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub condition: Option<Value>,
     /// The command's arguments, keyed by name.
     #[serde(default, skip_serializing_if = "is_empty_map")]
     pub with: Map<String, Value>,
-    /// The whole request body, instead of arguments that are sent in the body.
+    /// The whole request body, to use instead of arguments that are sent in the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Repeat the step until a condition is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
-    /// Fields that the step's output must have, in case the command's own contract does not declare them.
+    /// Fields that the step's output must have. Needed only if the command's own contract does not declare the fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_contract: Option<StepContract>,
 }
@@ -85,7 +85,7 @@ pub struct Step {
 /// How a step is run again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repeat {
-    /// The condition that ends the repetition. It can use the step's own output.
+    /// The condition that ends the repetition. The condition can use the step's own output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text_or_flag")]
     pub until: Option<Value>,
@@ -105,7 +105,7 @@ pub struct Repeat {
 /// The fields that a step's answer has to have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepContract {
-    /// The fields.
+    /// The fields that the output must have.
     pub fields: Vec<OutputField>,
 }
 

@@ -45,8 +45,9 @@ impl Operation for Add {
     const TITLE: &'static str = "Propose a workflow";
     const ABOUT: &'static str = "Propose a new or changed workflow for a person to approve";
     const USER_WORDS: &'static str = "Save a workflow";
-    const HELP: &'static str = "FILE is YAML or JSON; - is standard input. The draft is stored in canonical form. A person reviews \
-        it with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg draft reject`. Nothing is run.";
+    const HELP: &'static str = "FILE is a YAML or JSON file, or - for standard input. mcpkg stores the draft in canonical form. A \
+        person reviews the draft with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg \
+        draft reject`. Proposing a draft does not run it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
         "mcpkg draft add smaller.yaml --replaces app_with_db",

@@ -29,8 +29,9 @@ impl Operation for Approve {
     const CLI: &'static [&'static str] = &["draft", "approve"];
     const TITLE: &'static str = "Approve a draft";
     const ABOUT: &'static str = "Approve a draft as a new workflow, or as the newest revision of an existing one";
-    const HELP: &'static str = "Shows what the draft changes and asks you to confirm. This needs a terminal; --yes cannot skip it. mcpkg \
-        refuses a draft that has errors, or a draft whose workflow has changed since: fix it with `mcpkg draft edit`. Nothing is run.";
+    const HELP: &'static str = "Shows what the draft changes and asks you to confirm. You need a terminal to confirm; --yes cannot \
+        skip the question. mcpkg refuses a draft that has errors. mcpkg also refuses a draft if its workflow has changed since the \
+        draft was made. In both cases, fix the draft with `mcpkg draft edit`. Approving a draft does not run it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;

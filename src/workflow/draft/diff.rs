@@ -26,8 +26,8 @@ impl Operation for Diff {
     const CLI: &'static [&'static str] = &["draft", "diff"];
     const TITLE: &'static str = "Show what a draft changes";
     const ABOUT: &'static str = "Show what a draft changes, as a diff and as a summary";
-    const HELP: &'static str = "With --json, each change includes its positions in both texts. Lines and columns start at 1, and end \
-        positions are exclusive.";
+    const HELP: &'static str = "With --json, each change includes its positions in both texts. In these positions, lines and columns \
+        start at 1, and ends are exclusive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft diff 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(Some(VERSION));

@@ -30,9 +30,9 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["draft", "edit"];
     const TITLE: &'static str = "Edit a draft";
     const ABOUT: &'static str = "Edit a draft in $VISUAL or $EDITOR, and show any findings";
-    const HELP: &'static str = "If the workflow has changed since the draft was made, the text begins with lines that show those \
-        changes. When you delete these lines or edit the text, the draft is proposed again, based on the current revision. If you close \
-        the editor without editing, nothing changes.";
+    const HELP: &'static str = "If the workflow has changed since the draft was made, the text in the editor begins with lines that \
+        show the changes to the workflow. When you delete these lines or edit the text, mcpkg proposes the draft again, based on the \
+        workflow's current revision. If you close the editor without editing, the draft does not change.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;

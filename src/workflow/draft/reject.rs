@@ -23,7 +23,7 @@ impl Operation for Reject {
     const TOOL: &'static str = "reject_draft";
     const CLI: &'static [&'static str] = &["draft", "reject"];
     const TITLE: &'static str = "Reject a draft";
-    const ABOUT: &'static str = "Reject a draft; it stays readable until it is pruned";
+    const ABOUT: &'static str = "Reject a draft; the draft stays readable until it is pruned";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft reject 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -30,9 +30,10 @@ impl Operation for Expose {
     const CLI: &'static [&'static str] = &["workflow", "expose"];
     const TITLE: &'static str = "Offer a workflow as a tool";
     const ABOUT: &'static str = "Offer a workflow to agents as a tool named workflow__NAME, after you confirm";
-    const HELP: &'static str = "The tool takes the workflow's inputs except secrets. A call passes the same checks as `execute`: the \
-        policy, the plan, and a person's consent to that plan. The tool's annotations state the effects shown here. If the workflow \
-        changes, they state that the tool can do anything, until you expose the workflow again.";
+    const HELP: &'static str = "The tool takes the workflow's inputs, except secrets. Each call of the tool passes the same checks as \
+        `execute`: the policy, the plan, and a person's consent to the plan. The tool's annotations state the effects that mcpkg \
+        shows before you confirm. If the workflow changes, the annotations state that the tool can do anything, until you expose the \
+        workflow again.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow expose app_with_db"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;

@@ -24,12 +24,12 @@ const USUAL: &str = "session";
 /// Make a workflow from runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Infer {
-    /// Runs in order, each given as run (its id) or as command, args and output [default: the newest runs]
+    /// Runs in order; give each as `run` (its id), or as `command`, `args` and `output` [default: the newest runs]
     #[arg(value_name = "RUN", add = RUNS)]
     #[serde(default)]
     #[schemars(with = "Option<Vec<Logged>>")]
     session_log: Vec<Logged>,
-    /// Only runs since this time, or within this period, such as 2h
+    /// Use only runs since this time, or within a period such as 2h
     #[arg(long, value_name = "WHEN", conflicts_with = "session_log")]
     since: Option<String>,
     /// Name of the workflow [default: session]
@@ -40,7 +40,7 @@ pub struct Infer {
 /// A workflow that was made.
 #[derive(JsonSchema)]
 pub struct Inferred {
-    /// workflow, inputs, steps and diagnostics: pass this to render_yaml or propose_workflow as draft
+    /// Object with workflow, inputs, steps and diagnostics: pass this object to render_yaml or propose_workflow as `draft`
     #[expect(dead_code, reason = "only its schema is looked at")]
     draft: Option<Map<String, Value>>,
     /// The same workflow as YAML text
@@ -52,11 +52,12 @@ impl Operation for Infer {
     const TOOL: &'static str = "infer_workflow_from_session";
     const CLI: &'static [&'static str] = &["workflow", "infer"];
     const TITLE: &'static str = "Make a workflow from runs";
-    const ABOUT: &'static str = "Make a workflow from commands that were run: values from earlier outputs become references, others \
-        become inputs";
-    const HELP: &'static str = "Uses only runs that you started, and only the steps that succeeded. A read is left out if no step uses \
-        its output. A value from an earlier output becomes a reference if it has at least four characters or a tag. A secret becomes an \
-        input without a value. The same runs always give the same workflow; no model is involved. Guesses are reported.";
+    const ABOUT: &'static str = "Make a workflow from commands that were run: values from earlier outputs become references, and \
+        other values become inputs";
+    const HELP: &'static str = "mcpkg uses only runs that you started, and only the steps that succeeded. mcpkg leaves out a command \
+        that only reads if no step uses its output. A value from an earlier output becomes a reference if the value has at least four \
+        characters or a tag. A secret becomes an input without a value. The same runs always give the same workflow, because no \
+        language model is involved. mcpkg reports each guess that it makes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow infer --since 2h --name app_with_db > app_with_db.yaml",
         "mcpkg workflow infer 3f2a1b4c5d6e 9a8b7c6d5e4f",

@@ -26,7 +26,7 @@ pub struct Run {
     /// Id of the command
     #[arg(value_name = "ID", add = IDS)]
     id: String,
-    /// An argument. Its value is text if the command takes text, otherwise JSON; if the command takes both, JSON is tried first.
+    /// Argument of the command, as text or JSON depending on the argument's type; if the command takes both, mcpkg tries JSON first.
     /// For a secret, give a reference
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
@@ -42,9 +42,9 @@ impl Operation for Run {
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Run a command";
     const ABOUT: &'static str = "Run a command of any source, after showing what it does";
-    const HELP: &'static str = "Shows what the command does and asks before running it, except for mcpkg's own read-only commands. \
-        Without a terminal, --yes confirms. It does not confirm API commands that change something: approve those with `mcpkg consent \
-        approve`. `mcpkg workflow runs` shows what was sent and the result.";
+    const HELP: &'static str = "Shows what the command does, and asks before running it unless it is one of mcpkg's own read-only \
+        commands. Without a terminal, --yes answers the question. --yes does not confirm API commands that change something: approve \
+        such a command with `mcpkg consent approve`. After a run, `mcpkg workflow runs` shows the result and what was sent.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg command run mcpkg:prompt:list", "mcpkg command run apps:create --arg name=web --arg region=eu"];
     const EFFECT: Effect = Effect::Write;

@@ -25,8 +25,8 @@ impl Operation for Pause {
     const CLI: &'static [&'static str] = &["workflow", "pause"];
     const TITLE: &'static str = "Pause a run";
     const ABOUT: &'static str = "Pause a run within a second, to resume it later";
-    const HELP: &'static str = "The run can be in any process. A request in progress is cut off if it is safe to send again; otherwise \
-        mcpkg waits for the response.";
+    const HELP: &'static str = "The run can be in any mcpkg process. If a request is in progress and is safe to send again, mcpkg \
+        interrupts the request. Otherwise, mcpkg waits for the response and then pauses the run.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow pause 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

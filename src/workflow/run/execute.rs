@@ -24,7 +24,7 @@ pub struct Execute {
     /// Id of a command
     #[arg(long)]
     command: Option<String>,
-    /// Its arguments
+    /// The command's arguments
     #[arg(skip)]
     args: Option<Map<String, Value>>,
     /// Name of a saved workflow
@@ -36,22 +36,22 @@ pub struct Execute {
     /// Id of a proposed draft
     #[arg(long)]
     draft_id: Option<String>,
-    /// Input values by name
+    /// Input values, keyed by name
     #[arg(skip)]
     inputs: Option<Map<String, Value>>,
     /// Run only this step
     #[arg(long)]
     step: Option<String>,
-    /// Outputs of other steps by id
+    /// Outputs of other steps, keyed by id
     #[arg(skip)]
     step_outputs: Option<Map<String, Value>>,
-    /// Id of a stopped run to resume; with step: of a run to take outputs from
+    /// Id of the stopped run to resume. With `step`, id of the run whose outputs to use
     #[arg(long)]
     run: Option<String>,
-    /// Nonce from E_CONSENT_REQUIRED
+    /// Nonce from the error E_CONSENT_REQUIRED
     #[arg(long)]
     nonce: Option<String>,
-    /// Seconds to wait, up to 50 [default: 25]
+    /// Seconds to wait for the result (at most 50) [default: 25]
     #[arg(long)]
     wait_s: Option<u32>,
 }

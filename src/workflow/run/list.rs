@@ -29,7 +29,7 @@ pub struct Runs {
     /// Id of a run to show with all its attempts
     #[arg(value_name = "RUN", add = RUNS)]
     run: Option<String>,
-    /// Maximum number of rows per page, up to 100 [default: 20]
+    /// Number of rows per page (at most 100) [default: 20]
     #[arg(long)]
     limit: Option<u32>,
     /// next_cursor of the previous page
@@ -61,9 +61,9 @@ impl Operation for Runs {
     const TOOL: &'static str = "list_runs";
     const CLI: &'static [&'static str] = &["workflow", "runs"];
     const TITLE: &'static str = "List runs";
-    const ABOUT: &'static str = "List runs of workflows and commands, or show one with all its attempts";
-    const HELP: &'static str =
-        "Arguments and outputs are shown without secrets. A run is interrupted if its process has ended.";
+    const ABOUT: &'static str = "List runs of workflows and commands, or show all attempts of one run";
+    const HELP: &'static str = "mcpkg hides secrets in arguments and outputs. A run counts as interrupted if its process ended before \
+        the run did.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow runs", "mcpkg workflow runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const RATE: Option<Rate> = Some(Rate::OFTEN);

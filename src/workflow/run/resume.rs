@@ -34,7 +34,7 @@ pub struct Resume {
     /// Id of the run, or a unique suffix of the id
     #[arg(value_name = "RUN", add = RUNS)]
     run: String,
-    /// What to do with a step that may or may not have done its work: retry, skip or done
+    /// What to do with a step if it is uncertain whether it completed: retry, skip or done
     #[arg(long, value_name = "ID=WHAT")]
     #[serde(skip)]
     step: Vec<Word>,
@@ -42,15 +42,15 @@ pub struct Resume {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// Retry a failed run: its failed steps, and the steps that depend on them. Steps that succeeded are not repeated
+    /// Retry the failed steps of a failed run, and the steps that depend on those steps, but no steps that succeeded
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     retry: bool,
-    /// Retry a failed run starting at this step
+    /// Retry a failed run, starting at this step
     #[arg(long, value_name = "STEP")]
     #[serde(skip)]
     from: Option<String>,
-    /// Continue even if something has changed since the run started; asks for confirmation at a terminal
+    /// Continue even if something has changed since the run started; mcpkg asks you to confirm at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_changes: bool,
@@ -90,10 +90,11 @@ impl Operation for Resume {
     const CLI: &'static [&'static str] = &["workflow", "resume"];
     const TITLE: &'static str = "Resume a run";
     const ABOUT: &'static str = "Resume a paused or interrupted run, or retry a failed one";
-    const HELP: &'static str = "Steps that succeeded are not repeated. A request that was in progress is sent again if that is safe: if \
-        the command only reads, is idempotent, or takes an idempotency key. Otherwise you decide with --step. To continue a failed run, \
-        use --retry or --from. If a command, an input or a variable has changed since the run started, mcpkg lists the changes and \
-        stops, unless you accept them at a terminal with --accept-changes.";
+    const HELP: &'static str = "mcpkg does not repeat steps that succeeded. mcpkg sends a request that was in progress again only if \
+        that is safe: if the command only reads, is idempotent, or takes an idempotency key. For any other request that was in \
+        progress, you decide with --step. To continue a failed run, use --retry or --from. If a command, an input or a variable has \
+        changed since the run started, mcpkg lists the changes and stops, unless you accept the changes at a terminal with \
+        --accept-changes.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow resume 3f2a1b4c5d6e",
         "mcpkg workflow resume 3f2a1b4c5d6e --retry",

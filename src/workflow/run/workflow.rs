@@ -44,7 +44,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
     #[serde(skip)]
     step_outputs: Option<Object>,
-    /// With --step: run to take outputs from; also provides the workflow and the inputs, unless you give them
+    /// With --step: run whose outputs to use, and whose workflow and inputs to use unless you give others
     #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
     #[serde(skip)]
     of: Option<String>,
@@ -55,11 +55,12 @@ impl Operation for Run {
     const CLI: &'static [&'static str] = &["workflow", "run"];
     const TITLE: &'static str = "Run a workflow";
     const ABOUT: &'static str = "Run a workflow, after showing what it does";
-    const HELP: &'static str = "Shows what the workflow does and asks before running it. At a terminal, mcpkg asks for missing inputs \
-        and lists the values that their providers return. Without a terminal, --yes confirms only a text that you have approved with \
-        `mcpkg draft approve` or saved at a terminal; approve any other text with `mcpkg consent approve`. Each attempt at a step is \
-        recorded before its request is sent. `mcpkg workflow resume` continues an interrupted run without repeating steps that \
-        succeeded. --step runs only one step, with outputs from a file or an earlier run.";
+    const HELP: &'static str = "Shows what the workflow does and asks before running it. At a terminal, mcpkg asks for missing \
+        inputs, and lists the values that each input's provider returns. Without a terminal, --yes confirms a workflow only if you \
+        have approved its text with `mcpkg draft approve` or saved its text at a terminal. Approve any other workflow with `mcpkg \
+        consent approve`. mcpkg records each attempt at a step before sending the step's request. `mcpkg workflow resume` continues \
+        an interrupted run without repeating steps that succeeded. --step runs only one step, and uses the outputs of other steps \
+        from a file or an earlier run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow run app_with_db --input region=eu",
         "mcpkg workflow run app.yaml --input token=env:API_TOKEN",

@@ -24,8 +24,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["workflow", "delete"];
     const TITLE: &'static str = "Delete a workflow";
     const ABOUT: &'static str = "Delete a workflow from the selected project";
-    const HELP: &'static str =
-        "mcpkg keeps the history: restore the workflow with `mcpkg workflow restore NAME REVISION`.";
+    const HELP: &'static str = "mcpkg keeps the workflow's history: to restore the workflow, use `mcpkg workflow restore NAME \
+        REVISION`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow delete app_with_db"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

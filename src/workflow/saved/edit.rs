@@ -32,10 +32,10 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["workflow", "edit"];
     const TITLE: &'static str = "Edit a workflow";
     const ABOUT: &'static str = "Edit a workflow in $VISUAL or $EDITOR, and show the change and any findings";
-    const HELP: &'static str = "The text is stored exactly as you write it. If mcpkg cannot read it as a workflow, it refuses the text \
-        and saves it in a file. Other findings are shown. If one is an error, the workflow does not run, and the exit status is 1. If \
-        you close the editor without editing, nothing changes. At a terminal, the text that you save or leave unchanged is approved: \
-        `mcpkg workflow run NAME --yes` can run it.";
+    const HELP: &'static str = "mcpkg stores the text exactly as you write it. If mcpkg cannot read the text as a workflow, mcpkg \
+        refuses the change and saves your text in a file. mcpkg shows all other findings. If a finding is an error, the workflow does \
+        not run, and the exit status is 1. If you close the editor without editing, the workflow does not change. At a terminal, you \
+        also approve the text by saving it or leaving it unchanged, so that `mcpkg workflow run NAME --yes` can run the workflow.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;

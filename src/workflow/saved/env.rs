@@ -37,8 +37,9 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["workflow", "env", "set"];
     const TITLE: &'static str = "Let workflows read a value";
     const ABOUT: &'static str = "Set a value that the project's workflows can read as env.NAME";
-    const HELP: &'static str = "Workflows can read only these values, never the environment variables of the process. Agents can see the \
-        values, so do not store secrets in them: set up a secret in the API or plugin that needs it.";
+    const HELP: &'static str = "Workflows can read only values that you set with this command, never the environment variables of the \
+        mcpkg process. Agents can see these values, so do not store a secret in a value. Instead, set up the secret in the API or \
+        plugin that needs it.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -37,8 +37,8 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["workflow", "export"];
     const TITLE: &'static str = "Export a workflow";
     const ABOUT: &'static str = "Write a workflow's text to a file, byte for byte";
-    const HELP: &'static str = "mcpkg also writes the workflow's fixtures, to app.fixtures.yaml next to app.yaml. `mcpkg workflow \
-        import` reads both files.";
+    const HELP: &'static str = "mcpkg also writes the workflow's fixtures, to a second file in the same folder: for app.yaml, to \
+        app.fixtures.yaml. `mcpkg workflow import` reads both files.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow export app_with_db --to app_with_db.yaml",
         "mcpkg workflow export app_with_db > app_with_db.yaml",

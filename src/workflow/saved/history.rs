@@ -73,7 +73,7 @@ pub struct Diff {
     /// Name of the workflow, even if it was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// Revision to compare from [default: the one before the newest]
+    /// Revision to compare from [default: the second newest]
     from: Option<i64>,
     /// Revision to compare to [default: the newest]
     to: Option<i64>,
@@ -126,7 +126,7 @@ pub struct Restore {
     /// Name of the workflow, even if it was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// Revision to bring back; without it the newest ones are shown
+    /// Revision to restore [default: list the newest revisions]
     revision: Option<i64>,
 }
 

@@ -31,11 +31,11 @@ pub struct Import {
     /// Files, folders of files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Show what would be imported, without writing
+    /// Show what would be imported, and write nothing
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update workflows that differ, keeping a revision of each
+    /// Update workflows that differ from the files, as new revisions
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -49,11 +49,12 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["workflow", "import"];
     const TITLE: &'static str = "Import workflows";
     const ABOUT: &'static str = "Import workflows from files, keeping their comments";
-    const HELP: &'static str = "The `workflow` field of the text gives the workflow's name. In a folder, mcpkg reads the .yaml, .yml and \
-        .json files. It skips files without this field, and all subfolders. It converts fields that other programs write differently, \
-        and reports each change: `when`, null or empty fields, commands written as `group name`, and examples that are mappings. The \
-        fixtures of app.yaml come from app.fixtures.yaml next to it. Either everything is imported or nothing. Findings are shown. If a \
-        finding is an error, the exit status is 1, and that workflow does not run until you fix it.";
+    const HELP: &'static str = "The `workflow` field of a file gives the workflow's name. In a folder, mcpkg reads the .yaml, .yml \
+        and .json files that have a `workflow` field, and skips all subfolders. mcpkg converts fields that other programs write \
+        differently, and reports each change: `when`, null or empty fields, commands written as `group name`, and examples that are \
+        mappings. mcpkg reads the fixtures of app.yaml from app.fixtures.yaml in the same folder. mcpkg imports either all workflows \
+        or none, and shows its findings. If a finding is an error, the exit status is 1, and that workflow does not run until you fix \
+        it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",

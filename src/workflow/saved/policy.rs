@@ -15,9 +15,9 @@ use crate::workflow::answer::VERSION;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// Not at all
+    /// No workflow or command can run
     Deny,
-    /// Where a person confirms the plan
+    /// A person must confirm each plan before it runs
     Confirm,
 }
 
@@ -54,8 +54,8 @@ impl Operation for Policy {
     const CLI: &'static [&'static str] = &["workflow", "policy"];
     const TITLE: &'static str = "Show or set the workflow policy";
     const ABOUT: &'static str = "Show or set whether workflows and commands can run in the project";
-    const HELP: &'static str = "With `deny`, nothing runs. With `confirm`, which is the default, a person confirms each plan. Only a \
-        person at a terminal can change `deny` to `confirm`; --yes cannot skip this.";
+    const HELP: &'static str = "With `deny`, no workflow or command can run. With `confirm`, which is the default, a person must \
+        confirm each plan before it runs. Only a person at a terminal can change `deny` to `confirm`; --yes cannot skip the question.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow policy", "mcpkg workflow policy deny"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

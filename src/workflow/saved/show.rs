@@ -27,7 +27,7 @@ pub struct Show {
 #[derive(Serialize, JsonSchema)]
 pub struct Shown {
     name: String,
-    /// Which revision it is: what a draft for it is made from
+    /// Revision of this text. A draft that changes the workflow is based on this revision
     revision: i64,
     yaml: String,
 }
@@ -37,7 +37,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["workflow", "show"];
     const TITLE: &'static str = "Get workflow";
     const ABOUT: &'static str = "Get the text of one of the project's workflows";
-    const HELP: &'static str = "The text is shown as it was imported, with its comments.";
+    const HELP: &'static str = "The output is the stored text of the workflow, including its comments.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow show app_with_db", "mcpkg workflow show app_with_db --revision 2"];
     const ALIASES: &'static [&'static str] = &["get"];

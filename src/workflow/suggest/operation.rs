@@ -30,7 +30,7 @@ pub struct Suggest {
     /// JSON pointer such as /inputs/app, instead of line and column
     #[arg(long)]
     pointer: Option<String>,
-    /// What has been typed of an id so far, or search words
+    /// Part of an id that was typed so far, or search words
     #[arg(long, value_name = "WORDS")]
     partial: Option<String>,
 }
@@ -38,18 +38,18 @@ pub struct Suggest {
 /// Providers, the best first
 #[derive(Serialize, JsonSchema)]
 pub struct Suggested {
-    /// JSON pointer of the value to suggest for
+    /// JSON pointer of the value that the providers are for
     pointer: String,
     /// The argument that takes the value
     #[serde(skip_serializing_if = "Option::is_none")]
     argument: Option<String>,
-    /// The tags that it accepts
+    /// The tags that the argument accepts
     #[serde(skip_serializing_if = "Vec::is_empty")]
     accepts: Vec<String>,
-    /// The tag that it prefers
+    /// The tag that the argument prefers
     #[serde(skip_serializing_if = "Option::is_none")]
     prefer: Option<String>,
-    /// The providers
+    /// The suggested providers
     providers: Vec<Suggestion>,
 }
 
@@ -58,9 +58,9 @@ impl Operation for Suggest {
     const CLI: &'static [&'static str] = &["workflow", "suggest"];
     const TITLE: &'static str = "Suggest providers";
     const ABOUT: &'static str =
-        "Suggest commands that list values for an input or an argument of a workflow that is being written";
-    const HELP: &'static str = "Mistakes elsewhere in the text are ignored. Each provider comes with the fields to select, the bindings \
-        of its own arguments, and the reason for the suggestion.";
+        "Suggest commands that list values for an input or an argument of an unfinished workflow";
+    const HELP: &'static str = "mcpkg ignores mistakes elsewhere in the text. Each suggested provider comes with the fields to \
+        select, the bindings of the provider's own arguments, and the reason for the suggestion.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow suggest app.yaml --line 4 --column 14",
         "mcpkg workflow suggest app.yaml --pointer /inputs/app/provider --partial app",

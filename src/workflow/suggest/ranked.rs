@@ -25,17 +25,17 @@ const LOOKED_AT: usize = 40;
 pub struct Suggestion {
     /// The command's id
     pub id: String,
-    /// What it does
+    /// What the command does
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Which fields of its elements to use as the value and as the label
+    /// Which fields of the command's elements to use as the value and as the label
     pub select: Map<String, Value>,
-    /// What its arguments are bound to, each with `source` and `note`
+    /// What each argument of the command is bound to, with `source` and `note`
     pub bindings: Map<String, Value>,
     /// Required arguments that have no value yet
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// Why it is suggested
+    /// Why the command is suggested
     pub why: Vec<String>,
     #[serde(skip)]
     score: i32,

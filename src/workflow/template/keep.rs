@@ -22,7 +22,7 @@ pub struct Add {
     /// File with the template, YAML or JSON; - is standard input
     #[arg(value_parser = text)]
     file: Text,
-    /// Replace the project's existing template of the same name
+    /// Replace the project's existing template with the same name
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -33,8 +33,8 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["template", "add"];
     const TITLE: &'static str = "Add a template";
     const ABOUT: &'static str = "Add a template to the project";
-    const HELP: &'static str = "The `template` field of the text gives the name. In the workflow, `$(NAME)` stands for the parameter \
-        NAME. The template overrides a built-in template of the same name.";
+    const HELP: &'static str = "The `template` field of the file gives the template's name. In the template's workflow, `$(NAME)` \
+        stands for the value of the parameter NAME. The project's template overrides a built-in template with the same name.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg template add our_release.yaml"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

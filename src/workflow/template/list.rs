@@ -27,9 +27,9 @@ struct Item {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// Whether it comes with mcpkg
+    /// Whether the template comes with mcpkg
     built_in: bool,
-    /// What it is given, by name
+    /// The template's parameters, keyed by name
     parameters: Map<String, Value>,
 }
 

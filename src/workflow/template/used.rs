@@ -46,7 +46,7 @@ pub struct FilledTemplate {
     yaml: String,
     /// Findings that keep the workflow from running
     errors: Vec<Map<String, Value>>,
-    /// Other findings
+    /// Findings that do not keep the workflow from running
     warnings: Vec<Map<String, Value>>,
     /// Fixtures of the workflow, keyed by name, if the template has any
     fixtures: Option<Map<String, Value>>,
@@ -57,8 +57,9 @@ impl Operation for Use {
     const CLI: &'static [&'static str] = &["template", "use"];
     const TITLE: &'static str = "Make a workflow from a template";
     const ABOUT: &'static str = "Make a workflow from a template, and check it";
-    const HELP: &'static str = "Nothing is stored: write the text to a file, or propose it as a draft. mcpkg fills the arguments that \
-        you do not give from the previous step's output, by matching tags. Other required arguments become inputs.";
+    const HELP: &'static str = "mcpkg does not store the workflow: write the text to a file, or propose it as a draft. For an \
+        argument that you leave out, mcpkg uses a value from the previous step's output whose tags match the argument. Other required \
+        arguments become inputs of the workflow.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg template use create_and_wait --set create=hosting:apps:create --set wait=hosting:apps:info > app.yaml",
     ];

@@ -52,7 +52,7 @@ pub(in crate::workflow) struct Known {
 /// What a workflow would do.
 #[derive(JsonSchema)]
 pub struct Planned {
-    /// inputs_required, steps in run order, effects, plan_hash
+    /// Object with inputs_required, steps (in run order), effects and plan_hash
     #[expect(dead_code, reason = "only its schema is looked at")]
     plan: Option<Map<String, Value>>,
 }
@@ -61,11 +61,11 @@ impl Operation for DryRun {
     const TOOL: &'static str = "dry_run";
     const CLI: &'static [&'static str] = &["workflow", "plan"];
     const TITLE: &'static str = "Plan a workflow";
-    const ABOUT: &'static str =
-        "Show what a workflow would do, without doing it: inputs it needs, steps in order, provider arguments, effects";
-    const HELP: &'static str = "Nothing is sent, started or written. A condition that depends on outputs that do not exist yet is \
-        `unknown`; to provide outputs, use --step-outputs or --fixture. A fixture is a file, or stored with the workflow (`mcpkg \
-        workflow fixture add`). `mcpkg workflow test` compares the plan with what the fixture expects.";
+    const ABOUT: &'static str = "Show what a workflow would do, without running it: required inputs, steps in order, provider arguments, effects";
+    const HELP: &'static str = "Planning a workflow sends, starts and writes nothing. If a condition depends on outputs that do not \
+        exist yet, its result is `unknown`. To provide the outputs, use --step-outputs or --fixture. A fixture is either a file, or \
+        stored with the workflow by `mcpkg workflow fixture add`. `mcpkg workflow test` compares the plan with the results that the \
+        fixture expects.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
         "mcpkg workflow plan app_with_db --input region=us",

@@ -39,10 +39,9 @@ impl Operation for Render {
     const TOOL: &'static str = "render_yaml";
     const CLI: &'static [&'static str] = &["workflow", "render"];
     const TITLE: &'static str = "Write a workflow";
-    const ABOUT: &'static str =
-        "Write a workflow as canonical YAML: the same workflow always gives the same text, ready to compare";
-    const HELP: &'static str = "Fields come in a fixed order; null, empty and default values are left out. Comments are lost, so mcpkg \
-        never renders your own text unless you ask. --draft accepts the same files as FILE: YAML or JSON.";
+    const ABOUT: &'static str = "Write a workflow as canonical YAML: the same workflow always gives the same text";
+    const HELP: &'static str = "mcpkg writes the fields in a fixed order, and leaves out null, empty and default values. Comments are \
+        lost, so mcpkg never converts a text that you wrote unless you ask for it. --draft accepts a YAML or JSON file, as FILE does.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow render app.yaml", "mcpkg workflow render - < draft.json"];
     const EFFECT: Effect = Effect::Read;

@@ -49,9 +49,10 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["workflow", "validate"];
     const TITLE: &'static str = "Check a workflow";
     const ABOUT: &'static str = "Check a workflow's text: every mistake with line, column, hint and fix";
-    const HELP: &'static str = "FILE is YAML or JSON, - is standard input, and NAME is a workflow of the project. Each step is checked \
-        against the contract of its command; `mcpkg command search` finds commands. Exits with 1 if there is an error. --fix applies \
-        the fixes that are certain to be right, and shows the remaining findings. docs/reference/findings.md describes every code.";
+    const HELP: &'static str = "FILE is a YAML or JSON file, or - for standard input. NAME is the name of a workflow in the project. \
+        mcpkg checks each step against the contract of the step's command; `mcpkg command search` finds commands. If there is an \
+        error, the exit status is 1. --fix applies the fixes that are certain to be right, and shows the remaining findings. \
+        docs/reference/findings.md describes the code of every finding.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow validate app.yaml",
         "mcpkg workflow validate app.yaml --fix",

@@ -20,7 +20,7 @@ use crate::workflow::api::violation::Violation;
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML: a file or a URL (https, or http on this machine)
+    /// File or URL of an OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML (http only on this machine)
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
@@ -29,7 +29,7 @@ pub struct Import {
     #[arg(conflicts_with_all = ["document", "prefix", "name", "base_url", "header", "auth"])]
     #[serde(default)]
     from_oatty: Option<PathBuf>,
-    /// Group of the commands; '' groups them by the first segment of their path [default: from the title]
+    /// Group of the commands; with '', the first segment of each path is the group [default: from the title]
     #[arg(long, value_name = "GROUP")]
     #[serde(default)]
     prefix: Option<String>,
@@ -45,8 +45,8 @@ pub struct Import {
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, and where its secret is stored: SCHEME=env:VARIABLE, SCHEME=file:PATH or
-    /// SCHEME=command:ARGV. SCHEME@ORIGIN also allows commands on that origin, with a secret of its own
+    /// Security scheme of the document, and where its secret is stored: SCHEME=env:VARIABLE, SCHEME=file:PATH or SCHEME=command:ARGV.
+    /// SCHEME@ORIGIN also allows commands on ORIGIN, with a separate secret
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
@@ -61,11 +61,13 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["catalog", "import"];
     const TITLE: &'static str = "Import an API";
     const ABOUT: &'static str = "Import the description of an API as commands";
-    const HELP: &'static str = "Each operation becomes a command. mcpkg skips invalid operations, reports the line of each, and imports \
-        the rest. It never stores a secret, only the reference to it. A secret is read when a command runs, and is sent only to the \
-        API's origin, or to another origin that you specify for it. mcpkg fetches the document without secrets and does not store it: \
-        `mcpkg catalog refresh` reads it again. With --from-oatty, mcpkg reads each enabled catalog of oatty again from its original \
-        location. It reports what it fixed or skipped, and copies no secret values from the file or the system keychain.";
+    const HELP: &'static str = "Each operation in the API's description becomes a command. mcpkg skips invalid operations, reports \
+        the line of each, and imports the other operations. mcpkg stores only the reference to a secret, never the secret itself. \
+        mcpkg reads a secret when a command runs, and sends the secret only to the API's origin or to another origin that you specify \
+        for that secret. mcpkg fetches the API's description without sending secrets, and does not store the document: `mcpkg catalog \
+        refresh` reads the document again. With --from-oatty, mcpkg reads each enabled catalog of oatty again, from the catalog's \
+        original location. mcpkg then reports what it fixed or skipped, and copies no secret values from oatty's file or the system \
+        keychain.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog import hosting.yaml",
         "mcpkg catalog import https://api.example.com/openapi.json --prefix hosting --auth token=env:HOSTING_TOKEN",

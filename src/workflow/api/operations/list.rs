@@ -19,7 +19,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_catalogs";
     const CLI: &'static [&'static str] = &["catalog", "list"];
     const TITLE: &'static str = "List catalogs";
-    const ABOUT: &'static str = "List imported APIs with their base URLs and numbers of commands";
+    const ABOUT: &'static str = "List imported APIs, each with its base URL and command count";
     const EXAMPLES: &'static [&'static str] = &["mcpkg catalog list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

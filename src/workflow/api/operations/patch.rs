@@ -50,11 +50,11 @@ pub struct PatchCommand {
     #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',')]
     #[serde(default)]
     pagination: Vec<String>,
-    /// Tag a response field's values: FIELD=TAG[,TAG...]; FIELD= removes its tags
+    /// Tag a response field's values: FIELD=TAG[,TAG...]; FIELD= removes the tags of FIELD
     #[arg(long, value_name = "FIELD=TAGS")]
     #[serde(default)]
     tag: Vec<String>,
-    /// Remove all earlier corrections first
+    /// First remove all earlier corrections
     #[arg(long)]
     #[serde(default)]
     clear: bool,

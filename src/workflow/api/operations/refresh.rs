@@ -26,11 +26,11 @@ pub struct Refresh {
     /// Name of the catalog
     #[arg(add = CATALOGS)]
     name: String,
-    /// File or URL to read the description from, now and later [default: its current source]
+    /// File or URL to read the description from, now and in later refreshes [default: the current one]
     #[arg(long, value_name = "FILE|URL")]
     #[serde(default)]
     from: Option<String>,
-    /// Show changes without applying them; exit with 3 if there are any
+    /// Show changes without applying them; exit with 3 if there are changes
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -40,10 +40,11 @@ impl Operation for Refresh {
     const TOOL: &'static str = "refresh_catalog";
     const CLI: &'static [&'static str] = &["catalog", "refresh"];
     const TITLE: &'static str = "Read an API's description again";
-    const ABOUT: &'static str = "Show what changed in an API's description, and apply it";
-    const HELP: &'static str = "Each line begins with a mark: + for a new command, - for a removed one, ! for a breaking change, ~ for \
-        any other change. After them come the saved workflows and drafts that use changed commands. Commands keep their ids and your \
-        corrections, and the API keeps its base URL, which only `mcpkg catalog set` changes.";
+    const ABOUT: &'static str = "Show the changes in an API's description, and apply them";
+    const HELP: &'static str = "Each line of the output begins with a mark: + for a new command, - for a removed command, ! for a \
+        breaking change, ~ for any other change. After the changes, mcpkg lists the saved workflows and drafts that use changed \
+        commands. Commands keep their ids and your corrections. The API keeps its base URL: only `mcpkg catalog set` changes a base \
+        URL.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog refresh hosting",
         "mcpkg catalog refresh hosting --check",

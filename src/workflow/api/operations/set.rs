@@ -27,8 +27,8 @@ pub struct Set {
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, and where its secret is stored. SCHEME@ORIGIN also allows commands on that origin, with a
-    /// secret of its own; SCHEME= removes the secret
+    /// Security scheme of the document, and where its secret is stored. SCHEME@ORIGIN also allows commands on ORIGIN, with a separate
+    /// secret; SCHEME= removes the secret
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
@@ -40,11 +40,11 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Maximum time for a call, in seconds, up to 600
+    /// Timeout for each call, in seconds (at most 600)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Maximum size of a response, in MiB, up to 64
+    /// Size limit for a response, in MiB (at most 64)
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=64))]
     #[serde(default)]
     max_answer: Option<u32>,
@@ -55,9 +55,10 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["catalog", "set"];
     const TITLE: &'static str = "Change a catalog";
     const ABOUT: &'static str = "Set an API's base URL, secrets, headers and limits";
-    const HELP: &'static str = "mcpkg never stores a secret, only the reference to it, such as env:API_TOKEN, file:~/.config/token or \
-        command:pass show token. Secrets are sent only to the origin of the API. With --auth SCHEME@https://upload.example.com=REF, you \
-        also allow the commands that the document serves from that origin, and their secret is sent only there.";
+    const HELP: &'static str = "mcpkg stores only the reference to a secret, such as env:API_TOKEN, file:~/.config/token or \
+        command:pass show token, and never the secret itself. By default, mcpkg sends a secret only to the API's origin. With --auth \
+        SCHEME@https://upload.example.com=REF, you also allow the commands that the document serves from that other origin, and mcpkg \
+        sends the secret in REF only to that other origin.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog set hosting --auth token=env:HOSTING_TOKEN",
         "mcpkg catalog set hosting --base-url https://eu.hosting.example.com/v1 --timeout 120",

@@ -21,7 +21,7 @@ pub struct Check {
     /// Name of the plugin [default: all enabled plugins]
     #[arg(add = PLUGINS)]
     name: Option<String>,
-    /// Show changes without applying them; exit with 3 if there are any
+    /// Show changes without applying them; exit with 3 if there are changes
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -31,11 +31,11 @@ impl Operation for Check {
     const TOOL: &'static str = "check_plugin";
     const CLI: &'static [&'static str] = &["plugin", "check"];
     const TITLE: &'static str = "Check a plugin";
-    const ABOUT: &'static str = "Start a plugin and show which tools changed since you last approved them";
-    const HELP: &'static str = "Each line begins with a mark: + for a new tool, - for a removed one, ~ for a changed description. At a \
-        terminal, mcpkg asks whether to accept the changes. Until you accept them, it trusts nothing that the plugin says about these \
-        tools. Without a terminal, or with --check, it exits with 3 if anything changed. A plugin that is paused because it failed too \
-        often is retried at once.";
+    const ABOUT: &'static str = "Start a plugin and show which tools changed since your last approval";
+    const HELP: &'static str = "Each line of the output begins with a mark: + for a new tool, - for a removed tool, ~ for a changed \
+        description. At a terminal, mcpkg asks whether to accept the changes. Until you accept the changes, mcpkg trusts nothing that \
+        the plugin says about the changed tools. Without a terminal, or with --check, mcpkg exits with status 3 if a tool changed. If \
+        mcpkg has paused a plugin because the plugin failed too often, checking the plugin retries it at once.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin check memory", "mcpkg plugin check --check"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;

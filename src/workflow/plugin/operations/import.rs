@@ -27,7 +27,7 @@ pub struct Import {
     /// JSON file with an `mcpServers` object, such as oatty's mcp.json
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Variable or header that is not a secret, so its value is imported
+    /// Variable or header to import with its value, as it is not a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
@@ -37,9 +37,10 @@ impl Operation for Import {
     const TOOL: &'static str = "import_plugins";
     const CLI: &'static [&'static str] = &["plugin", "import"];
     const TITLE: &'static str = "Import plugins";
-    const ABOUT: &'static str = "Import MCP servers from a file of another program, as plugins";
-    const HELP: &'static str = "Nothing is started. To approve a plugin, run `mcpkg plugin check NAME` at a terminal. mcpkg reports what \
-        it fixed or skipped. It does not import the values of secrets, only the names of variables for them.";
+    const ABOUT: &'static str = "Import MCP servers from another program's file, as plugins";
+    const HELP: &'static str = "Importing a plugin does not start it. To approve a plugin, run `mcpkg plugin check NAME` at a \
+        terminal. mcpkg reports what it fixed or skipped. mcpkg never imports the value of a secret, only the name of a variable that \
+        holds the secret.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plugin import ~/.config/oatty/mcp.json", "mcpkg plugin import mcp.json --keep-env LOG_LEVEL"];
     const EFFECT: Effect = Effect::Create;

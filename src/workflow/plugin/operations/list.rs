@@ -21,8 +21,9 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["plugin", "list"];
     const TITLE: &'static str = "List plugins";
     const ABOUT: &'static str = "List the MCP servers that mcpkg runs, with their state";
-    const HELP: &'static str = "The states are: well; changed (its tools differ from the tools that a person approved); backing_off and \
-        failed (it failed recently); unapproved (nobody approved it on this machine); disabled. Listing does not start any plugin.";
+    const HELP: &'static str = "A plugin is in one of these states: well, changed (its tools differ from the tools that a person \
+        approved), backing_off or failed (it failed recently), unapproved (nobody has approved it on this machine), or disabled. \
+        Listing the plugins does not start them.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -24,9 +24,9 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["plugin", "remove"];
     const TITLE: &'static str = "Remove a plugin";
     const ABOUT: &'static str = "Stop running an MCP server, and forget its approval and settings";
-    const HELP: &'static str = "If the plugin is running in any mcpkg process, its current call is cut off and its program ends. The MCP \
-        server stays in the \
-        project and is still deployed to agents: remove it with `mcpkg mcp remove`.";
+    const HELP: &'static str = "If the plugin is running in any mcpkg process, mcpkg interrupts the plugin's current call and ends \
+        its program. The MCP server stays in the project and is still deployed to agents. To remove the MCP server too, use `mcpkg \
+        mcp remove`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin remove memory"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

@@ -31,19 +31,19 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Maximum time for a start or a call, in seconds, up to 600
+    /// Timeout for starting the server and for each call, in seconds (at most 600)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Time to keep the plugin running without a call, in seconds, up to one day
+    /// Seconds without a call after which mcpkg ends the program (at most one day)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
-    /// Read-only tool that lists things; its results become values for arguments
+    /// Read-only tool that lists things, to use its results as argument values
     #[arg(long, value_name = "TOOL", requires = "value")]
     #[serde(default)]
     provider: Option<String>,
-    /// Path of the list in the result of the --provider tool: `.`, or a path such as data.items [default: .]
+    /// Path of the list in the --provider tool's result, such as data.items; `.` is the whole result [default: .]
     #[arg(long, value_name = "PATH", requires = "provider")]
     #[serde(default)]
     items: Option<String>,
@@ -55,7 +55,7 @@ pub struct Set {
     #[arg(long, value_name = "FIELD", requires = "provider")]
     #[serde(default)]
     label: Option<String>,
-    /// Tool to stop using as a list
+    /// Tool to stop using as a provider of lists
     #[arg(long, value_name = "TOOL")]
     #[serde(default)]
     no_provider: Option<String>,
@@ -65,9 +65,10 @@ impl Operation for Set {
     const TOOL: &'static str = "set_plugin";
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
-    const ABOUT: &'static str = "Set whether to trust a plugin, its timeouts, and which of its tools provide lists";
-    const HELP: &'static str = "Settings that let the plugin do more must be confirmed at a terminal; --yes cannot skip this. A running \
-        program ends if its settings no longer match. To change the program itself, or to enable or disable it, use `mcpkg mcp set`.";
+    const ABOUT: &'static str = "Set a plugin's trust and timeouts, and its tools that provide lists";
+    const HELP: &'static str = "You must confirm a setting that lets the plugin do more, and you need a terminal to confirm; --yes \
+        cannot skip the question. If the plugin's program is running and a changed setting affects it, the program ends. To change \
+        the program itself, or to enable or disable the plugin, use `mcpkg mcp set`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin set memory --timeout 120",
         "mcpkg plugin set memory --trust-annotations true",
