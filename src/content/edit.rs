@@ -23,9 +23,9 @@ impl Operation for Edit {
     const CLI: &'static [&'static str] = &["prompt", "edit"];
     const TITLE: &'static str = "Edit prompt";
     const ABOUT: &'static str = "Edit a prompt's text in $VISUAL or $EDITOR";
-    const HELP: &'static str = "If the prompt was imported from a file with front matter, the editor shows the front \
-        matter before the text, and you can edit both. If you change nothing, the prompt is not updated. Without a \
-        terminal, use `mcpkg prompt update`.";
+    const HELP: &'static str = "If the prompt was imported from a file with front matter, the editor shows the \
+        front matter before the text, and you can edit both. If you change nothing, mcpkg does not update the \
+        prompt. Without a terminal, use `mcpkg prompt update`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt edit code-review", "EDITOR=nano mcpkg prompt edit code-review"];
     const EFFECT: Effect = Effect::Write;

@@ -45,10 +45,11 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that you can import again without loss";
-    const HELP: &'static str = "Imported files are written to their original paths, byte for byte, together with \
-        their links, copies and versions for other agents. Other prompts are written to .claude/commands/NAME.md, \
-        skills to .claude/skills/NAME/PATH, and resources to the path in their URI. Details that paths and front \
-        matter cannot express are written to mcpkg.export.json, which `mcpkg import DIR` reads.";
+    const HELP: &'static str = "mcpkg writes imported files to their original paths, byte for byte, together with \
+        the files' links, copies and versions for other agents. For items that were not imported, mcpkg writes \
+        prompts to .claude/commands/NAME.md, skills to .claude/skills/NAME/PATH, and resources to the path in \
+        their URI. The file mcpkg.export.json contains the details that paths and front matter cannot express; \
+        `mcpkg import DIR` reads this file.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;

@@ -106,7 +106,7 @@ impl Operation for List {
 /// Show a project
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Project name [default: the project that applies here]
+    /// Project name [default: the project used in this folder]
     #[arg(add = Names::PROJECTS)]
     name: Option<String>,
 }
@@ -172,8 +172,10 @@ impl Operation for Select {
     const CLI: &'static [&'static str] = &["project", "select"];
     const TITLE: &'static str = "Select project";
     const ABOUT: &'static str = "Select the project to use by default; running servers switch to it immediately";
-    const HELP: &'static str = "mcpkg uses the first of these that is set: --project, MCPKG_PROJECT, the project bound \
-        to the working directory or a folder above it, the selected project.\n\n`mcpkg project unbind` undoes --here.";
+    const HELP: &'static str = "mcpkg uses the first of these that is set: the project given with --project, the \
+        project named in MCPKG_PROJECT, the project bound to the working directory or to a folder above it, the \
+        selected project.\n\n\
+        `mcpkg project unbind` undoes `mcpkg project select --here`.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg project select auth-module", "mcpkg project select auth-module --here"];
     const EFFECT: Effect = Effect::Write;
@@ -221,7 +223,7 @@ impl Operation for Select {
 /// Take back the binding of a folder
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unbind {
-    /// Folder that was bound [default: the working directory]
+    /// Folder to unbind [default: the working directory]
     folder: Option<PathBuf>,
 }
 
@@ -279,7 +281,7 @@ impl Operation for Current {
     const TOOL: &'static str = "current_project";
     const CLI: &'static [&'static str] = &["project", "current"];
     const TITLE: &'static str = "Current project";
-    const ABOUT: &'static str = "Show which project applies here, and why";
+    const ABOUT: &'static str = "Show which project mcpkg uses in this folder, and why";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project current"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

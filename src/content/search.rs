@@ -65,8 +65,9 @@ impl Operation for Search {
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
     const USER_WORDS: &'static str = "Find notes";
-    const HELP: &'static str = "A query can have up to 64 words and 4,096 bytes. In Chinese, Japanese, Korean, Thai \
-        and similar scripts, a query can match any part of a text. Only the first 16 MiB of each text are searched.";
+    const HELP: &'static str = "A query can have up to 64 words. The whole query can be up to 4,096 bytes long. \
+        In Chinese, Japanese, Korean, Thai and similar scripts, a query can match any part of a text. mcpkg \
+        searches only the first 16 MiB of each text.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg search sql injection", "mcpkg search --all retry"];
     const EFFECT: Effect = Effect::Read;
     const ONE_AT_A_TIME: bool = true;

@@ -38,8 +38,8 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["agent-file", "list"];
     const TITLE: &'static str = "List agents' files";
     const ABOUT: &'static str = "List the project's agent-specific files: hooks, permissions, ignore files";
-    const HELP: &'static str =
-        "`mcpkg import` stores these files. A deploy writes each file only for the agent that it was imported from.";
+    const HELP: &'static str = "`mcpkg import` stores agent-specific files. A deploy writes each of these files \
+        only for the agent that the file was imported from.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
@@ -120,7 +120,7 @@ impl Operation for Remove {
     const TITLE: &'static str = "Remove an agent's file";
     const ABOUT: &'static str = "Remove one of the project's agent-specific files";
     const HELP: &'static str = "Agent-specific files have no history, so you cannot restore a removed file. If a \
-        deploy has written the file, the next deploy deletes it.";
+        deploy has written the file, the next deploy deletes the written copy.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg agent-file remove .cursor/hooks.json"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

@@ -80,7 +80,7 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update existing items that differ from the files; their old versions stay available as revisions
+    /// Update existing items that differ from the files; the old versions stay available as revisions
     #[arg(long)]
     #[serde(default)]
     update: bool,
@@ -112,22 +112,25 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["import"];
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
-    const HELP: &'static str = "A file's name and folder decide what it becomes:\n\
-        - A folder with SKILL.md becomes a skill, wherever it is, including all files below it.\n\
+    const HELP: &'static str = "A file's name and folder decide what the file becomes:\n\
+        - A folder with SKILL.md becomes a skill, wherever the folder is. The skill includes all files in the \
+        folder and its subfolders.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
-        *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become their arguments.\n\
-        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME, with the globs \
-        that they apply to.\n\
+        *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become the prompt's \
+        arguments.\n\
+        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME. Each keeps the \
+        globs of the files that it applies to.\n\
         - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
         - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
-        .codex/config.toml, opencode.json, .gemini/settings.json and others). mcpkg does not store the values of \
-        variables and headers, only the names of the variables that they come from.\n\
+        .codex/config.toml, opencode.json, .gemini/settings.json and others). For a server's variables and \
+        headers, mcpkg stores only the names of the variables that hold the values, never the values.\n\
         - Hooks, permissions, ignore files and plugin manifests are stored for the agent they belong to.\n\n\
-        If a name is already taken, the folder is added to the new item's name, as in PLUGIN-NAME.\n\n\
-        Some files are skipped: version control files, node_modules, files listed in .gitignore, hidden files that \
-        no agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the reason. Files \
-        listed in an export's manifest are always imported. A link and its target are imported only once; links that \
-        lead out of the folder are skipped. If an import fails, nothing is imported.";
+        If a name is already taken, mcpkg adds the folder's name to the new item's name, as in PLUGIN-NAME.\n\n\
+        mcpkg skips some files: version control files, node_modules, files listed in .gitignore, hidden files \
+        that no agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the \
+        reason. mcpkg always imports the files listed in an export's manifest. If a link and its target are both \
+        among the files, mcpkg imports the target only once. mcpkg skips links that lead out of the folder. If an \
+        import fails, nothing is imported.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",

@@ -37,10 +37,12 @@ impl Operation for Create {
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
     const USER_WORDS: &'static str = "Save a prompt, command or instruction";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
-        with `@`, write `@@`.\nIf the front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, \
-        the prompt becomes a template, as in `mcpkg import`. A file's front matter is stored with its text and \
-        describes the prompt. All other content is served byte for byte.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
+        the text begins with `@`, write `@@` instead.\n\
+        If the front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, the prompt becomes \
+        a template, as in `mcpkg import`. mcpkg stores a file's front matter with the text, and takes the \
+        prompt's description from the front matter. Content that is not a template and has no front matter is \
+        served byte for byte.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'",
         "mcpkg prompt create guide @guide.md",

@@ -24,7 +24,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["prompt", "delete"];
     const TITLE: &'static str = "Delete prompt";
     const ABOUT: &'static str = "Delete a prompt from the selected project";
-    const HELP: &'static str = "Its history is kept: to restore the prompt, use `mcpkg prompt restore NAME REVISION`.";
+    const HELP: &'static str = "mcpkg keeps the prompt's history: to restore the prompt, use `mcpkg prompt \
+        restore NAME REVISION`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prompt delete code-review"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

@@ -26,7 +26,7 @@ impl Operation for Rename {
     const TOOL: &'static str = "rename_prompt";
     const CLI: &'static [&'static str] = &["prompt", "rename"];
     const TITLE: &'static str = "Rename prompt";
-    const ABOUT: &'static str = "Rename a prompt; its history is kept";
+    const ABOUT: &'static str = "Rename a prompt; the prompt keeps its history";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prompt rename code-review review"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::PROMPTS;

@@ -62,8 +62,8 @@ impl Operation for Show {
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
     const USER_WORDS: &'static str = "Show or use a saved prompt";
-    const HELP: &'static str = "--raw prints the stored text without rendering it. If the prompt was imported from a \
-        file with front matter, the front matter comes first.";
+    const HELP: &'static str = "--raw prints the stored text without rendering it. If the prompt was imported \
+        from a file with front matter, the output begins with the front matter.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt show code-review", "mcpkg prompt show focus -a file=main.rs", "mcpkg prompt show focus --raw"];
     const ALIASES: &'static [&'static str] = &["get"];

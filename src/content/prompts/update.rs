@@ -22,7 +22,7 @@ pub struct Update {
     /// New prompt content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// New prompt content, in the same form as for `create`
+    /// New prompt content, in the same form as for `prompt create`
     #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
     #[arg(allow_hyphen_values = true)]
     #[serde(skip)]
@@ -45,9 +45,10 @@ impl Operation for Update {
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
     const USER_WORDS: &'static str = "Edit a saved prompt";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
-        with `@`, write `@@`.\nAn empty description removes the current one. Every change adds a revision: see \
-        `mcpkg prompt history`.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
+        the text begins with `@`, write `@@` instead.\n\
+        An empty description removes the current description. Every change adds a revision: see `mcpkg prompt \
+        history`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg prompt update code-review 'Review this code for races'",
         "mcpkg prompt update code-review @review.md",

@@ -41,9 +41,10 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a new resource in the selected project";
     const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
-        with `@`, write `@@`.\nIn the shell, mcpkg looks at the bytes and the file's name to decide whether the \
-        content is text, and to choose its MIME type.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
+        the text begins with `@`, write `@@` instead.\n\
+        On the command line, mcpkg uses the content's bytes and the file's name to decide whether the content is \
+        text, and to choose the MIME type.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg resource create api file:///docs/api.md @docs/api.md",
         "mcpkg resource create logo file:///logo.png @logo.png",

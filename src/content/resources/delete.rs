@@ -24,8 +24,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["resource", "delete"];
     const TITLE: &'static str = "Delete resource";
     const ABOUT: &'static str = "Delete a resource from the selected project";
-    const HELP: &'static str = "Its history is kept: to restore the resource, use `mcpkg resource restore NAME \
-        REVISION`.";
+    const HELP: &'static str = "mcpkg keeps the resource's history: to restore the resource, use `mcpkg resource \
+        restore NAME REVISION`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg resource delete api-docs"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

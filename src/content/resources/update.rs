@@ -21,7 +21,7 @@ pub struct Update {
     /// New resource content (optional)
     #[arg(short, long, value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// New resource content, in the same form as for `create`
+    /// New resource content, in the same form as for `resource create`
     #[arg(value_name = "CONTENT", value_parser = Content::from_shell, conflicts_with = "content")]
     #[arg(allow_hyphen_values = true)]
     #[serde(skip)]
@@ -45,9 +45,10 @@ impl Operation for Update {
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
     const USER_WORDS: &'static str = "Edit a note or document";
-    const HELP: &'static str = "The name and the URI do not change. An empty description removes the current one. \
-        Every change adds a revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the \
-        text with `@`, write `@@`.";
+    const HELP: &'static str = "The name and the URI do not change. An empty description removes the current \
+        description. Every change adds a revision.\n\
+        CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the text begins with \
+        `@`, write `@@` instead.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg resource update api @docs/api.md", "mcpkg resource update api -d 'The API'"];
     const EFFECT: Effect = Effect::Write;

@@ -24,11 +24,12 @@ pub struct Given {
     #[arg(long, value_enum)]
     #[schemars(with = "Option<String>")]
     pub transport: Option<Transport>,
-    /// Environment variable for the program: NAME takes its value from NAME, NAME=env:OTHER from OTHER; with `set`, NAME= removes it
+    /// Environment variable for the program: NAME takes its value from NAME, NAME=env:OTHER from OTHER; with `set`, NAME= removes the
+    /// variable
     #[arg(long, short, value_name = "NAME[=env:OTHER]")]
     #[serde(default)]
     pub env: Vec<String>,
-    /// Header that takes its value from a variable, such as 'Authorization=Bearer env:TOKEN'; with `set`, NAME= removes it
+    /// Header that takes its value from a variable, such as 'Authorization=Bearer env:TOKEN'; with `set`, NAME= removes the header
     #[arg(long, short = 'H', value_name = "NAME=[SCHEME ]env:VARIABLE")]
     #[serde(default)]
     pub header: Vec<String>,

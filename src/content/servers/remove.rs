@@ -23,8 +23,8 @@ impl Operation for Remove {
     const CLI: &'static [&'static str] = &["mcp", "remove"];
     const TITLE: &'static str = "Remove an MCP server";
     const ABOUT: &'static str = "Remove an MCP server from the project";
-    const HELP: &'static str = "MCP servers have no history. The next deploy removes the entry from the agents' \
-     files. To keep the server but disable it, use `mcpkg mcp set NAME --enabled false`.";
+    const HELP: &'static str = "MCP servers have no history. The next deploy removes the server's entry from the \
+        agents' files. To keep the server but disable it, use `mcpkg mcp set NAME --enabled false`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg mcp remove github"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;

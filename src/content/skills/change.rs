@@ -30,7 +30,7 @@ pub struct Update {
     /// Text file to change or add, given as its path in the skill, such as references/api.md
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
-    /// Replace the skill with the files in a folder; other files of the skill are deleted
+    /// Replace the skill with the files in a folder; files of the skill that are not in the folder are deleted
     #[arg(long, value_name = "DIR", conflicts_with_all = ["content", "file"])]
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -41,7 +41,7 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["skill", "update"];
     const TITLE: &'static str = "Update skill";
     const ABOUT: &'static str = "Update a skill's SKILL.md or another of its files";
-    const HELP: &'static str = "Each file keeps its revisions: see `mcpkg resource history`.";
+    const HELP: &'static str = "mcpkg keeps the revisions of each file in a skill: see `mcpkg resource history`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill update pdf @SKILL.md",
         "mcpkg skill update pdf @forms.md --file references/forms.md",
@@ -139,8 +139,8 @@ impl Operation for Delete {
     const CLI: &'static [&'static str] = &["skill", "delete"];
     const TITLE: &'static str = "Delete skill";
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
-    const HELP: &'static str = "At a terminal, mcpkg asks first; without one, pass --yes. Each file keeps its \
-        history, so `mcpkg skill restore NAME` can restore them all.";
+    const HELP: &'static str = "At a terminal, mcpkg asks you to confirm. Without a terminal, pass --yes. mcpkg \
+        keeps the history of each file, so `mcpkg skill restore NAME` can restore all files of the skill.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;

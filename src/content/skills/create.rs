@@ -45,10 +45,11 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; to begin the text \
-        with `@`, write `@@`.\nA skill consists of the resources below skill://NAME/. With --from, mcpkg reads all \
-        files in a folder, keeps their executable bits, and uses the folder's name unless you pass NAME. Version \
-        control files and files listed in .gitignore are skipped; a link that leads out of the folder is an error.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
+        the text begins with `@`, write `@@` instead.\n\
+        A skill consists of the resources below skill://NAME/. With --from, mcpkg reads all files in a folder and \
+        keeps their executable bits. The skill gets the folder's name unless you pass NAME. mcpkg skips version \
+        control files and files listed in .gitignore. A link that leads out of the folder is an error.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill create --from .claude/skills/pdf",
         "mcpkg skill create review 'Look for races first.' -d 'Reviews Go code. Use before a merge'",

@@ -40,7 +40,7 @@ pub struct Listed {
 #[derive(Serialize, JsonSchema)]
 struct Item {
     name: String,
-    /// Absent if its SKILL.md lacks a name or description
+    /// Absent if the skill's SKILL.md lacks a name or description
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     uri: String,
@@ -139,7 +139,7 @@ pub struct Shown {
     /// Base64 of binary content
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<String>,
-    /// The URIs of all its files
+    /// The URIs of all files of the skill
     files: Vec<String>,
 }
 

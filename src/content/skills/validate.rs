@@ -28,8 +28,8 @@ impl Operation for Validate {
     const TOOL: &'static str = "validate_skills";
     const CLI: &'static [&'static str] = &["skill", "validate"];
     const TITLE: &'static str = "Validate skills";
-    const ABOUT: &'static str = "Check a skill, or all of them, and report every problem with its file and line";
-    const HELP: &'static str = "Exits with status 1 if there is a problem. Agents ignore a skill whose SKILL.md \
+    const ABOUT: &'static str = "Check one skill or all skills, and report every problem with its file and line";
+    const HELP: &'static str = "If there is a problem, the exit status is 1. Agents ignore a skill whose SKILL.md \
         lacks a name or description.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill validate", "mcpkg skill validate pdf --json"];
     const ALIASES: &'static [&'static str] = &["check"];

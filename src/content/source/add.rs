@@ -57,12 +57,13 @@ impl Operation for Add {
     const TITLE: &'static str = "Add a source";
     const ABOUT: &'static str =
         "Add the skills, prompts, rules and other files of a repository or folder to the project";
-    const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions and \
-        documents, the number of programs, the skipped files, and the licence. Nothing is executed: git fetches into \
-        a bare repository in your cache, without hooks, filters or submodules, over https or ssh or from the local \
-        disk. mcpkg converts files as `mcpkg import` does; plain documents get URIs below file:///NAME/. mcpkg \
-        records the commit of each item and the SHA-256 of its file, so that `mcpkg source update` can merge the \
-        source's changes with yours.";
+    const HELP: &'static str = "mcpkg first shows what would be added: skills, prompts, subagents, instructions \
+        and documents. mcpkg also shows the number of programs, the skipped files, and the licence. Nothing in \
+        the source is executed: git fetches the source into a bare repository in your cache, without hooks, \
+        filters or submodules. git uses https, ssh or the local disk. mcpkg converts files as `mcpkg import` \
+        does, but plain documents get URIs below file:///NAME/, where NAME is the name of the source. mcpkg \
+        records the commit of each item and the SHA-256 of the item's file, so that `mcpkg source update` can \
+        merge the source's changes with yours.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source add anthropics/skills --only 'skills/pdf'",
         "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",

@@ -28,7 +28,7 @@ pub struct Install {
     /// Lock file to install, as written by `mcpkg source lock`
     #[arg(long, value_name = "FILE")]
     locked: PathBuf,
-    /// Fetch a source from another place this time, such as kit=kit.bundle
+    /// For this install, fetch a source from another place, such as kit=kit.bundle
     #[arg(long, value_name = "NAME=SOURCE")]
     #[serde(default)]
     from: Vec<String>,
@@ -44,10 +44,10 @@ impl Operation for Install {
     const TITLE: &'static str = "Install from a lock file";
     const ABOUT: &'static str = "Install the sources in a lock file: exactly the same commits and content, or nothing";
     const HELP: &'static str = "mcpkg compares the SHA-256 of each file with the lock file. If any file differs, \
-        nothing is written (E_SOURCE_CHANGED). Commits that are already in your cache are not fetched again; with \
-        --from, mcpkg reads commits from a mirror or a bundle, without network access. Sources that already match \
-        the lock file stay unchanged. A source at another commit is moved to the locked commit, with a merge as in \
-        `mcpkg source update`.";
+        mcpkg writes nothing and fails with E_SOURCE_CHANGED. mcpkg does not fetch commits again that are already \
+        in your cache. With --from, mcpkg reads commits from a mirror or a bundle, without network access. \
+        Sources that already match the lock file stay unchanged. If a source is at another commit, mcpkg moves it \
+        to the locked commit, and merges the changes as `mcpkg source update` does.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source install --locked mcpkg.lock",
         "mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes",

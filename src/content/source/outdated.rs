@@ -65,7 +65,7 @@ impl Operation for Outdated {
     const CLI: &'static [&'static str] = &["source", "outdated"];
     const TITLE: &'static str = "List outdated sources";
     const ABOUT: &'static str = "Check which sources have changed since the last update";
-    const HELP: &'static str = "If a source cannot be reached, mcpkg reports it and exits with status 1.";
+    const HELP: &'static str = "If mcpkg cannot reach a source, it reports the source and exits with status 1.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source outdated", "mcpkg source outdated skills --check"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;

@@ -49,15 +49,17 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Sync the selected project and a folder in both directions, such as a folder in a git repository";
-    const HELP: &'static str = "The folder has the same layout as one written by `mcpkg export`, including MCP \
-        servers. A server that someone else added or changed is disabled until you enable it. A change on one side \
-        is copied to the other; if both sides changed an item, the changes are merged line by line. Conflicts and \
-        deletions become proposals: both sides stay as they are until you run `mcpkg evolve accept` or `reject`. \
-        While a proposal is open, the exit status is 1.\n\nSync skips the files that `mcpkg import` skips (hidden \
-        files, node_modules, ignored files), files with unresolved git conflicts or conflict markers, and files that \
-        are not items. Links are written to the folder only once; after that, the links in the folder decide. Copies \
-        of an item's file are updated along with it, but no new copies are created. To share a project, commit the \
-        folder, and run `mcpkg sync` after each pull.";
+    const HELP: &'static str = "The folder has the same layout as a folder written by `mcpkg export`, including \
+        MCP servers. An MCP server that someone else added or changed is disabled until you enable it. If only \
+        one side changed an item, mcpkg copies the change to the other side. If both sides changed an item, mcpkg \
+        merges the changes line by line. Conflicts and deletions become proposals: the item stays unchanged on \
+        both sides until you run `mcpkg evolve accept` or `mcpkg evolve reject`. While a proposal is open, the \
+        exit status is 1.\n\n\
+        Sync skips the files that `mcpkg import` skips (hidden files, node_modules, ignored files), files with \
+        unresolved git conflicts or conflict markers, and files that are not items. mcpkg writes each link to the \
+        folder only once; after that, the folder decides which links exist. If an item's file has copies, mcpkg \
+        updates the copies along with the file, but creates no new copies. To share a project, commit the folder, \
+        and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
         "mcpkg sync --check",

@@ -84,7 +84,7 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
         NONCE.to_owned(),
         json!({ "type": "string", "description": "Nonce from E_CONSENT_REQUIRED, after the user has approved" }),
     );
-    let wait = json!({ "type": "integer", "minimum": 0, "description": "Seconds to wait, up to 50 [default: 25]" });
+    let wait = json!({ "type": "integer", "minimum": 0, "description": "Seconds to wait (at most 50) [default: 25]" });
     properties.insert(WAIT.to_owned(), wait);
     let mut schema = Map::from_iter([
         ("type".to_owned(), json!("object")),

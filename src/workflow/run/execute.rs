@@ -51,7 +51,7 @@ pub struct Execute {
     /// Nonce from the error E_CONSENT_REQUIRED
     #[arg(long)]
     nonce: Option<String>,
-    /// Seconds to wait for the result (at most 50) [default: 25]
+    /// Seconds to wait (at most 50) [default: 25]
     #[arg(long)]
     wait_s: Option<u32>,
 }

@@ -42,7 +42,7 @@ pub struct Resume {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// Retry the failed steps of a failed run, and the steps that depend on those steps, but no steps that succeeded
+    /// Retry a failed run's failed steps and the steps that depend on them. Steps that succeeded are not repeated
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     retry: bool,

@@ -44,7 +44,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
     #[serde(skip)]
     step_outputs: Option<Object>,
-    /// With --step: run whose outputs to use, and whose workflow and inputs to use unless you give others
+    /// With --step: run whose outputs to use; mcpkg also uses the run's workflow and inputs, unless you give others
     #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
     #[serde(skip)]
     of: Option<String>,

@@ -56,7 +56,7 @@ impl Operation for Use {
     const TOOL: &'static str = "use_template";
     const CLI: &'static [&'static str] = &["template", "use"];
     const TITLE: &'static str = "Make a workflow from a template";
-    const ABOUT: &'static str = "Make a workflow from a template, and check it";
+    const ABOUT: &'static str = "Make a workflow from a template, and check the workflow";
     const HELP: &'static str = "mcpkg does not store the workflow: write the text to a file, or propose it as a draft. For an \
         argument that you leave out, mcpkg uses a value from the previous step's output whose tags match the argument. Other required \
         arguments become inputs of the workflow.";

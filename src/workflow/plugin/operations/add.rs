@@ -29,7 +29,7 @@ pub struct Add {
     #[arg(long)]
     #[serde(default)]
     private: bool,
-    /// Timeout for starting the server and for each call, in seconds [default: 60]
+    /// Timeout in seconds, for the start and for each call [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,

@@ -31,15 +31,15 @@ pub struct Set {
     #[arg(long)]
     #[serde(default)]
     public: bool,
-    /// Timeout for starting the server and for each call, in seconds (at most 600)
+    /// Timeout in seconds, for the start and for each call (at most 600)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Seconds without a call after which mcpkg ends the program (at most one day)
+    /// Seconds without a call until mcpkg ends the program (at most 86400)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
-    /// Read-only tool that lists things, to use its results as argument values
+    /// Read-only tool that lists things; mcpkg suggests its results as argument values
     #[arg(long, value_name = "TOOL", requires = "value")]
     #[serde(default)]
     provider: Option<String>,
