@@ -31,7 +31,7 @@ pub struct Add {
     /// Reason for the change
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
-    /// Workflow that the draft replaces; omit for a new workflow
+    /// Workflow that the draft replaces; omit this for a new workflow
     #[arg(long, value_name = "NAME", add = WORKFLOWS)]
     replaces: Option<String>,
     /// Revision that the draft is based on

@@ -16,7 +16,7 @@ use crate::workflow::{GROUP, answer};
 /// List drafts
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Include drafts that were already decided
+    /// Also list drafts that were approved or rejected
     #[arg(long)]
     #[serde(default)]
     all: bool,
