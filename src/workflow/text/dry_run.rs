@@ -61,7 +61,8 @@ impl Operation for DryRun {
     const TOOL: &'static str = "dry_run";
     const CLI: &'static [&'static str] = &["workflow", "plan"];
     const TITLE: &'static str = "Plan a workflow";
-    const ABOUT: &'static str = "Show what a workflow would do, without running it: required inputs, ordered steps, provider arguments, effects";
+    const ABOUT: &'static str =
+        "Show what a workflow would do, without running it: inputs, ordered steps, provider arguments, effects";
     const HELP: &'static str = "Planning a workflow sends, starts and writes nothing. If a condition depends on outputs that do not \
         exist yet, its result is `unknown`. To provide the outputs, use --step-outputs or --fixture. A fixture is either a file, or \
         stored with the workflow by `mcpkg workflow fixture add`. `mcpkg workflow test` compares the plan with the results that the \
