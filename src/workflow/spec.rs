@@ -53,7 +53,7 @@ pub struct CommandSpec {
     /// The base URL, which comes before the path. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The arguments for which the command's output provides values, as `COMMAND.ARGUMENT`.
+    /// Arguments of other commands that this command's output can fill, as `COMMAND.ARGUMENT`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provider_for: Vec<String>,
     /// Other ids for the command, such as the operationId in an OpenAPI document.

@@ -186,6 +186,6 @@ mod tests {
         assert_eq!(error.why, "initialize was refused: go away");
         let mut transport = Script(VecDeque::new());
         let error = Session::new(&mut transport, codex).greet(codex.greeting).expect_err("silent");
-        assert_eq!(error.why, "no answer to initialize within 10 seconds");
+        assert_eq!(error.why, "no response to initialize within 10 seconds");
     }
 }

@@ -126,7 +126,7 @@ mod tests {
         let change = "@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
         for (text, says) in [
             (patch(change).replace("--- a/d/f.md", "--- /dev/null"), "creates or deletes"),
-            (patch(change).replace("+++ b/d/f.md", "+++ b/d/g.md"), "it is for `b/d/g.md`"),
+            (patch(change).replace("+++ b/d/f.md", "+++ b/d/g.md"), "it changes `b/d/g.md`"),
             (patch(&format!("{change}--- a/x\n+++ b/x\n{change}")), "error parsing"),
             (patch(""), "changes nothing"),
             (change.to_owned(), "has no `---`"),

@@ -66,7 +66,7 @@ fn compile(schema: &Value) -> Result<Validator, Misfit> {
 }
 
 /// What `type` takes.
-const TYPES: &str = "a type is array, boolean, integer, null, number, object or string, or a list of them";
+const TYPES: &str = "`type` must be array, boolean, integer, null, number, object or string, or a list of these names";
 
 /// Whether a pointer leads to what the keyword `type` says, and not to a property that is called so.
 fn is_type_keyword(path: &str) -> bool {
@@ -197,7 +197,11 @@ mod tests {
         }
         let misfit = wrong(&json!({ "properties": { "a": { "type": "strin" } } })).expect("no type");
         assert_eq!(misfit.path, "/properties/a/type");
-        assert!(misfit.message.starts_with("\"strin\" is not a type: a type is array, boolean"), "{}", misfit.message);
+        assert!(
+            misfit.message.starts_with("\"strin\" is not a type: `type` must be array, boolean"),
+            "{}",
+            misfit.message
+        );
         assert!(wrong(&json!({ "pattern": "(" })).is_some());
         assert!(wrong(&json!({ "pattern": "(?<=a)b" })).is_some(), "no engine that backtracks");
         assert!(wrong(&json!({ "$defs": { "a": { "type": "string" } }, "$ref": "#/$defs/a" })).is_none());

@@ -79,7 +79,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     for path in entries.keys() {
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
         if above.into_iter().any(|above| entries.contains_key(above)) {
-            return refused(path, "is below a link or a file");
+            return refused(path, "has a parent that is a link or a file, not a folder");
         }
     }
     Ok(entries)

@@ -192,10 +192,7 @@ mod tests {
             (json!({ "name": 3 }), "Argument 'name': it takes string, not integer"),
             (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is not one of \"us\", \"eu\""),
             (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, not number"),
-            (
-                json!({ "name": "a", "key": "hunter2" }),
-                "Give the place where the secret is kept, not the secret itself",
-            ),
+            (json!({ "name": "a", "key": "hunter2" }), "Say where the secret is stored; do not give the secret itself"),
         ] {
             assert_eq!(checked(with), Err(why.to_owned()));
         }

@@ -142,7 +142,7 @@ mod tests {
                 "the workflow: removed empty fields: title",
                 "input 'app': removed empty fields: hint",
                 "input 'app': `apps list` is now `apps:list`",
-                "input 'app': the example is now a text",
+                "input 'app': the example is now text",
                 "step 'one': `when` is now `if`",
                 "step 'one': removed empty fields: depends_on",
                 "step 'one': `apps create` is now `apps:create`",

@@ -270,7 +270,8 @@ fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
     let yaml =
         format!("{BARE}descripton: y\ninputSchema:\n  properties:\n    a:\n      type: strin\nscripts: {{ a: w }}\n");
     let found = errors(&yaml);
-    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is not a type: a type is array, boolean";
+    let told =
+        "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is not a type: `type` must be array, boolean";
     assert!(found[0].starts_with(told), "{found:?}");
     let refused = of(&[("enact.yaml", &yaml)]).manifest().expect_err("a type");
     assert!(refused.hints()[0].contains("did you mean `description`?"), "{:?}", refused.hints());

@@ -174,7 +174,10 @@ mod tests {
                 json!({ "x": { "data": [1], "shape": [-1] } }),
                 "`x`: `shape` must be a list of whole numbers, 0 or greater",
             ),
-            (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not match 1 elements"),
+            (
+                json!({ "x": { "data": [1], "shape": [2] } }),
+                "`x`: its shape [2] of int32 does not match its 1 elements",
+            ),
             (json!({ "y": [1] }), "the model has no input `y`; "),
         ] {
             let told = one(&value, &[Dim::Any]).unwrap_err();

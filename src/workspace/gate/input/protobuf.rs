@@ -138,7 +138,7 @@ mod tests {
             (&[0x10, 22], "tensors of int4 are not supported"),
             (&[], "tensors of unknown are not supported"),
             (&[0x10, 1, 0x70, 1], "its values are in another file, which is not supported"),
-            (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not match 0 elements"),
+            (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not match its 0 elements"),
             (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not of type int8"),
         ] {
             assert_eq!(read(bytes).unwrap_err(), why);
