@@ -202,7 +202,7 @@ pub struct Finding {
     /// The text that mends it, where that is certain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
-    /// What else is known: `defined_at`, where an alias stands for the value.
+    /// Additional details: if the value comes from an alias, `defined_at` is the place of its definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }

@@ -44,7 +44,7 @@ pub fn first(
     })?;
     for taken in &contents.items {
         let found = stored::find(db, project, &taken.item.entry)?;
-        let found = found.ok_or_else(|| Error::internal("an item that was written does not exist"))?;
+        let found = found.ok_or_else(|| Error::internal("an item is missing right after it was written"))?;
         sources::put_item(db, id, &row(db, taken, found.key())?)?;
     }
     Ok(offer)

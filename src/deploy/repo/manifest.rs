@@ -189,7 +189,7 @@ fn check_version(path: &Path, version: &Spanned<Value>) -> Result<()> {
         return Ok(());
     }
     let Value::Object(details) = json!({"version": version.value, "supported": [VERSION]}) else {
-        return Err(Error::internal("json! of an object is not an object"));
+        return Err(Error::internal("`json!({...})` did not make an object"));
     };
     let why = format!("version {} is not supported; use version {VERSION}", version.value);
     Err(yaml::at(Code::ConfigVersion, path, Some(version.referenced), &why, details))

@@ -107,7 +107,9 @@ pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Defi
     let is_mapping = value.is_object();
     shape::check(book, schema::of_workflow(), &mut value);
     let definition = is_mapping.then(|| serde_json::from_value(value)).transpose();
-    definition.map_err(|error| Error::internal("a text of the right shape is not a definition").with_source(error))
+    definition.map_err(|error| {
+        Error::internal("a text that matches the schema cannot be read as a definition").with_source(error)
+    })
 }
 
 /// Looks at what the values mean; returns the workflow where all its commands are known.

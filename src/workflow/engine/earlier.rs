@@ -14,9 +14,9 @@ use crate::store::runs::steps::{self, Step};
 pub struct Earlier {
     /// The step's id.
     pub step: String,
-    /// What it answered.
+    /// The step's output.
     pub output: Value,
-    /// The JSON pointers of the secrets that were taken out of it.
+    /// JSON pointers to the secrets that were removed from the output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_out: Vec<String>,
 }

@@ -61,7 +61,7 @@ impl Operation for Execute {
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Execute";
     const ABOUT: &'static str = "Run a workflow or command. Anything beyond reading mcpkg's own data needs the user's consent: on \
-        E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
+        E_CONSENT_REQUIRED show the user the error's effects and command, then call again with the error's nonce";
     const EFFECT: Effect = Effect::Destroy;
     const OPEN_WORLD: bool = true;
     const IDEMPOTENT: bool = false;
