@@ -164,8 +164,8 @@ kinds! {
         ghp_...";
     SecretWrongCatalog   "secret_wrong_catalog"   Error   "safety" "A secret is used in a command from a different catalog." "${{ \
         secrets.other }}";
-    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step changes something before any step reads from the same \
-        command group." "run: apps:update";
+    MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step runs a command that makes changes before any step has run a read-only command of the \
+        same group." "run: apps:update";
     UnguardedMutation    "unguarded_mutation"     Warning "safety" "A destructive step has no condition and depends on no step that \
         reads." "run: apps:delete";
     CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates something, but no earlier step checks whether it \

@@ -38,7 +38,7 @@ pub struct Rollback {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Overwrite and delete files that changed after they were deployed; mcpkg keeps their old content
+    /// Overwrite or delete files even if they changed after they were deployed; mcpkg saves the changed content first
     #[arg(long)]
     #[serde(default)]
     adopt: bool,

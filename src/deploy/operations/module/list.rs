@@ -19,9 +19,9 @@ impl Operation for List {
     const CLI: &'static [&'static str] = &["module", "list"];
     const TITLE: &'static str = "List modules";
     const ABOUT: &'static str = "List what the project deploys: commands, skills, instructions";
-    const HELP: &'static str = "Each prompt is a command, and each skill://NAME/ with a SKILL.md is a skill. Resources below \
-        instructions:// are instructions, and resources below subagent:// are subagents. To change a module's type, use `mcpkg module \
-        set`.";
+    const HELP: &'static str = "The type of a module depends on its source: a prompt becomes a command, a skill://NAME/ with a SKILL.md \
+        becomes a skill, a resource under instructions:// becomes instructions, and a resource under subagent:// becomes a \
+        subagent. To change a module's type, use `mcpkg module set`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

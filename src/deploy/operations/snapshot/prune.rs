@@ -40,7 +40,7 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["snapshot", "prune"];
     const TITLE: &'static str = "Prune stored deploys";
     const ABOUT: &'static str =
-        "Delete old stored deploys; mcpkg keeps the data needed for a rollback to a newer deploy or to pristine";
+        "Delete old stored deploys; you can still roll back to the deploys that remain, and to pristine";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot prune --keep 5 --dry-run", "mcpkg snapshot prune --keep 5 --yes"];
     const EFFECT: Effect = Effect::Write;
