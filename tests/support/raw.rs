@@ -89,6 +89,15 @@ impl Raw {
         let _ = self.child.wait();
     }
 
+    /// Writes this to the server again and again until it has ended.
+    #[track_caller]
+    pub fn write_until_it_ends(&mut self, text: &str) {
+        eventually("the server ends", || {
+            self.write(text);
+            self.child.try_wait().expect("a child can be waited for").map(drop)
+        });
+    }
+
     /// Waits until the server has ended.
     #[track_caller]
     pub fn ended(&mut self) -> ExitStatus {
