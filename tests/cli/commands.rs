@@ -260,7 +260,7 @@ fn a_value_that_a_template_has_no_use_for_is_refused() {
     --- stdout
     --- stderr
     error: Prompt 'plain' takes no argument 'file'
-    hint: it has no arguments; to give it some, write it with `--template`
+    hint: declare the argument with `mcpkg prompt update plain --argument file`
     "#);
     assert_eq!(scratch.ok(&["prompt", "show", "free", "-a", "x=2"]), "21");
     assert_eq!(scratch.ok(&["prompt", "show", "look", "--raw", "-a", "x=2"]), "Look at {{ file }}");

@@ -10,6 +10,7 @@ use crate::content::completions::PROMPTS;
 use crate::content::{GROUP, answer, argument, command, template};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
+use crate::shell;
 use crate::store::prompts::{self, Argument, Dialect};
 use crate::store::revisions::Kind;
 use crate::store::{blobs, projects};
@@ -143,7 +144,7 @@ fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, Strin
     };
     let error = Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' takes no argument '{unknown}'"));
     let otherwise = if known.is_empty() {
-        "it has no arguments; to give it some, write it with `--template`".to_owned()
+        format!("declare the argument with `mcpkg prompt update {prompt} --argument {}`", shell::quote(unknown))
     } else {
         format!("it takes {}", known.join(", "))
     };
