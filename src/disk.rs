@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::store::deploys::Stat;
+
+pub use folder::Stat;
 
 pub mod attributes;
 pub mod fetching;

@@ -27,6 +27,7 @@ pub mod machine;
 pub mod marks;
 pub mod mcp;
 pub mod mcp_servers;
+pub mod names;
 pub mod op;
 pub mod plural;
 pub mod present;
@@ -44,10 +45,10 @@ pub mod store;
 pub mod workflow;
 pub mod workspace;
 
-use op::{Domain, Entry, Resource};
+use op::Domains;
 
 /// The domains, in documentation order. Everything that a domain offers is in its own table.
-pub const DOMAINS: &[&Domain] = &[
+pub const DOMAINS: Domains = Domains(&[
     &content::DOMAIN,
     &deploy::DOMAIN,
     &registry::DOMAIN,
@@ -57,14 +58,4 @@ pub const DOMAINS: &[&Domain] = &[
     &access::DOMAIN,
     &consent::DOMAIN,
     &database::DOMAIN,
-];
-
-/// Every operation of every domain, in documentation order. Both faces, the reference pages and the tests walk it.
-pub fn operations() -> impl Iterator<Item = &'static Entry> {
-    DOMAINS.iter().flat_map(|domain| domain.entries())
-}
-
-/// Every resource of every domain. Reading, listing, completion and subscriptions walk it.
-pub fn resources() -> impl Iterator<Item = &'static Resource> {
-    DOMAINS.iter().flat_map(|domain| domain.resources).copied().flatten()
-}
+]);

@@ -1,7 +1,7 @@
 //! What an operation is: one thing a user can do, defined once, reached from the shell and as an MCP tool.
 //!
 //! A struct whose fields are the arguments implements [`Operation`]; [`Entry::of`] erases its type, so that both
-//! faces, the reference pages and the tests walk one table (`crate::operations`).
+//! faces, the reference pages and the tests walk one table ([`Domains::operations`]).
 
 mod audience;
 mod caller;
@@ -35,7 +35,7 @@ pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};
-pub use domain::{Domain, Group, Listed, Original};
+pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use for_shell::{first_clause, for_shell};
@@ -223,7 +223,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// list it.
     const RUNS_COMMANDS: bool = false;
     /// Whether a call with these arguments does nothing but read mcpkg's own data, though calls with others do more.
-    const READS: fn(&Map<String, Value>) -> bool = |_| false;
+    const READS: fn(Domains, &Map<String, Value>) -> bool = |_, _| false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

@@ -107,7 +107,7 @@ impl Shop {
         let store = Store::open(&self.database).expect("the database opens");
         let caller = Caller::client(Some("bench"), None, Connection::Stdio, Identity::Mcpkg);
         let approved = Approved::below(self.state.join("mcpkg/approved"));
-        let context = Context { approved, ..Context::new(caller, store, Selection::default()) };
+        let context = Context { approved, ..Context::new(mcpkg::DOMAINS, caller, store, Selection::default()) };
         let now = context.clock.now();
         let waiting = context.store.read(|db| consents::list(db, Some(now), &Page::all())).expect("requests");
         for request in waiting.rows {

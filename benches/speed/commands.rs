@@ -41,7 +41,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
     let database = hosting::database(data);
     let store = Store::open(&database).expect("the database opens");
-    let context = Context::shell(store, Selection::default());
+    let context = Context::shell(mcpkg::DOMAINS, store, Selection::default());
     if table.wants(LIBRARY) {
         library(&context, effort, table);
     }

@@ -73,7 +73,7 @@ impl Ground {
     pub fn context(&self, database: &Path) -> Context {
         let store = Store::open(database).expect("the database opens");
         let approved = Approved::below(self.home.join(".local/state/mcpkg/approved"));
-        Context { approved, ..Context::shell(store, Selection::default()) }
+        Context { approved, ..Context::shell(mcpkg::DOMAINS, store, Selection::default()) }
     }
 
     /// Has the user trust the key in a database, as if they had said so at a terminal.

@@ -42,7 +42,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         approved: Approved::below(hosting::approved(data)),
         confirmation: Confirmation::Ask,
         ask: Arc::new(|_, _| Ok(())),
-        ..Context::shell(store.clone(), Selection::default())
+        ..Context::shell(mcpkg::DOMAINS, store.clone(), Selection::default())
     };
     let database = data.usual();
     let command = [
@@ -80,7 +80,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
 /// Runs an operation, and returns its data.
 fn run(context: &Context, tool: &str, arguments: Json) -> Json {
     let is_it = |entry: &&'static Entry| entry.tool == tool;
-    let entry = mcpkg::operations().find(is_it).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(is_it).expect("an operation");
     let reply = entry.from_agent(arguments).expect("its arguments").run(context);
     reply.unwrap_or_else(|error| panic!("{tool}: {error}")).into_value()
 }

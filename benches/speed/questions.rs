@@ -46,7 +46,8 @@ pub fn measure(data: &Data, table: &mut Table) {
     let Some(document) = catalogs::github() else { return };
     let database = data.empty("github.db");
     hosting::import(data, &database, &document, "github");
-    let context = Context::shell(Store::open(&database).expect("the database opens"), Selection::default());
+    let context =
+        Context::shell(mcpkg::DOMAINS, Store::open(&database).expect("the database opens"), Selection::default());
     let commands = reachable(&context);
     let indexes = commands.indexes(None).expect("the indexes");
     let places: Vec<usize> = QUESTIONS

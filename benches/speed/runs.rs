@@ -57,9 +57,9 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         approved: Approved::below(hosting::approved(data)),
         confirmation: Confirmation::Ask,
         ask: Arc::new(|_, _| Ok(())),
-        ..Context::shell(store.clone(), Selection::default())
+        ..Context::shell(mcpkg::DOMAINS, store.clone(), Selection::default())
     };
-    let execute = mcpkg::operations().find(|entry| entry.tool == "execute").expect("an operation");
+    let execute = mcpkg::DOMAINS.operations().find(|entry| entry.tool == "execute").expect("an operation");
     let workflow = text_of(STEPS);
     let [ours, reference] = in_turn(effort.samples(10) * effort.rounds, || {
         let begun = Instant::now();

@@ -99,7 +99,8 @@ fn packages(store: &Store) -> Vec<(Subject, String)> {
 /// Verifies each package of a database once, as `tool doctor` and `tool list` do with many: whom the user trusts is read once, and
 /// prints how many nanoseconds that took.
 pub fn verify(database: &Path) {
-    let context = Context::shell(Store::open(database).expect("the database opens"), Selection::default());
+    let context =
+        Context::shell(mcpkg::DOMAINS, Store::open(database).expect("the database opens"), Selection::default());
     let subjects = packages(&context.store);
     let start = Instant::now();
     let verified = context.store.read(|db| {

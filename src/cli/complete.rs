@@ -152,7 +152,9 @@ impl Source {
     fn names(&self, names: Names, typed: &OsStr) -> Vec<CompletionCandidate> {
         let Some(prefix) = typed.to_str() else { return Vec::new() };
         let found = match names {
-            Names::Known(all) => all().into_iter().filter(|name| name.starts_with(prefix)).map(Name::from).collect(),
+            Names::Known(all) => {
+                all(crate::DOMAINS).into_iter().filter(|name| name.starts_with(prefix)).map(Name::from).collect()
+            }
             // If they cannot be read, the command itself reports why once it runs.
             Names::Stored(find) => self.stored(find, prefix).unwrap_or_default(),
         };

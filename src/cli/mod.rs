@@ -133,7 +133,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     let opened = globals::resolved(&opened)?;
     // Only `mcpkg init` upgrades the schema of a database server.
     let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
-    let mut context = Context::shell(store?, globals.selection());
+    let mut context = Context::shell(crate::DOMAINS, store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
     context.max_answer = u64::MAX;
     context.shows_data = globals.json;

@@ -24,7 +24,7 @@ const ALL_GROUPS: &str = "all";
 /// The name in `--confirm` for the tools with MCP's destructiveHint.
 const DESTRUCTIVE: &str = "destructive";
 
-const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
+const GROUPS: Names = Names::Known(|_| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 /// The notes of `mcpkg serve --help`.
 const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Each request \
@@ -341,7 +341,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
         front: !matches.get_flag("no-front"),
     };
     let store = globals.open()?;
-    recover(&Context::shell(store.clone(), globals.selection()));
+    recover(&Context::shell(crate::DOMAINS, store.clone(), globals.selection()));
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     warn_of_toolset(&store, config.toolset.as_deref(), output);

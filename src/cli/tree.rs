@@ -91,7 +91,7 @@ pub(super) fn group_before<'a>(arguments: &'a [OsString], word: &str) -> &'a [Os
 }
 
 fn shell_operations() -> impl Iterator<Item = &'static Entry> {
-    crate::operations().filter(|entry| entry.faces.shell())
+    crate::DOMAINS.operations().filter(|entry| entry.faces.shell())
 }
 
 /// Returns the command line of an operation.

@@ -80,7 +80,7 @@ impl Wanted {
         let url = if is_named(context) {
             // Its server may be another machine's, which knows projects that this database does not.
             let name = context.selection.named.as_deref().unwrap_or_default();
-            crate::content::names::check("Project", name)?;
+            crate::names::check("Project", name)?;
             pinned(url, &address, name)?
         } else if scope == Scope::Project && project_of(&address).is_none() {
             let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(unnamed)?;
@@ -216,7 +216,7 @@ mod tests {
     fn wanted(url: &str, key: Option<&str>) -> Result<Wanted> {
         let folder = tempfile::tempdir().expect("a folder");
         let store = crate::store::Store::open(&folder.path().join("a.db")).expect("a database");
-        let context = Context::shell(store, projects::Selection::default());
+        let context = Context::shell(crate::DOMAINS, store, projects::Selection::default());
         Wanted::url(&context, Scope::User, url, key)
     }
 

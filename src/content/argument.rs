@@ -105,7 +105,7 @@ pub fn prompt(bytes: Vec<u8>) -> Result<String> {
             .hint("store binary content with `mcpkg resource create`")
             .with_source(error)
     })?;
-    super::names::check_text("Prompt content", &text)?;
+    crate::names::check_text("Prompt content", &text)?;
     Ok(text)
 }
 

@@ -20,8 +20,9 @@ mod shell_lines;
 mod word_names;
 
 use super::import::matter;
-use super::{names, template};
+use super::template;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::store::prompts::Attributes;
 use arguments::{known_of, taken};
 use dialect::{Dialect, Piece};

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::argument::{Given, Origin};
-use super::names;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::store::new_content::NewContent;
 
 /// The MIME type of content for which nobody named one (contract 001).

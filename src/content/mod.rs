@@ -17,7 +17,6 @@ pub mod history;
 pub mod import;
 pub mod media;
 pub mod merge;
-pub mod names;
 pub mod projects;
 pub mod prompts;
 pub mod proposals;

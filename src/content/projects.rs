@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{GROUP, names};
+use super::GROUP;
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
 use crate::store::Db;
 use crate::store::deploys;

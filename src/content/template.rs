@@ -15,8 +15,8 @@ use std::sync::LazyLock;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
 
-use super::names::MAX_DESCRIPTION;
 use crate::error::{Code, Error, Result};
+use crate::names::MAX_DESCRIPTION;
 use crate::store::prompts::Argument;
 
 use failure::failed;

@@ -36,7 +36,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
 fn grown(context: &Context) -> Result<Option<Finding>> {
     context.store.read(|db| {
         let mut beyond = 0;
-        for growing in tables() {
+        for growing in tables(context.domains) {
             beyond += growing.count(db, context.clock.now())?;
         }
         if beyond >= WORTH_PRUNING {

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 use super::GROUP;
 use crate::clock::span;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
+use crate::op::{
+    Body, Changes, Context, Domains, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table,
+};
 use crate::store::limits::{Growing, Limits};
 
 /// The word for "no limit" on the command line.
 const NONE: &str = "none";
 
 /// The tables that grow, as a shell completes them.
-const TABLES: Names = Names::Known(|| tables().map(|table| table.name.to_owned()).collect());
+const TABLES: Names = Names::Known(|domains| tables(domains).map(|table| table.name.to_owned()).collect());
 
 /// List the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -42,7 +44,7 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (mut rows, mut data) = (Vec::new(), Vec::new());
         context.store.read(|db| {
-            for growing in tables() {
+            for growing in tables(context.domains) {
                 let limits = growing.limits(db)?;
                 let beyond = growing.count(db, context.clock.now())?;
                 let Value::Object(mut object) = json!({ "table": growing.name, "beyond": beyond }) else { continue };
@@ -97,7 +99,7 @@ impl Operation for Set {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let growing = named(&self.table)?;
+        let growing = named(context.domains, &self.table)?;
         let age = self.age.as_deref().map(age).transpose()?;
         let number = self.number.as_deref().map(number).transpose()?;
         if age.is_none() && number.is_none() {
@@ -123,17 +125,17 @@ impl Operation for Set {
 }
 
 /// Returns the tables of every domain that grow.
-pub(super) fn tables() -> impl Iterator<Item = &'static Growing> {
-    crate::DOMAINS.iter().flat_map(|domain| domain.growing)
+pub(super) fn tables(domains: Domains) -> impl Iterator<Item = &'static Growing> {
+    domains.iter().flat_map(|domain| domain.growing)
 }
 
 /// Returns the table with this name.
 ///
 /// # Errors
 /// `E_NOT_FOUND`.
-fn named(name: &str) -> Result<&'static Growing> {
-    tables().find(|growing| growing.name == name).ok_or_else(|| {
-        let names: Vec<&str> = tables().map(|growing| growing.name).collect();
+fn named(domains: Domains, name: &str) -> Result<&'static Growing> {
+    tables(domains).find(|growing| growing.name == name).ok_or_else(|| {
+        let names: Vec<&str> = tables(domains).map(|growing| growing.name).collect();
         let otherwise = format!("the tables with limits are {}", names.join(", "));
         Error::new(Code::NotFound, format!("No table '{}' has limits", name.escape_debug()))
             .suggest(name, names, otherwise)

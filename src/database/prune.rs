@@ -9,6 +9,7 @@ use super::limit::tables;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
 use crate::plural;
+use crate::store::limits::Growing;
 
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;
@@ -44,18 +45,22 @@ impl Operation for Prune {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let now = context.clock.now();
-        let beyond: Vec<u64> = context.store.read(|db| tables().map(|growing| growing.count(db, now)).collect())?;
+        let tables: Vec<&Growing> = tables(context.domains).collect();
+        let rows =
+            |counts: &[u64]| tables.iter().map(|growing| growing.name).zip(counts.iter().copied()).collect::<Vec<_>>();
+        let beyond: Vec<u64> =
+            context.store.read(|db| tables.iter().map(|growing| growing.count(db, now)).collect())?;
         let total: u64 = beyond.iter().sum();
         if total == 0 {
-            return Ok(Reply::sentence("There is nothing to prune", self.data(&beyond)));
+            return Ok(Reply::sentence("There is nothing to prune", self.data(&rows(&beyond))));
         }
         if self.dry_run {
-            return Ok(Reply::sentence(format!("Would delete {}", counted(&beyond)), self.data(&beyond)));
+            return Ok(Reply::sentence(format!("Would delete {}", counted(&rows(&beyond))), self.data(&rows(&beyond))));
         }
-        (context.ask)(Body::Several(Vec::new()), &format!("Delete {} for good?", counted(&beyond)))?;
+        (context.ask)(Body::Several(Vec::new()), &format!("Delete {} for good?", counted(&rows(&beyond))))?;
         let mut deleted = Vec::new();
-        for growing in tables() {
-            let mut rows = 0;
+        for growing in &tables {
+            let mut gone = 0;
             loop {
                 if context.is_cancelled() {
                     return Err(Error::new(Code::Cancelled, "Cancelled; the rows already deleted stay deleted"));
@@ -63,35 +68,35 @@ impl Operation for Prune {
                 let (batch, over) = context.store.write(|db| {
                     let batch = growing.prune(db, now, BATCH)?;
                     let over = batch < u64::from(BATCH);
-                    if over && rows + batch > 0 {
-                        let subject = format!("{}: {}", growing.name, rows + batch);
+                    if over && gone + batch > 0 {
+                        let subject = format!("{}: {}", growing.name, gone + batch);
                         context.event(db, context.author(), None, "prune", &subject)?;
                     }
                     Ok((batch, over))
                 })?;
-                rows += batch;
-                (context.progress)("Deleting", deleted.iter().sum::<u64>() + rows, total);
+                gone += batch;
+                (context.progress)("Deleting", deleted.iter().sum::<u64>() + gone, total);
                 if over {
                     break;
                 }
             }
-            deleted.push(rows);
+            deleted.push(gone);
         }
-        Ok(Reply::sentence(format!("Deleted {}", counted(&deleted)), self.data(&deleted)))
+        Ok(Reply::sentence(format!("Deleted {}", counted(&rows(&deleted))), self.data(&rows(&deleted))))
     }
 }
 
 impl Prune {
-    fn data(&self, rows: &[u64]) -> Value {
+    fn data(&self, rows: &[(&str, u64)]) -> Value {
         let rows: serde_json::Map<String, Value> =
-            tables().zip(rows).map(|(growing, rows)| (growing.name.to_owned(), json!(rows))).collect();
+            rows.iter().map(|(table, rows)| ((*table).to_owned(), json!(rows))).collect();
         json!({ "deleted": rows, "dry_run": self.dry_run })
     }
 }
 
 /// Says how many rows of which tables.
-fn counted(rows: &[u64]) -> String {
-    let some = tables().zip(rows).filter(|(_, rows)| **rows > 0);
-    let counted = some.map(|(growing, rows)| format!("{} of {}", plural::count(*rows, "row"), growing.name));
+fn counted(rows: &[(&str, u64)]) -> String {
+    let some = rows.iter().filter(|(_, rows)| *rows > 0);
+    let counted = some.map(|(table, rows)| format!("{} of {table}", plural::count(*rows, "row")));
     counted.collect::<Vec<_>>().join(", ")
 }

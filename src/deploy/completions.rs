@@ -17,7 +17,7 @@ pub(super) const MODULES: Names = Names::Stored(|typed| {
 });
 
 /// The targets, each by itself.
-pub(super) const TARGETS: Names = Names::Known(|| Target::all_names().into_iter().map(str::to_owned).collect());
+pub(super) const TARGETS: Names = Names::Known(|_| Target::all_names().into_iter().map(str::to_owned).collect());
 
 /// The stored deploys, newest first.
 pub(super) const SNAPSHOTS: Names = Names::Stored(stored);

@@ -18,8 +18,6 @@ mod completions;
 
 use crate::op::{Domain, Group, Listed};
 
-pub use source::known_root;
-
 /// The group of this domain.
 pub const GROUP: &str = "deploy";
 
@@ -27,6 +25,7 @@ pub const GROUP: &str = "deploy";
 pub const DOMAIN: Domain = Domain {
     name: "deploy",
     operations: &[operations::OPS],
+    deploy_root: Some(source::known_root),
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(source::has_root),

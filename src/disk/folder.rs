@@ -24,7 +24,7 @@ mod paths;
 #[cfg(not(unix))]
 use paths as system;
 
-pub use entry::{Entry, Kind};
+pub use entry::{Entry, Kind, Stat};
 
 /// A folder held open.
 pub struct Folder {

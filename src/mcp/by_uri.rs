@@ -45,7 +45,7 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
 pub(super) fn may_be_of_domain(uri: &str) -> bool {
     let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
     let given = scheme(uri);
-    given.is_some() && crate::resources().any(|resource| scheme(resource.uri) == given)
+    given.is_some() && crate::DOMAINS.resources().any(|resource| scheme(resource.uri) == given)
 }
 
 /// Appends the result of resources/read: what is stored under the URI, else what a domain has.
@@ -158,7 +158,7 @@ mod tests {
             ..Config::default()
         };
         let context = crate::op::Context {
-            ..crate::op::Context::new(config.caller(Some("test")), store.clone(), Selection::default())
+            ..crate::op::Context::new(crate::DOMAINS, config.caller(Some("test")), store.clone(), Selection::default())
         };
         let uris = [
             "file:///doc",
@@ -179,7 +179,7 @@ mod tests {
             uris.iter().map(|uri| store.read(|db| Ok(answer(db, uri))).unwrap()).collect()
         };
         let run = |tool: &str, arguments: Value| {
-            let entry = crate::operations().find(|entry| entry.tool == tool).unwrap();
+            let entry = crate::DOMAINS.operations().find(|entry| entry.tool == tool).unwrap();
             entry.from_agent(arguments).unwrap().run(&context).unwrap_or_else(|error| panic!("{tool}: {error}"));
         };
         let json = |text: &str| serde_json::from_str(text).unwrap();
@@ -252,12 +252,12 @@ mod tests {
     fn a_listed_resource_of_a_domain_follows_what_is_stored() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
-        let context = crate::op::Context::shell(store.clone(), Selection::default());
+        let context = crate::op::Context::shell(crate::DOMAINS, store.clone(), Selection::default());
         for (tool, arguments) in [
             ("create_project", serde_json::json!({ "name": "p" })),
             ("create_resource", serde_json::json!({ "name": "doc", "uri": "file:///doc", "content": "one" })),
         ] {
-            let entry = crate::operations().find(|entry| entry.tool == tool).unwrap();
+            let entry = crate::DOMAINS.operations().find(|entry| entry.tool == tool).unwrap();
             entry.from_agent(arguments).unwrap().run(&context).unwrap();
         }
         let providers = crate::mcp::Providers(vec![std::sync::Arc::new(Adds)]);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn every_resource_has_its_words() {
-        for resource in crate::resources() {
+        for resource in crate::DOMAINS.resources() {
             assert!(may_be_of_domain(resource.uri), "{}", resource.uri);
             for text in [resource.name, resource.title, resource.description] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: `{text}`", resource.uri);

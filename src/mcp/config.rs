@@ -121,7 +121,7 @@ pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
 /// Returns the names of the groups that agents can be given, in documentation order.
 pub fn groups() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
-    for entry in crate::operations().filter(|entry| entry.faces.tool()) {
+    for entry in crate::DOMAINS.operations().filter(|entry| entry.faces.tool()) {
         if !names.contains(&entry.group) {
             names.push(entry.group);
         }

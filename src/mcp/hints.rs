@@ -113,16 +113,17 @@ impl Reader<'_> {
         let words = shlex::split(command)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         if let Some((_, tool)) = INSTEAD.iter().find(|(cli, _)| words.starts_with(cli)) {
-            return crate::operations()
+            return crate::DOMAINS
+                .operations()
                 .find(|entry| entry.tool == *tool && self.reaches(entry))
                 .map(|_| (*tool).to_owned());
         }
         let cli = |entry: &&Entry| words.starts_with(entry.cli);
         let tools: Vec<&Entry> =
-            crate::operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
+            crate::DOMAINS.operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
         let longest = tools.iter().map(|entry| entry.cli.len()).max()?;
         // A longer command that agents do not have is another one.
-        if crate::operations().filter(cli).any(|entry| entry.cli.len() > longest) {
+        if crate::DOMAINS.operations().filter(cli).any(|entry| entry.cli.len() > longest) {
             return None;
         }
         let rest = &words[longest..];
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     fn said(tool: &str, hint: &str) -> Option<String> {
-        let failed = crate::operations().find(|entry| entry.tool == tool);
+        let failed = crate::DOMAINS.operations().find(|entry| entry.tool == tool);
         Reader { failed, surface: &Surface::default() }.hint(hint)
     }
 

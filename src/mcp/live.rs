@@ -21,7 +21,7 @@ const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 
 /// How the URIs of live resources begin, without those that a program adds.
 static SCHEMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let live = crate::resources().filter(|resource| resource.live.is_some());
+    let live = crate::DOMAINS.resources().filter(|resource| resource.live.is_some());
     let mut schemes: Vec<_> =
         live.filter_map(|resource| resource.uri.split_once("//")).map(|(scheme, _)| scheme).collect();
     schemes.dedup();

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Config;
+use crate::disk::Stat;
 use crate::op::{Context, Original};
 use crate::store::Store;
-use crate::store::deploys::Stat;
 
 /// The files that a server follows. It checks them before each request, which costs only a stat of each.
 pub(super) struct Followed {
@@ -27,7 +27,7 @@ impl Followed {
     pub(super) fn by(store: &Store, config: &Config) -> Option<Self> {
         let originals = crate::DOMAINS.iter().filter_map(|domain| domain.original);
         let original = originals.into_iter().find(|original| original.identity == config.identity)?;
-        let context = Context::shell(store.clone(), config.selection.clone());
+        let context = Context::shell(crate::DOMAINS, store.clone(), config.selection.clone());
         let followed = Self { original, context, state: Mutex::default() };
         followed.keep_up();
         Some(followed)

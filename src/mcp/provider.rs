@@ -172,7 +172,7 @@ impl Providers {
 
     /// Returns every resource that is not stored: those of the domains and then those of these providers.
     pub(super) fn resources(&self) -> impl Iterator<Item = &'static Resource> {
-        crate::resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
+        crate::DOMAINS.resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
     }
 
     /// Whether a program adds none.

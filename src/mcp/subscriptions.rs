@@ -228,10 +228,11 @@ impl Hub {
 /// Whether a change may be one of what live resources are made of.
 fn concerns_live(change: &Change) -> bool {
     let Change::Events(events) = change else { return true };
-    let groups: Vec<_> = crate::resources().filter_map(|resource| resource.live.map(|live| live.group)).collect();
+    let groups: Vec<_> =
+        crate::DOMAINS.resources().filter_map(|resource| resource.live.map(|live| live.group)).collect();
     events.iter().filter(|event| event.outcome == "ok").any(|event| {
         // A newer version may have operations that are not known here.
-        let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
+        let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
         operation.is_none_or(|entry| groups.contains(&entry.group))
     })
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
-use super::{Audience, Body, Caller, InstallScope, Reply, Surface};
+use super::{Audience, Body, Caller, Domains, InstallScope, Reply, Surface};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
@@ -49,6 +49,8 @@ pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 /// What an operation runs in.
 #[derive(Clone)]
 pub struct Context {
+    /// The tables of all domains.
+    pub domains: Domains,
     /// The database.
     pub store: Store,
     /// Time and ids.
@@ -108,16 +110,17 @@ pub const PAGE: usize = 100;
 
 impl Context {
     /// Returns the context of the shell.
-    pub fn shell(store: Store, selection: Selection) -> Self {
-        Self::new(Caller::Shell, store, selection)
+    pub fn shell(domains: Domains, store: Store, selection: Selection) -> Self {
+        Self::new(domains, Caller::Shell, store, selection)
     }
 
     /// Returns the context of a caller, in which nobody can be asked.
     ///
     /// Whatever an operation says of its effect, it writes nothing for a caller who may only read.
-    pub fn new(caller: Caller, store: Store, selection: Selection) -> Self {
+    pub fn new(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let store = if caller.rights().write { store } else { store.reading() };
         Self {
+            domains,
             store,
             clock: Clock::system(),
             caller,
@@ -152,10 +155,10 @@ impl Context {
 
     /// Returns the context of a caller at what a domain serves over HTTP. A key that was made to publish or to attest writes
     /// there, also where it only reads over MCP; nobody else does.
-    pub fn of_served(caller: Caller, store: Store, selection: Selection) -> Self {
+    pub fn of_served(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let may_write = !caller.publishing().is_empty() || caller.attests();
         let store = if may_write { store } else { store.reading() };
-        Self { store: store.clone(), ..Self::new(caller, store, selection) }
+        Self { store: store.clone(), ..Self::new(domains, caller, store, selection) }
     }
 
     /// The path of the database that the call is about, absolute.

@@ -1,13 +1,48 @@
 //! A domain as the faces see it: everything that it offers, in one table of its own.
 //!
-//! `crate::domains` chains the tables. A face walks them and names no domain.
+//! [`Domains`] chains the tables. A face walks them and names no domain.
+
+use std::path::PathBuf;
 
 use super::{Context, Entry, Finding, Identity, Projections, Resource, Served, Watch};
+use crate::disk::Stat;
 use crate::error::Result;
 use crate::store::Db;
-use crate::store::deploys::Stat;
 use crate::store::limits::Growing;
 use crate::store::projects::Selection;
+
+/// The domains of the program, in documentation order. Both faces, the reference pages and the tests walk their tables; a domain that
+/// needs to know what others offer asks [`Context::domains`].
+#[derive(Clone, Copy, Default)]
+pub struct Domains(pub &'static [&'static Domain]);
+
+impl Domains {
+    /// No domain at all: for a test of one operation.
+    pub const NONE: Self = Self(&[]);
+
+    /// Returns each domain.
+    pub fn iter(self) -> impl Iterator<Item = &'static Domain> {
+        self.0.iter().copied()
+    }
+
+    /// Returns every operation of every domain.
+    pub fn operations(self) -> impl Iterator<Item = &'static Entry> {
+        self.iter().flat_map(Domain::entries)
+    }
+
+    /// Returns every resource of every domain. Reading, listing, completion and subscriptions walk it.
+    pub fn resources(self) -> impl Iterator<Item = &'static Resource> {
+        self.iter().flat_map(|domain| domain.resources).copied().flatten()
+    }
+
+    /// Returns the folder that a server deploys into if nobody names one.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub fn deploy_root(self, db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
+        self.iter().find_map(|domain| domain.deploy_root).map_or(Ok(None), |find| find(db, selection))
+    }
+}
 
 /// What a domain offers. `..Domain::EMPTY` stands for what it does not.
 pub struct Domain {
@@ -33,6 +68,8 @@ pub struct Domain {
     pub recover: fn(&Context),
     /// The files of a contract's original that a server standing in for it follows.
     pub original: Option<&'static Original>,
+    /// Finds the folder that a server deploys into if nobody names one, in the domain that deploys.
+    pub deploy_root: Option<DeployRoot>,
     /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
     pub ending: fn(),
     /// Looks whether all is well with it, for `doctor`.
@@ -53,6 +90,7 @@ impl Domain {
         growing: &[],
         recover: |_| {},
         original: None,
+        deploy_root: None,
         ending: || {},
         health: |_| Vec::new(),
     };
@@ -62,6 +100,9 @@ impl Domain {
         self.operations.iter().copied().flatten()
     }
 }
+
+/// Finds a deploy root by the database and the folder that a server was started in.
+pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
 /// The files that a contract's original keeps on this machine. A server that stands in for the original follows them while it runs.
 pub struct Original {

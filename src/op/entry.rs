@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
+use super::{Changes, Context, Domains, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Selection;
 
@@ -53,7 +53,7 @@ pub struct Entry {
     /// See [`Operation::RUNS_COMMANDS`].
     pub runs_commands: bool,
     /// See [`Operation::READS`].
-    pub reads: fn(&Map<String, Value>) -> bool,
+    pub reads: fn(Domains, &Map<String, Value>) -> bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].

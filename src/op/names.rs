@@ -1,5 +1,6 @@
 //! Names that complete an argument on a shell's command line.
 
+use super::Domains;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::page::Page;
@@ -11,7 +12,7 @@ pub enum Names {
     /// They stand in the database.
     Stored(fn(&Typed<'_>) -> Result<Vec<Name>>),
     /// They are the same for everybody.
-    Known(fn() -> Vec<String>),
+    Known(fn(Domains) -> Vec<String>),
 }
 
 impl clap::builder::ArgExt for Names {}

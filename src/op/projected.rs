@@ -96,7 +96,7 @@ mod tests {
     fn a_tool_that_reads_runs_on_a_handle_that_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
-        let context = Context::shell(store, Selection::default());
+        let context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         let tool = |effect| Projected {
             name: "installed".to_owned(),
             command: "installed".to_owned(),

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::engine::{Row, damaged, params, sql};
 use super::{Db, blobs};
+use crate::disk::Stat;
 use crate::error::Result;
 
 /// The content of a path in the past, present or future.
@@ -68,19 +69,6 @@ pub struct PlaceKey {
     pub machine: String,
     /// The deploy root.
     pub root: String,
-}
-
-/// The facts that show that a file was not changed since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
-    /// Bytes.
-    pub size: i64,
-    /// When its bytes changed, in nanoseconds.
-    pub mtime: i64,
-    /// When anything of it changed, in nanoseconds.
-    pub ctime: i64,
-    /// Its number on the disk.
-    pub inode: i64,
 }
 
 /// A file that is kept on disk.

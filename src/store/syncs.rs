@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::Db;
-use super::deploys::Stat;
 use super::engine::{params, sql};
 use crate::clock::Millis;
+use crate::disk::Stat;
 use crate::error::Result;
 use crate::hex;
 use crate::inside::stays_inside;

@@ -6,7 +6,7 @@ use crate::store::page::Page;
 use crate::store::{drafts, workflows};
 
 /// The groups that there are without any that somebody imported.
-pub const GROUPS: Names = Names::Known(|| [operations::GROUP, tools::GROUP].map(str::to_owned).into());
+pub const GROUPS: Names = Names::Known(|_| [operations::GROUP, tools::GROUP].map(str::to_owned).into());
 
 /// The ids of mcpkg's own commands.
 pub const IDS: Names = Names::Known(operations::ids);

@@ -24,7 +24,7 @@ pub mod index;
 mod infer;
 mod kept;
 pub mod limits;
-mod operations;
+pub mod operations;
 pub mod output;
 mod passwords;
 pub mod plan;

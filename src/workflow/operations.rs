@@ -1,7 +1,7 @@
 //! mcpkg's own operations as commands: `mcpkg:prompt:create`.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
 use crate::error::Result;
-use crate::op::{Call, Context, Effect, Entry, Identity, Surface};
+use crate::op::{Call, Context, Domains, Effect, Entry, Identity, Surface};
 
 /// The group of these commands.
 pub const GROUP: &str = "mcpkg";
@@ -40,7 +40,7 @@ impl CommandSource for Operations {
     }
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
-        let entries: HashMap<String, &Entry> = named().map(|(entry, id)| (id, entry)).collect();
+        let entries: HashMap<String, &Entry> = named(context.domains).map(|(entry, id)| (id, entry)).collect();
         // As in tools/list: what this build cannot do is not offered, but a contract's own server names all of its tools.
         let is_offered =
             |entry: &Entry| context.caller.identity() != Identity::Mcpkg || (entry.works)(&context.selection);
@@ -79,14 +79,15 @@ impl CommandSource for Operations {
 /// Returns the operation that a command stands for, where the caller may reach it still.
 fn call(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Call> {
     let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
-    let found = named().find(|(entry, named)| *named == spec.id && served(entry));
+    let found = named(context.domains).find(|(entry, named)| *named == spec.id && served(entry));
     let (entry, _) = found.ok_or_else(|| gone(&spec.id))?;
     entry.from_agent(Value::Object(with.clone()))
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     SPECS.get(Surface::clone(&context.surface), || {
-        let served = named().filter(|(entry, _)| context.surface.serves(entry.tool, entry.group, entry.effect));
+        let served =
+            named(context.domains).filter(|(entry, _)| context.surface.serves(entry.tool, entry.group, entry.effect));
         let mut specs: Vec<CommandSpec> = served.map(|(entry, id)| spec(entry, id)).collect();
         contracts::complete(&mut specs);
         Ok(specs)
@@ -94,9 +95,9 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
 }
 
 /// Returns the operations that agents have, each with its id; an operation that runs commands is not one of them.
-fn named() -> impl Iterator<Item = (&'static Entry, String)> {
+fn named(domains: Domains) -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
-    crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
+    domains.operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
         // One shell command may stand for two operations.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))
@@ -111,14 +112,14 @@ pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
             && !(context.asks_before_destructive && matches!(entry.effect, Effect::Write | Effect::Destroy))
             && context.surface.serves(entry.tool, entry.group, entry.effect)
     };
-    spec.source == SourceKind::Operations && named().any(|(entry, id)| id == spec.id && is_free(entry))
+    spec.source == SourceKind::Operations && named(context.domains).any(|(entry, id)| id == spec.id && is_free(entry))
 }
 
 /// Returns what only the user does, at a terminal, in short: the id is what they type.
-pub fn of_the_user() -> Vec<Brief> {
+pub fn of_the_user(domains: Domains) -> Vec<Brief> {
     let agents: HashSet<&[&str]> =
-        crate::operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
-    let users = crate::operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
+        domains.operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
+    let users = domains.operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
     // A caller that may only read sees it too.
     let brief = |entry: &Entry| {
         let brief = Brief::of(&spec(entry, format!("{GROUP} {}", entry.cli.join(" "))));
@@ -128,17 +129,18 @@ pub fn of_the_user() -> Vec<Brief> {
 }
 
 /// Whether a command, by its id or its tool's name, does nothing but read mcpkg's own data.
-pub fn is_own_read(command: &str) -> bool {
-    static READS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let reads = named().filter(|(entry, _)| entry.effect.reads());
+pub fn is_own_read(domains: Domains, command: &str) -> bool {
+    static READS: OnceLock<HashSet<String>> = OnceLock::new();
+    let reads = READS.get_or_init(|| {
+        let reads = named(domains).filter(|(entry, _)| entry.effect.reads());
         reads.flat_map(|(entry, id)| [id, entry.tool.to_owned()]).collect()
     });
-    READS.contains(command)
+    reads.contains(command)
 }
 
 /// Returns the ids of all of them.
-pub fn ids() -> Vec<String> {
-    named().map(|(_, id)| id).collect()
+pub fn ids(domains: Domains) -> Vec<String> {
+    named(domains).map(|(_, id)| id).collect()
 }
 
 fn spec(entry: &Entry, id: String) -> CommandSpec {
@@ -184,50 +186,4 @@ fn without_shell(help: &str) -> String {
 fn first_sentence(text: &str) -> (&str, &str) {
     let (first, rest) = text.split_once(". ").unwrap_or((text, ""));
     (first.trim_end_matches('.'), rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::Store;
-    use crate::store::projects::Selection;
-
-    fn context() -> (tempfile::TempDir, Context) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("a.db")).unwrap();
-        (folder, Context::shell(store, Selection::default()))
-    }
-
-    #[test]
-    fn each_operation_with_a_tool_is_a_command_of_its_own() {
-        let (_folder, context) = context();
-        let specs = specs(&context).unwrap();
-        let ids: HashSet<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
-        assert_eq!(
-            ids.len(),
-            crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).count()
-        );
-        assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
-        // What is the shell's alone no agent has.
-        assert!(!ids.contains("mcpkg:project:delete"));
-        let prompts = specs.iter().find(|spec| spec.id == "mcpkg:prompt:list").unwrap();
-        let pages = prompts.output_contract.pagination.as_ref().unwrap();
-        assert_eq!((&pages["param"], &pages["items_path"]), (&json!("cursor"), &json!("prompts")));
-        for spec in specs.iter() {
-            assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
-            assert!(Operations.spec(&context, &spec.id).unwrap().is_some());
-        }
-    }
-
-    #[test]
-    fn what_a_call_by_name_is_refused_is_no_command() {
-        let (_folder, context) = context();
-        let with = |surface| Context { surface: Arc::new(surface), ..context.clone() };
-        let reading = with(Surface { read_only: true, ..Surface::default() });
-        assert!(Operations.spec(&reading, "mcpkg:prompt:create").unwrap().is_none());
-        assert!(Operations.spec(&reading, "mcpkg:prompt:list").unwrap().is_some());
-        let deploys = with(Surface { groups: Some(vec!["deploy".to_owned()]), ..Surface::default() });
-        assert!(Operations.briefs(&deploys).unwrap().iter().all(|brief| !brief.id.contains("prompt")));
-        assert_ne!(Operations.validator(&reading).unwrap(), Operations.validator(&deploys).unwrap());
-    }
 }

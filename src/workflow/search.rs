@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ const LIST: &str = "commands";
 const SUMMARY: usize = 72;
 
 /// What only the user does, by its words: an agent that looks for it learns whom to ask.
-static OF_THE_USER: LazyLock<Arc<Index>> = LazyLock::new(|| Arc::new(Index::new(of_the_user())));
+static OF_THE_USER: OnceLock<Arc<Index>> = OnceLock::new();
 
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -231,7 +231,9 @@ impl Operation for Search {
             None => {
                 let narrowed = self.group.is_some() || self.source.is_some() || self.effect.is_some();
                 if !narrowed && !context.is_shell() && !query.trim().is_empty() {
-                    indexes.push(Arc::clone(&OF_THE_USER));
+                    indexes.push(Arc::clone(
+                        OF_THE_USER.get_or_init(|| Arc::new(Index::new(of_the_user(context.domains)))),
+                    ));
                 }
                 commands.search(&indexes, &query, takes)
             }

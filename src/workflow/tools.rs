@@ -11,7 +11,7 @@ use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
 use crate::error::{Code, Result};
-use crate::op::{Context, Projected, Projections, Validator};
+use crate::op::{Context, Domains, Projected, Projections, Validator};
 
 /// The group of these commands.
 pub const GROUP: &str = "tool";
@@ -37,7 +37,7 @@ impl CommandSource for Tools {
     fn validator(&self, context: &Context) -> Result<String> {
         let audience = context.audience();
         let validators = context.store.read(|db| {
-            let validators = projections().map(|tools| (tools.validator)(db, &audience));
+            let validators = projections(context.domains).map(|tools| (tools.validator)(db, &audience));
             validators.collect::<Result<Vec<Validator>>>()
         })?;
         Ok(format!("{:?} {validators:?}", context.surface))
@@ -71,7 +71,7 @@ impl Tools {
         let key = (context.database().to_owned(), self.validator(context)?);
         SPECS.get(key, || {
             let mut specs = Vec::new();
-            for tools in projections() {
+            for tools in projections(context.domains) {
                 for tool in all(context, tools)? {
                     if context.surface.serves(&tool.name, tool.group, tool.effect) {
                         specs.push(spec(&tool));
@@ -84,8 +84,8 @@ impl Tools {
     }
 }
 
-fn projections() -> impl Iterator<Item = &'static Projections> {
-    crate::DOMAINS.iter().filter_map(|domain| domain.tools.as_ref())
+fn projections(domains: Domains) -> impl Iterator<Item = &'static Projections> {
+    domains.iter().filter_map(|domain| domain.tools.as_ref())
 }
 
 fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
@@ -111,7 +111,7 @@ fn find(context: &Context, spec: &CommandSpec) -> Result<Option<Projected>> {
     let audience = context.audience();
     context.store.read(|db| {
         for name in &spec.aliases {
-            for tools in projections() {
+            for tools in projections(context.domains) {
                 let found = (tools.find)(db, &audience, name)?;
                 let served = |tool: &Projected| {
                     !tool.runs_commands && context.surface.serves(&tool.name, tool.group, tool.effect)

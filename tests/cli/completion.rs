@@ -147,7 +147,7 @@ fn every_argument_that_names_something_says_so() {
         "smctl_worktree_add name",
     ];
     let mut without = Vec::new();
-    for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell()) {
         let mut command = entry.augment(clap::Command::new("x"));
         command.build();
         for arg in command.get_arguments() {

@@ -129,7 +129,7 @@ fn what_a_plugin_says_is_shown_with_marks() {
         ask: std::sync::Arc::new(|_, _| Ok(())),
         ..scratch.context()
     };
-    let add = mcpkg::operations().find(|entry| entry.cli == ["plugin", "add"]).expect("an operation");
+    let add = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["plugin", "add"]).expect("an operation");
     add.from_agent(given).expect("a call").run(&person).expect("it is added");
     play.now(&json!({ "tools": [tool("list_notes", HIDDEN, json!({})), tool("more", HIDDEN, json!({}))] }));
     for (arguments, typed) in [
@@ -142,6 +142,6 @@ fn what_a_plugin_says_is_shown_with_marks() {
             return skipped("there is no script of util-linux");
         }
     }
-    let remove = mcpkg::operations().find(|entry| entry.cli == ["plugin", "remove"]).expect("an operation");
+    let remove = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["plugin", "remove"]).expect("an operation");
     let _ = remove.from_agent(json!({ "name": "toy" })).expect("a call").run(&person);
 }

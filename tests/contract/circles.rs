@@ -1,8 +1,8 @@
 //! No circle of modules inside a room: what a module needs never needs it back.
 //!
 //! Every file of src/ is parsed whole, and every path in it that leads to another module of its room is an edge, macros
-//! included. What is compiled for tests only does not count, nor do the tables `DOMAIN` and `OPS`: they list what a room
-//! offers as `mod` lines do.
+//! included. What is compiled for tests only does not count, nor do the tables `DOMAIN` and `OPS`, which list what a room
+//! offers as `mod` lines do, and `Domains`, by which a context hands the tables on to what is run in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -169,7 +169,7 @@ impl Sources {
                 Some(import) if path.len() > 1 => [import, &path[1..]].concat(),
                 _ => path.clone(),
             };
-            let named = paths.named.iter().map(whole);
+            let named = paths.named.iter().map(whole).filter(|path| !path.iter().any(|name| name == "Domains"));
             named
                 .filter_map(|path| self.module_of(module, &path, 0))
                 .filter(|other| other != module && !other.is_empty() && other[0] == room)

@@ -9,7 +9,6 @@ use mcpkg::deploy::targets::Target;
 use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg::error::Code;
 use mcpkg::mcp_servers::dialect::Dialect;
-use mcpkg::operations;
 use mcpkg::workflow::finding::{Kind, Severity};
 
 pub(super) fn check(name: &str, text: &str) {
@@ -74,7 +73,7 @@ fn docs_of_the_tools_are_current() {
     );
     let tools = mcpkg::mcp::listed_tools(None);
     for tool in tools.as_array().expect("tools") {
-        let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
+        let entry = mcpkg::DOMAINS.operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
         let name = tool["name"].as_str().expect("a name");
         let about = tool["description"].as_str().expect("a description");
         writeln!(page, "\n## {name}\n\n{about}. Group `{}`", entry.group).expect("text");

@@ -93,8 +93,9 @@ fn has_flag(text: &str) -> bool {
 #[test]
 fn a_hint_for_the_shell_names_no_tool() {
     // A name of one word, such as `plan`, is a command too.
-    let is_tool =
-        |word: &str| mcpkg::operations().any(|entry| entry.faces.tool() && entry.tool == word && word.contains('_'));
+    let is_tool = |word: &str| {
+        mcpkg::DOMAINS.operations().any(|entry| entry.faces.tool() && entry.tool == word && word.contains('_'))
+    };
     let all = written();
     assert!(all.len() > 600, "{} hints", all.len());
     for Written { file, text, .. } in all.iter().filter(|written| !written.for_agents) {
@@ -106,7 +107,7 @@ fn a_hint_for_the_shell_names_no_tool() {
 #[test]
 fn a_hint_for_an_agent_names_no_command_that_a_tool_stands_for() {
     let surface = Surface::default();
-    let tools: Vec<&Entry> = mcpkg::operations().filter(|entry| entry.faces.tool()).collect();
+    let tools: Vec<&Entry> = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()).collect();
     let mut translated = 0;
     for Written { file, text, for_agents } in written() {
         // What the failed tool takes instead of a flag differs from tool to tool.

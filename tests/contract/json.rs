@@ -56,7 +56,7 @@ fn schema() -> Value {
             },
         }),
     );
-    for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell()) {
         definitions.insert(key(entry), command(entry));
     }
     json!({
@@ -346,7 +346,8 @@ fn every_command_keeps_to_the_schema() {
             command.env("EDITOR", "true").env("CODEX_HOME", scratch.path().join("codex")).arg("--json").args(arguments),
         );
         let named = |entry: &&Entry| entry.faces.shell() && arguments.starts_with(entry.cli);
-        let entry = mcpkg::operations().filter(named).max_by_key(|entry| entry.cli.len()).expect("an operation");
+        let entry =
+            mcpkg::DOMAINS.operations().filter(named).max_by_key(|entry| entry.cli.len()).expect("an operation");
         assert_eq!(ran.status, 0, "{arguments:?}\n{ran}");
         done.insert(key(entry));
         assert_is(&schema, &key(entry), &ran)
@@ -503,7 +504,7 @@ fn every_command_keeps_to_the_schema() {
         "workspace-trust",
     ]
     .map(str::to_owned);
-    let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
+    let all = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");
 }
@@ -512,7 +513,7 @@ fn every_command_keeps_to_the_schema() {
 fn every_failure_is_the_same_object() {
     let schema = schema();
     let scratch = Scratch::with_project();
-    for entry in mcpkg::operations().filter(|entry| entry.faces.shell()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell()) {
         let ran = scratch.run(&[&["--json"], entry.cli, &["--no-such-flag"]].concat());
         assert_eq!((ran.status, ran.stderr.as_str()), (2, ""), "{ran}");
         let printed = assert_is(&schema, "failure", &ran);

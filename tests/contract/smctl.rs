@@ -27,7 +27,7 @@ fn contract() -> Vec<Value> {
 }
 
 fn operations() -> impl Iterator<Item = &'static Entry> {
-    mcpkg::operations().filter(|entry| entry.group == mcpkg::workspace::GROUP)
+    mcpkg::DOMAINS.operations().filter(|entry| entry.group == mcpkg::workspace::GROUP)
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use mcpkg::op::{Effect, Entry, Listed, Shape};
-use mcpkg::operations;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch};
@@ -23,7 +22,7 @@ fn command(entry: &Entry) -> clap::Command {
 fn names_are_unique_and_well_formed() {
     let mut tools = HashSet::new();
     let mut paths = HashSet::new();
-    for entry in operations() {
+    for entry in mcpkg::DOMAINS.operations() {
         assert!(tools.insert(entry.tool), "the tool {} comes twice", entry.tool);
         // A tool may stand for a part of a shell command.
         assert!(!entry.faces.shell() || paths.insert(entry.cli), "`{}` comes twice", entry.cli.join(" "));
@@ -42,7 +41,7 @@ fn names_are_unique_and_well_formed() {
 fn an_argument_that_nobody_knows_is_refused_but_by_tools_of_contract_001() {
     let mut refused = 0;
     let is_strict = |entry: &&Entry| entry.faces.tool() && !matches!(entry.shape, Shape::Sentence | Shape::Output);
-    for entry in operations().filter(is_strict) {
+    for entry in mcpkg::DOMAINS.operations().filter(is_strict) {
         let takes_any = entry.input_schema()["properties"].as_object().is_some_and(|properties| !properties.is_empty());
         if let (Err(error), true) = (entry.from_agent(json!({ "argumentz": {} })), takes_any) {
             assert!(error.message().contains("unknown field `argumentz`"), "{}: {error}", entry.tool);
@@ -58,7 +57,7 @@ fn an_argument_that_nobody_knows_is_refused_but_by_tools_of_contract_001() {
 
 #[test]
 fn agents_never_get_what_is_the_users() {
-    for entry in operations().filter(|entry| entry.faces.tool()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()) {
         // What runs commands asks a person about each plan.
         assert!(entry.effect != Effect::Destroy || entry.runs_commands, "{} cannot be undone", entry.tool);
         for word in ["project", "import", "export", "backup", "database", "events"] {
@@ -69,7 +68,7 @@ fn agents_never_get_what_is_the_users() {
 
 #[test]
 fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
-    for entry in operations().filter(|entry| entry.faces.shell() && !entry.has_contract_schema()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell() && !entry.has_contract_schema()) {
         let command = command(entry);
         let schema = entry.input_schema();
         let required = schema.get("required").and_then(|names| names.as_array()).cloned().unwrap_or_default();
@@ -114,7 +113,7 @@ fn has_union(schema: &Value) -> bool {
 
 #[test]
 fn each_argument_of_a_tool_has_one_type() {
-    for entry in operations().filter(|entry| entry.faces.tool()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()) {
         let schema = Value::Object(entry.input_schema());
         assert!(!has_union(&schema), "{}: {schema}", entry.tool);
     }
@@ -124,7 +123,7 @@ fn each_argument_of_a_tool_has_one_type() {
 fn hints_follow_the_effect() {
     let tools = mcpkg::mcp::listed_tools(None);
     for tool in tools.as_array().expect("tools") {
-        let entry = operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
+        let entry = mcpkg::DOMAINS.operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
         let hints = &tool["annotations"];
         assert_eq!(hints["readOnlyHint"], !entry.effect.changes(), "{tool}");
         assert_eq!(hints["openWorldHint"], entry.open_world, "{tool}");
@@ -163,8 +162,9 @@ fn the_default_list_is_what_most_sessions_need_in_16_kib() {
     let (_, of_tools) = listed(&scratch, &["--groups", "registry"]);
     assert!(of_tools <= 4 << 10, "contract 002's tools are {of_tools} bytes");
     let (all, bytes) = tools(&scratch, &[]);
-    let is_of_commands =
-        |tool: &&Value| operations().any(|entry| tool["name"] == entry.tool && entry.group == "workflow");
+    let is_of_commands = |tool: &&Value| {
+        mcpkg::DOMAINS.operations().any(|entry| tool["name"] == entry.tool && entry.group == "workflow")
+    };
     let of_commands: usize = all.iter().filter(is_of_commands).map(|tool| tool.to_string().len()).sum();
     assert!((1..=5 << 10).contains(&of_commands), "contract 004's tools are {of_commands} bytes");
     let of_others = bytes - of_tools - of_commands;
@@ -191,13 +191,16 @@ fn all_that_is_listed_unasked_is_32_kib_at_most() {
             .any(|known| known.name == group && matches!(known.listed, Listed::Named))
     };
     let is_unasked = |tool: &&Value| {
-        operations().any(|entry| tool["name"] == entry.tool && (entry.always_listed || !named(entry.group)))
+        mcpkg::DOMAINS
+            .operations()
+            .any(|entry| tool["name"] == entry.tool && (entry.always_listed || !named(entry.group)))
     };
     let asked: usize = all.iter().filter(|tool| !is_unasked(tool)).map(|tool| tool.to_string().len()).sum();
     assert!(bytes - asked <= 32 << 10, "tools/list is {} bytes", bytes - asked);
     // What this build cannot do is listed nowhere but where a server stands in for a contract.
-    let served =
-        operations().filter(|entry| entry.faces.tool() && names.contains(&entry.tool) | (entry.tool != GATE_TEST));
+    let served = mcpkg::DOMAINS
+        .operations()
+        .filter(|entry| entry.faces.tool() && names.contains(&entry.tool) | (entry.tool != GATE_TEST));
     assert_eq!(names, served.map(|entry| entry.tool).collect::<Vec<_>>());
     assert_eq!(names.contains(&GATE_TEST), cfg!(feature = "gate-onnx"));
     let (of_smctl, _) = listed(&scratch, &["--as", "smctl"]);

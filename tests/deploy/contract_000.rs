@@ -2,7 +2,6 @@
 
 use mcpkg::deploy::targets::Target;
 use mcpkg::op::Entry;
-use mcpkg::operations;
 use serde_json::{Map, Value, json};
 
 use crate::deploy::answers::{tool, tool_data, tool_refused, word};
@@ -144,7 +143,7 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
 }
 
 fn entry(tool: &str) -> Entry {
-    *operations().find(|entry| entry.tool == tool).expect("an operation")
+    *mcpkg::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation")
 }
 
 /// Every value that a property's schema allows, or some of each kind.

@@ -166,7 +166,7 @@ fn tokens_go_from_the_shell_to_a_server_and_back() {
 
 /// Calls a tool in this process, as an agent does.
 fn called(context: &Context, name: &str, arguments: Value) -> Result<Value, Error> {
-    let entry = mcpkg::operations().find(|entry| entry.tool == name).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == name).expect("an operation");
     entry.from_agent(arguments).expect("good arguments").run(context).map(|reply| reply.data)
 }
 

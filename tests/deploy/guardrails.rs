@@ -1,7 +1,6 @@
 //! Every operation of the deploy group that writes: without a yes it is refused, and not a byte changes.
 
 use mcpkg::op::Effect;
-use mcpkg::operations;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool, tool_refused, word};
@@ -59,7 +58,10 @@ fn in_a_shell_without_a_terminal_nothing_is_written_without_yes() {
     let (place, id) = with_work();
     let before = place.tree();
     let mut seen = 0;
-    for entry in operations().filter(|entry| entry.group == "deploy" && !entry.effect.reads() && entry.faces.shell()) {
+    for entry in mcpkg::DOMAINS
+        .operations()
+        .filter(|entry| entry.group == "deploy" && !entry.effect.reads() && entry.faces.shell())
+    {
         let arguments = shell(entry.tool, &id);
         let words: Vec<&str> = entry.cli.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
         seen += 1;
@@ -85,7 +87,10 @@ fn an_agent_writes_nothing_without_yes() {
     let mut client = place.server(&["--as", "agentpack"]);
     let token = tool(&mut client, "deploy", json!({}))["data"]["confirm_token"].clone();
     let mut seen = 0;
-    for entry in operations().filter(|entry| entry.group == "deploy" && entry.effect.changes() && entry.faces.tool()) {
+    for entry in mcpkg::DOMAINS
+        .operations()
+        .filter(|entry| entry.group == "deploy" && entry.effect.changes() && entry.faces.tool())
+    {
         let arguments = match entry.tool {
             "deploy_apply" => json!({ "confirm_token": token, "adopt": true }),
             "rollback" => json!({ "to": id }),

@@ -179,7 +179,7 @@ fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
 
 /// Runs a command of the table in this process.
 fn run(context: &mcpkg::op::Context, command: &[&str], arguments: Value) -> Value {
-    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     let call = entry.from_agent(arguments).expect("good arguments");
     call.run(context).unwrap_or_else(|error| panic!("{}: {error}", command.join(" "))).data
 }

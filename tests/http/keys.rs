@@ -213,7 +213,7 @@ fn a_key_that_ends_hears_nothing_of_what_comes_after() {
         // In this process, one after the other: there is no time in which the next look at the keys could come.
         let context = scratch.context();
         let run = |command: &[&str]| {
-            let words = mcpkg::operations().find(|entry| command.starts_with(entry.cli)).expect("an operation");
+            let words = mcpkg::DOMAINS.operations().find(|entry| command.starts_with(entry.cli)).expect("an operation");
             let given = match command[2..] {
                 [name, "--yes"] => json!({ "name": name }),
                 [name, last] if words.cli[1] == "rename" => json!({ "name": name, "to": last }),
@@ -285,7 +285,7 @@ fn a_key_that_expires_lets_nobody_in_any_more() {
     let now = mcpkg::clock::Clock::system().now();
     let context =
         mcpkg::op::Context { clock: mcpkg::clock::Clock::fixed(now - 60 * 60 * 1000 + 2500), ..scratch.context() };
-    let create = mcpkg::operations().find(|entry| entry.cli == ["access", "create"]).expect("an operation");
+    let create = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["access", "create"]).expect("an operation");
     let call = create.from_agent(json!({ "name": "soon", "expires": "60m" })).expect("a call");
     let key = call.run(&context).expect("a key").data["key"].as_str().expect("a key").to_owned();
     let server = Http::start(&scratch, &[]);

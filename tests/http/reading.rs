@@ -62,7 +62,7 @@ fn a_reading_key_changes_no_row_whatever_it_calls() {
     command.current_dir(&code).args(["--json", "serve", "--http", "--sse", "--port", "0"]);
     let server = Http::spawn(&mut command);
     let before = rows(&scratch);
-    let tools: Vec<_> = mcpkg::operations().filter(|entry| entry.faces.tool()).collect();
+    let tools: Vec<_> = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()).collect();
     assert!(tools.len() > 20);
     let mut planned = None;
     for entry in tools {

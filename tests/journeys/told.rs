@@ -351,7 +351,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         }
         before = after;
     }
-    let writing = mcpkg::operations().filter(|entry| entry.faces.shell() && !entry.effect.reads());
+    let writing = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell() && !entry.effect.reads());
     for entry in writing.filter(|entry| ELSEWHERE.iter().all(|(known, _)| *known != entry.cli)) {
         assert!(walked.iter().any(|step| step.starts_with(entry.cli)), "{} is not walked", entry.cli.join(" "));
     }

@@ -55,7 +55,7 @@ fn the_text_of_each_tool_has_the_facts_of_its_structured_content() {
     let scratch = filled();
     let mut client = Client::start(&scratch, &["--groups", "all"]).shake_hands("2025-11-25");
     let mut compared = BTreeSet::new();
-    for entry in mcpkg::operations().filter(|entry| entry.faces.tool()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()) {
         let arguments = match entry.tool {
             "list_prompts" | "list_resources" | "list_skills" => vec![json!({}), json!({ "limit": 1 })],
             "search_content" => vec![json!({ "query": "retry" })],
@@ -91,8 +91,9 @@ fn the_text_of_each_tool_has_the_facts_of_its_structured_content() {
         }
     }
     client.finish();
-    for tool in
-        mcpkg::operations().filter(|entry| entry.faces.tool() && entry.shape == Shape::Sentence && entry.structured)
+    for tool in mcpkg::DOMAINS
+        .operations()
+        .filter(|entry| entry.faces.tool() && entry.shape == Shape::Sentence && entry.structured)
     {
         assert!(compared.contains(tool.tool), "{} answered nothing to compare: {compared:?}", tool.tool);
     }
@@ -174,7 +175,7 @@ fn no_command_spec_teaches_an_agent_the_shell() {
     let scratch = filled();
     let mut client = Client::start(&scratch, &["--groups", "all"]).shake_hands("2025-11-25");
     let mut looked = 0;
-    for entry in mcpkg::operations().filter(|entry| entry.faces.command() && !entry.runs_commands) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.command() && !entry.runs_commands) {
         let (text, failed) = client.call("get_command_spec", json!({ "id": format!("mcpkg:{}", entry.cli.join(":")) }));
         if failed {
             continue;

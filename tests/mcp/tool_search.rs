@@ -86,7 +86,7 @@ fn everyday_requests_meet_the_tool_that_is_meant_in_a_repository_of_a_workspace(
 
 #[test]
 fn a_hint_repeats_no_request() {
-    for entry in mcpkg::operations().filter(|entry| !entry.search_hint.is_empty()) {
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| !entry.search_hint.is_empty()) {
         for (request, _) in
             REQUESTS.lines().filter_map(|line| line.split_once(" -> ")).filter(|(request, _)| request.contains(' '))
         {
@@ -114,7 +114,7 @@ fn a_description_begins_with_the_contracts_and_is_no_other_where_a_server_stands
             let rest = ours.strip_prefix(own.trim_end_matches('.')).unwrap_or_else(|| panic!("{ours}"));
             assert!(rest.is_empty() || rest.starts_with('.'), "{ours}");
             longer += usize::from(ours.len() > own.len());
-            let entry = mcpkg::operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
+            let entry = mcpkg::DOMAINS.operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
             assert_eq!(own, entry.about);
         }
     }

@@ -17,6 +17,6 @@ use serde_json::Value;
 
 /// Runs a command of the table in this process and returns its data.
 fn run(context: &Context, command: &[&str], arguments: Value) -> Result<Value> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }

@@ -17,7 +17,7 @@ fn context(scratch: &Scratch) -> Context {
 }
 
 fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     Ok(entry.from_agent(arguments)?.run(context)?.data)
 }
 

@@ -60,7 +60,8 @@ impl Scratch {
     pub fn with_project_here() -> Self {
         let scratch = Self::new();
         let context = scratch.context();
-        let create = mcpkg::operations().find(|entry| entry.cli == ["project", "create"]).expect("an operation");
+        let create =
+            mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["project", "create"]).expect("an operation");
         let call = create.from_agent(serde_json::json!({ "name": "p" })).expect("a call");
         call.run(&context).expect("the project is made");
         scratch
@@ -274,7 +275,7 @@ impl Scratch {
 
     /// A shell's context on the database, with the selected project.
     pub fn context(&self) -> Context {
-        Context { approved: self.approved(), ..Context::shell(self.store(), Selection::default()) }
+        Context { approved: self.approved(), ..Context::shell(mcpkg::DOMAINS, self.store(), Selection::default()) }
     }
 
     fn ran(&self, output: std::process::Output) -> Ran {

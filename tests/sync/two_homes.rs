@@ -103,7 +103,7 @@ fn items(context: &Context) -> Items {
 
 /// Runs an operation in this process and returns its data.
 fn run(context: &Context, cli: &[&str], arguments: Value) -> mcpkg::error::Result<mcpkg::op::Reply> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == cli).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments)?.run(context)
 }
 

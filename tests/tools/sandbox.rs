@@ -50,7 +50,7 @@ impl Sandbox {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("tool")).expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
-        let mut context = Context::shell(store, Selection::default());
+        let mut context = Context::shell(mcpkg::DOMAINS, store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
         let sandbox = Self { folder, from, context };
         match sandbox.run(&["true"]) {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::standing::{at_registry, data, project_is_gone, project_name, state};
 use crate::access::{GROUP, key, life, required};
 use crate::clock::{Millis, rfc3339};
-use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Namespace, NoOutput, Operation, Reply};
+use crate::names;
+use crate::op::{Changes, Context, Domains, Effect, Faces, Namespace, NoOutput, Operation, Reply};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
 use crate::store::projects;
@@ -150,7 +150,7 @@ impl Operation for Create {
             reply.hints.push(format!("on a server started with `mcpkg serve --http --registry`, the key {there}"));
         }
         if project.is_some() {
-            reply.hints.push(tools(made.read_only));
+            reply.hints.push(tools(context.domains, made.read_only));
         }
         if first {
             reply.hints.push(
@@ -165,9 +165,9 @@ impl Operation for Create {
 
 /// Says which tools the clients of a project's key may call. Tools that write to the disk are excluded: these clients must stay
 /// inside the project.
-fn tools(read_only: bool) -> String {
-    let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
-    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
+fn tools(domains: Domains, read_only: bool) -> String {
+    let served = || domains.operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
+    let groups = domains.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
     let within: Vec<&str> = groups.map(|group| group.name).collect();
     let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(

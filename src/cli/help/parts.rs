@@ -36,7 +36,7 @@ pub(crate) fn command() -> Command {
         Arg::new("words")
             .value_name("COMMAND|TOPIC")
             .num_args(0..)
-            .add(Names::Known(names))
+            .add(Names::Known(|_| names()))
             .help("Command, or the name of a topic"),
     );
     let examples = ["mcpkg help", "mcpkg help prompt create", "mcpkg help words", "mcpkg help options"];

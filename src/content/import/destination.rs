@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::content::names;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Body, Context};
 use crate::store::projects::{self, Project};
 

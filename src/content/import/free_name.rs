@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::content::names;
+use crate::names;
 
 const MAX_NAME: usize = 255;
 

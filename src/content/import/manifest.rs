@@ -6,9 +6,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::conflict;
-use crate::content::{argument, command, media, names, template};
+use crate::content::{argument, command, media, template};
 use crate::error::{Code, Error, Result};
 use crate::inside::stays_inside;
+use crate::names;
 use crate::shell;
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::content::{names, template};
+use crate::content::template;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::store::prompts::{Argument, Attributes};
 
 /// The keys of front matter that mcpkg understands.

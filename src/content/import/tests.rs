@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::manifest::What;
 use super::*;
 use crate::content::export::Export;
-use crate::content::names;
 use crate::error::Code;
+use crate::names;
 use crate::op::Entry as Row;
 use crate::store::page::Page;
 use crate::store::projects::{self, Selection};
@@ -31,7 +31,7 @@ impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("db/mcpkg.db")).unwrap();
-        let context = Context::shell(store, Selection::default());
+        let context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         context.store.write(|db| projects::insert(db, context.clock.uuid(), "p", 1).map(drop)).unwrap();
         std::fs::create_dir(folder.path().join("p")).unwrap();
         Self { folder, context }

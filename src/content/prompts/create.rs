@@ -5,9 +5,10 @@ use serde::Deserialize;
 
 use super::data;
 use super::declared::{Declared, check, declare, declared, take};
+use crate::content::GROUP;
 use crate::content::argument::Content;
-use crate::content::{GROUP, names};
 use crate::error::Result;
+use crate::names;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::prompts::{self, Attributes};
 

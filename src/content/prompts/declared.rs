@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{argument, command, names, template};
+use crate::content::{argument, command, template};
 use crate::error::Result;
+use crate::names;
 use crate::store::prompts::{Argument, Attributes};
 
 /// An argument of a prompt template

@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use super::data;
 use crate::content::completions::PROMPTS;
-use crate::content::{GROUP, answer, names};
+use crate::content::{GROUP, answer};
 use crate::error::Result;
+use crate::names;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::blobs;
 use crate::store::modules::{self, Row};

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
+use crate::content::GROUP;
 use crate::content::argument::Content;
 use crate::content::media::{self, Media};
-use crate::content::{GROUP, names};
 use crate::error::Result;
+use crate::names;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::resources::{self, Attributes};
 

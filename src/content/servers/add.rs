@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use super::arguments::Given;
 use super::data;
-use crate::content::{GROUP, names};
+use crate::content::GROUP;
 use crate::error::Result;
+use crate::names;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::servers::{self, Origin};
 

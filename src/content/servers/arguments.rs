@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::form;
-use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::mcp_servers::secrets::Secrets;
+use crate::names;
 use crate::secret;
 use crate::store::servers::{Definition, Named, Part, Text, Transport};
 

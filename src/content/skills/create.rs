@@ -11,8 +11,8 @@ use crate::content::argument::Content;
 use crate::content::command::skill;
 use crate::content::files::{self, File};
 use crate::content::import::{matter, scan, skill_folder};
-use crate::content::names;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::Project;
 

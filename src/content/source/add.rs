@@ -9,9 +9,10 @@ use super::address::Address;
 use super::contents;
 use super::offer::{Offer, counted, described};
 use super::{approval, write};
+use crate::content::GROUP;
 use crate::content::import::place::Kind as As;
-use crate::content::{GROUP, names};
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::sources::{self, Choice};
 

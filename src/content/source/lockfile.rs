@@ -9,10 +9,10 @@ use super::address::Address;
 use super::changed;
 use super::contents::{Contents, mode};
 use super::mirror::is_commit;
-use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::hex;
+use crate::names;
 use crate::plural;
 use crate::store::sources::{Choice, ItemRow, Kind, Origin};
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::disk;
+use crate::disk::Stat;
 use crate::disk::folder::{Folder, Kind};
 use crate::disk::folders::Folders;
 use crate::error::Result;
 use crate::store::Db;
-use crate::store::deploys::Stat;
 use crate::store::projects::Project;
 use crate::store::syncs::{self, Sync};
 

@@ -175,7 +175,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("test.db")).expect("a database");
         let blob = store.write(|db| blobs::put_known(db, &disk::sha256(b"evil"), b"evil")).expect("a blob");
-        let context = Context::shell(store, Selection::default());
+        let context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         let top = scratch.path().canonicalize().expect("a path").join("team");
         let outside = top.with_file_name("outside");
         std::fs::create_dir_all(top.join(".git/hooks")).expect("folders");

@@ -7,9 +7,10 @@ use super::undo;
 use super::work::Work;
 use crate::deploy::plan::{Keep, RowChange};
 use crate::disk;
+use crate::disk::Stat;
 use crate::error::Result;
 use crate::op::Context;
-use crate::store::deploys::{self, Deployed, Image, Stat};
+use crate::store::deploys::{self, Deployed, Image};
 use crate::store::snapshots::{self, State};
 use crate::store::{Db, blobs};
 

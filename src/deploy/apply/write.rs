@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use super::journal::Journal;
 use crate::deploy::plan::{After, Change};
+use crate::disk::Stat;
 use crate::disk::attributes::Attributes;
 use crate::disk::folder::{Entry, Folder};
 use crate::disk::folders::Folders;
 use crate::disk::{self, Found};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::deploys::Stat;
 
 /// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
 ///

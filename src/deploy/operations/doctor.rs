@@ -122,7 +122,7 @@ impl Doctor {
 
 /// Findings that do not belong to one place: the state of each domain.
 fn findings(context: &Context) -> Vec<Finding> {
-    crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
+    context.domains.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
 
 /// Returns the finding that replaces the agents' folders if they cannot be determined.

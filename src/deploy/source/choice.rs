@@ -77,4 +77,5 @@ fn target_name(word: &str) -> Result<String, std::convert::Infallible> {
 }
 
 /// The targets, and the word for all of them, as a shell completes them.
-const ANY_TARGET: Names = Names::Known(|| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());
+const ANY_TARGET: Names =
+    Names::Known(|_| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

@@ -1,6 +1,17 @@
 //! What the disk says of a name in a folder.
 
-use crate::store::deploys::Stat;
+/// The facts that show that a file was not changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Bytes.
+    pub size: i64,
+    /// When its bytes changed, in nanoseconds.
+    pub mtime: i64,
+    /// When anything of it changed, in nanoseconds.
+    pub ctime: i64,
+    /// Its number on the disk.
+    pub inode: i64,
+}
 
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 
 use super::entry::{Entry, Kind};
-use crate::store::deploys;
 
 /// An open folder.
 pub(super) type Handle = OwnedFd;
@@ -140,7 +139,7 @@ fn of(stat: &Stat) -> Entry {
     Entry {
         kind: kind(FileType::from_raw_mode(stat.st_mode)),
         mode: stat.st_mode as u32 & 0o7777,
-        stat: Some(deploys::Stat {
+        stat: Some(super::Stat {
             size: stat.st_size as i64,
             mtime: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             ctime: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),

@@ -141,7 +141,7 @@ async fn decide(
 
 fn context(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> Context {
     let client = request.client_info().map(|client| client.name);
-    Context::new(config.caller(client.as_deref()), server.store.clone(), config.selection.clone())
+    Context::new(crate::DOMAINS, config.caller(client.as_deref()), server.store.clone(), config.selection.clone())
 }
 
 fn not_asked() -> ErrorData {

@@ -74,7 +74,9 @@ fn instructions(config: &Config) -> String {
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let served = groups.filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
     let mut sentences: Vec<&str> = served.map(|group| group.instructions).collect();
-    if crate::operations().any(|entry| entry.runs_commands && config.serves(entry)) && !config.surface.no_execute {
+    if crate::DOMAINS.operations().any(|entry| entry.runs_commands && config.serves(entry))
+        && !config.surface.no_execute
+    {
         sentences.push(OTHER_OPERATIONS);
     }
     sentences.join(" ")

@@ -52,14 +52,14 @@ impl Rates {
 }
 
 fn buckets(rate: impl Fn(Rate) -> Rate) -> Buckets {
-    let limited = crate::operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate(own))));
+    let limited = crate::DOMAINS.operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate(own))));
     let limiter = |rate: Rate| RateLimiter::keyed(Quota::per_second(rate.per_second).allow_burst(rate.burst));
     limited.map(|(tool, rate)| (tool, limiter(rate))).collect()
 }
 
 /// Whether a call does nothing but read mcpkg's own data.
 fn reads(entry: &Entry, arguments: Option<&JsonObject>) -> bool {
-    !entry.effect.changes() || arguments.is_some_and(|arguments| (entry.reads)(arguments))
+    !entry.effect.changes() || arguments.is_some_and(|arguments| (entry.reads)(crate::DOMAINS, arguments))
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_bucket_is_of_one_asker_and_one_tool() {
-        let entry = |tool: &str| crate::operations().find(|entry| entry.tool == tool).expect("an operation");
+        let entry = |tool: &str| crate::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
         let rates = Rates::new(Some(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN }));
         let key = |key: &str| Grant {
             key: key.to_owned(),

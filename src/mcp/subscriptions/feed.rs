@@ -126,7 +126,7 @@ impl Relevant {
         let mut relevant = Self { changes: Changes::NO_LIST, anything: false };
         for event in events {
             // A newer version may have operations that are not known here.
-            let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
+            let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
             let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
             let done = event.outcome == "ok";
             // The event of a rename has another name of the project than it has now.

@@ -101,7 +101,7 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
         asks_before_destructive: config.asks_before_destructive,
         max_answer: config.max_answer,
         allow_outside: config.allow_outside.clone(),
-        ..Context::new(config.caller(client), store, config.selection.clone())
+        ..Context::new(crate::DOMAINS, config.caller(client), store, config.selection.clone())
     }
 }
 

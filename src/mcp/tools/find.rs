@@ -138,8 +138,9 @@ pub(in crate::mcp) fn writes(name: &str) -> bool {
 }
 
 /// The operations that are tools, by name: a list asks for each of its tools.
-static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> =
-    LazyLock::new(|| crate::operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect());
+static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> = LazyLock::new(|| {
+    crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect()
+});
 
 pub(super) fn named(name: &str) -> Option<&'static Entry> {
     NAMED.get(name).copied()

@@ -26,7 +26,7 @@ const LIST: &str = "tools";
 
 /// The operations that are tools. Made once, when they are first asked for: it takes as long as the rest of a start.
 static OPERATIONS: LazyLock<Vec<Described>> =
-    LazyLock::new(|| crate::operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
+    LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
 /// An operation in the forms in which it is listed.
 struct Described {
@@ -231,7 +231,7 @@ pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
 
 /// Returns the names of the operations that are served as tools.
 pub(in crate::mcp) fn names(config: &Config) -> impl Iterator<Item = &'static str> {
-    crate::operations().filter(|entry| config.serves(entry)).map(|entry| entry.tool)
+    crate::DOMAINS.operations().filter(|entry| config.serves(entry)).map(|entry| entry.tool)
 }
 
 fn groups() -> impl Iterator<Item = &'static Group> {

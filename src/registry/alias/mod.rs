@@ -63,7 +63,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("a.db")).expect("a database");
         store.write(|db| aliases::set(db, "weather", "alice/utils/weather")).expect("an alias");
-        let shell = Context::shell(store, Selection::default());
+        let shell = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         for (text, meant) in [
             ("weather", "alice/utils/weather"),
             ("weather@^1.2:forecast", "alice/utils/weather@^1.2:forecast"),

@@ -30,7 +30,7 @@ impl Ground {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
-        let mut context = Context::shell(store, Selection::default());
+        let mut context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
         context.clock = Clock::fixed(1_700_000_000_000);
         Self { folder, context }

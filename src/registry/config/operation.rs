@@ -12,7 +12,7 @@ use crate::registry::GROUP;
 use crate::store::tools::settings;
 
 /// The settings, as a shell completes them.
-const KEYS: Names = Names::Known(|| Key::ALL.iter().map(|key| key.name().to_owned()).collect());
+const KEYS: Names = Names::Known(|_| Key::ALL.iter().map(|key| key.name().to_owned()).collect());
 
 /// Show or change a setting
 #[derive(clap::Args, Deserialize, JsonSchema)]

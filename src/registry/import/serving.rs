@@ -6,10 +6,10 @@ use super::plan::Plan;
 use super::{gather, widening, write};
 use crate::clock::Clock;
 use crate::disk;
+use crate::disk::Stat;
 use crate::error::{Code, Error, Result};
 use crate::op::{Confirmation, Context, Finding, Health, Identity, Original};
 use crate::registry::trust::{self, Rules};
-use crate::store::deploys::Stat;
 
 /// The files that such a server follows.
 pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take };

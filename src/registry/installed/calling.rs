@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::publisher;
-use crate::deploy::known_root;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::config;
@@ -232,7 +231,7 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
 fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool> {
     let (granted, root) = context.store.read(|db| {
         let granted = grants::of(db, &context.approved, tool)?;
-        Ok((granted.folders, known_root(db, &context.selection)?))
+        Ok((granted.folders, context.domains.deploy_root(db, &context.selection)?))
     })?;
     let mut folders = granted.into_iter().map(PathBuf::from).chain(root);
     Ok(folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))))

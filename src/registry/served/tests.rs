@@ -50,7 +50,7 @@ fn ask(context: &Context, method: &str, path: &str, kind: &'static str, mut body
 fn random_bodies_are_answered_and_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("a.db")).unwrap();
-    let context = Context::of_served(caller(), store, Selection::default());
+    let context = Context::of_served(crate::op::Domains::NONE, caller(), store, Selection::default());
     std::fs::create_dir(folder.path().join("x")).unwrap();
     let manifest = "---\nname: alice/x\nversion: 1.0.0\ndescription: Is small\n---\nSmall.\n";
     std::fs::write(folder.path().join("x/SKILL.md"), manifest).unwrap();

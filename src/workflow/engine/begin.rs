@@ -83,7 +83,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         Taken::read(db, run)
     })?;
     let taken = taken.ok_or_else(|| Error::internal("a run that has begun is not there"))?;
-    record(context, run, plan_hash, &taken.generation);
+    record(context, program, run, plan_hash, &taken.generation);
     Ok(Begun { run, holder, is_begun: first.is_some(), taken })
 }
 
@@ -102,8 +102,12 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
 }
 
 /// Notes outside of the database that this run was begun on this machine with this plan, and in which generation of the database
-/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks again.
-pub fn record(context: &Context, run: Uuid, plan_hash: &str, generation: &str) {
+/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks again. A command that only reads needs no
+/// such note.
+pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) {
+    if program.only_reads() {
+        return;
+    }
     let note = json!({ "run": run.to_string(), GENERATION: generation });
     if let Err(error) = context.approved.put_unsynced(Kind::Run, &digest(run, plan_hash), &note) {
         tracing::warn!(%run, %error, "a resume of the run will ask for consent again");
@@ -111,17 +115,23 @@ pub fn record(context: &Context, run: Uuid, plan_hash: &str, generation: &str) {
 }
 
 /// Whether a run was begun on this machine with this plan, has not ended, and its rows tell all that it did: no backup was restored
-/// over them since.
+/// over them since. What a command did that only reads need not be known.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
-pub fn is_recorded(context: &Context, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
+pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
+    if program.only_reads() {
+        return Ok(true);
+    }
     let note = context.approved.get(Kind::Run, &digest(run, plan_hash))?;
     Ok(note.is_some_and(|note| note[GENERATION] == generation))
 }
 
 /// Takes the note away: the run has ended, and nothing carries it on. One that failed may be tried again.
-pub fn forget(context: &Context, run: Uuid, plan_hash: &str) {
+pub fn forget(context: &Context, program: &Program, run: Uuid, plan_hash: &str) {
+    if program.only_reads() {
+        return;
+    }
     if let Err(error) = context.approved.withdraw(Kind::Run, &digest(run, plan_hash)) {
         tracing::warn!(%run, %error, "the note of a run that ended stays");
     }

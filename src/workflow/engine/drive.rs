@@ -120,7 +120,7 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let worked = stop.watched(context, run, || drive.work());
     let may_be_retried = program.kind == Kind::Workflow && drive.ended == Some(State::Failed);
     if drive.is_over() && !may_be_retried {
-        begin::forget(context, uuid, &plan_hash);
+        begin::forget(context, program, uuid, &plan_hash);
     }
     drop(drive);
     drop(holder);

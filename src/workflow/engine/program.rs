@@ -12,7 +12,7 @@ use crate::workflow::definition::{self, InputType};
 use crate::workflow::expression::Root;
 use crate::workflow::passwords;
 use crate::workflow::sealed::Known;
-use crate::workflow::spec::{CommandSpec, OutputField, SECRET};
+use crate::workflow::spec::{CommandEffect, CommandSpec, OutputField, SECRET};
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -35,6 +35,13 @@ pub struct Program {
     pub env: Map<String, Value>,
     /// What steps answered that are none of its own: it is one step alone.
     pub earlier: Vec<Earlier>,
+}
+
+impl Program {
+    /// Whether it is a single command that only reads: whatever became of it, it can be sent again.
+    pub fn only_reads(&self) -> bool {
+        self.kind == Kind::Command && self.steps.iter().all(|step| step.spec.effect == CommandEffect::Read)
+    }
 }
 
 /// A step of a program.

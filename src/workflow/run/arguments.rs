@@ -146,7 +146,11 @@ mod tests {
     #[test]
     fn a_body_that_may_be_left_out_is_whole_where_it_is_given() {
         let folder = tempfile::tempdir().unwrap();
-        let context = Context::shell(Store::open(&folder.path().join("a.db")).unwrap(), Selection::default());
+        let context = Context::shell(
+            crate::op::Domains::NONE,
+            Store::open(&folder.path().join("a.db")).unwrap(),
+            Selection::default(),
+        );
         let key = |name| Flag { r#in: Some(Place::Body), ..Flag::new(name, "string") };
         let body = Body {
             content_type: "application/json".to_owned(),
@@ -182,7 +186,11 @@ mod tests {
     #[test]
     fn arguments_are_what_the_command_takes() {
         let folder = tempfile::tempdir().unwrap();
-        let context = Context::shell(Store::open(&folder.path().join("a.db")).unwrap(), Selection::default());
+        let context = Context::shell(
+            crate::op::Domains::NONE,
+            Store::open(&folder.path().join("a.db")).unwrap(),
+            Selection::default(),
+        );
         let checked =
             |with: Value| check(&context, &spec(), with.as_object().unwrap()).map_err(|error| error.to_string());
         assert_eq!(checked(json!({ "name": "a", "region": "eu", "size": 3, "key": "env:KEY" })), Ok(()));

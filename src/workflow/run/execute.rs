@@ -11,7 +11,7 @@ use super::wanted::{self, Wanted};
 use super::{EXECUTE, command, gates, named, plan, reply, resume};
 use crate::consent::nonce::Held;
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
+use crate::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::commands::reachable;
@@ -71,8 +71,10 @@ impl Operation for Execute {
     const MAY_NEED_CONSENT: bool = true;
     const RUNS_COMMANDS: bool = true;
     const RATE: Option<Rate> = Some(Rate::SELDOM);
-    const READS: fn(&Map<String, Value>) -> bool =
-        |arguments| arguments.get("command").and_then(Value::as_str).is_some_and(is_own_read);
+    const READS: fn(Domains, &Map<String, Value>) -> bool = |domains, arguments| {
+        let command = arguments.get("command").and_then(Value::as_str);
+        command.is_some_and(|command| is_own_read(domains, command))
+    };
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;

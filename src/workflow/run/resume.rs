@@ -22,7 +22,7 @@ use crate::store::runs::{self, Run};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::engine::Taken;
-use crate::workflow::engine::begin::{self, Begun, is_recorded};
+use crate::workflow::engine::begin::{self, Begun};
 use crate::workflow::engine::resume::{self, Decision, Resumable, Retry, missing};
 
 /// The most bytes of an answer that a person gives for a step.
@@ -121,7 +121,7 @@ impl Operation for Resume {
         let resumable = resume::take(context, &named(context, &self.run)?, retry.is_some())?;
         let plan = again(context, &resumable.definition)?;
         let run = &resumable.run;
-        let is_known = is_known(context, &resumable)?;
+        let is_known = is_known(context, &resumable, &plan)?;
         let plan = if is_known { plan } else { of_unknown_past(plan) };
         let is_same = plan.hash == run.plan_hash;
         let changes = changes::between(&resumable.definition, &plan);
@@ -150,7 +150,7 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
     plan.summary = effects::asked(&format!("Resume run {} of {}", run.uuid, run.name), &plan.program);
-    if !is_known(context, &resumable)? {
+    if !is_known(context, &resumable, &plan)? {
         plan = of_unknown_past(plan);
     }
     let begun_with = plan.hash.clone();
@@ -163,8 +163,8 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
 }
 
 /// Whether all that a run did stands in its rows.
-fn is_known(context: &Context, resumable: &Resumable) -> Result<bool> {
-    is_recorded(context, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
+fn is_known(context: &Context, resumable: &Resumable, plan: &Plan) -> Result<bool> {
+    begin::is_known(context, &plan.program, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
 }
 
 /// Has a person decide on a run that may have done more than its rows tell: nothing but their look at it says what may be sent again.
@@ -182,7 +182,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
     if plan.hash != run.plan_hash {
         holder.write(&context.store, |db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
-    begin::record(context, run.uuid, &plan.hash, &generation);
+    begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
     // Its project may be deleted meanwhile, and the run with it.
     let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
     reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)

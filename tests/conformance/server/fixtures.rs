@@ -64,7 +64,7 @@ pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
 
 /// Runs an operation with an agent's arguments.
 pub fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<()> {
-    let found = mcpkg::operations().find(|entry| entry.cli == command);
+    let found = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command);
     let entry = found.ok_or_else(|| mcpkg::error::Error::internal(format!("no operation {command:?}")))?;
     entry.from_agent(arguments)?.run(context).map(drop)
 }

@@ -23,7 +23,7 @@ use mcpkg::store::projects::Selection;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let store = Store::open(&folder.path().join("conformance.db"))?;
-    fixtures::fill(&Context::shell(store.clone(), Selection::default()))?;
+    fixtures::fill(&Context::shell(mcpkg::DOMAINS, store.clone(), Selection::default()))?;
     let config = Config {
         providers: Providers(vec![Arc::new(tools::Fixtures::new(store.clone())?)]),
         max_answer: MAX_ANSWER,

@@ -117,7 +117,7 @@ impl State {
     }
 
     fn change_prompts(&self) -> Result<CallToolResponse, ErrorData> {
-        let context = Context::shell(self.store.clone(), Selection::default());
+        let context = Context::shell(mcpkg::DOMAINS, self.store.clone(), Selection::default());
         let content = format!("Changed at {}", Clock::system().now());
         let arguments = json!({ "name": "test_simple_prompt", "description": content });
         fixtures::run(&context, &["prompt", "update"], arguments).map_err(failed)?;

@@ -263,7 +263,7 @@ fn a_person_is_asked_with_the_folders_named() {
         question.clone_into(&mut told.lock().expect("a lock"));
         Ok(())
     });
-    let rollback = mcpkg::operations().find(|entry| entry.tool == "rollback").expect("an operation");
+    let rollback = mcpkg::DOMAINS.operations().find(|entry| entry.tool == "rollback").expect("an operation");
     rollback.from_agent(json!({ "to": "pristine" })).expect("a call").run(&context).expect("a person said yes");
     let asked = asked.lock().expect("a lock").clone();
     assert!(asked.contains(&keys.parent().expect("a folder").display().to_string()), "{asked}");

@@ -16,11 +16,15 @@ use crate::support::{Thing, set_mode};
 fn context(big: &Big) -> Context {
     let directory = big.ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
     let selection = Selection { directory, ..Selection::default() };
-    Context { approved: big.ground.scratch.approved(), ..Context::shell(big.ground.scratch.store(), selection) }
+    Context {
+        approved: big.ground.scratch.approved(),
+        ..Context::shell(mcpkg::DOMAINS, big.ground.scratch.store(), selection)
+    }
 }
 
 fn run(context: &Context, command: &[&str], tool: &str, arguments: Value) -> Result<Value> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == command && entry.tool == tool).expect("an operation");
+    let entry =
+        mcpkg::DOMAINS.operations().find(|entry| entry.cli == command && entry.tool == tool).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }
 

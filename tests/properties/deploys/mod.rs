@@ -17,7 +17,8 @@ use crate::support::{Ground, set_mode};
 /// A shell's context in the root, whose user says yes.
 fn context(ground: &Ground) -> Context {
     let directory = ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
-    let mut context = Context::shell(ground.scratch.store(), Selection { directory, ..Selection::default() });
+    let mut context =
+        Context::shell(mcpkg::DOMAINS, ground.scratch.store(), Selection { directory, ..Selection::default() });
     context.ask = Arc::new(|_, _| Ok(()));
     context.confirmation = Confirmation::Given;
     context.approved = ground.scratch.approved();
@@ -26,7 +27,7 @@ fn context(ground: &Ground) -> Context {
 
 /// Runs a tool of the table in this process and returns its data.
 fn run(context: &Context, tool: &str, arguments: Value) -> Result<Value> {
-    let entry = mcpkg::operations().find(|entry| entry.tool == tool).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }
 

@@ -45,7 +45,7 @@ fn x39_x40_no_agent_can_have_a_url_fetched_or_a_file_read() {
     let api = Api::start();
     let scratch = scratch(&api.base());
     scratch.ok(&["project", "create", "p"]);
-    let listed = mcpkg::operations().filter(|entry| entry.cli.first() == Some(&"catalog"));
+    let listed = mcpkg::DOMAINS.operations().filter(|entry| entry.cli.first() == Some(&"catalog"));
     let names: Vec<&str> = listed
         .map(|entry| {
             assert!(!entry.faces.tool(), "{} has a tool", entry.tool);

@@ -73,7 +73,8 @@ fn not_seen_for_long(ground: &Ground) {
 fn run_at(ground: &Ground, clock: &Clock, words: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
     let context = Context { clock: clock.clone(), ask: Arc::new(|_, _| Ok(())), ..ground.person() };
     let context = Context { confirmation: Confirmation::Ask, ..context };
-    let entry = mcpkg::operations().find(|entry| entry.cli == words && entry.faces.shell()).expect("an operation");
+    let entry =
+        mcpkg::DOMAINS.operations().find(|entry| entry.cli == words && entry.faces.shell()).expect("an operation");
     entry.from_agent(arguments)?.run(&context).map(mcpkg::op::Reply::into_value)
 }
 

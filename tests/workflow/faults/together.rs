@@ -145,7 +145,7 @@ fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
     client.finish();
     assert_eq!((ground.api.seen().len(), ground.changes()), (sent, 1));
     // A person at a terminal is told so, and may say no.
-    let resume = mcpkg::operations().find(|entry| entry.cli == ["workflow", "resume"] && entry.faces.shell());
+    let resume = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["workflow", "resume"] && entry.faces.shell());
     let asked = Arc::new(std::sync::Mutex::new(String::new()));
     let told = Arc::clone(&asked);
     let ask = move |body: mcpkg::op::Body, question: &str| {

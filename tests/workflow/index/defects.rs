@@ -79,7 +79,7 @@ fn x47_each_tool_says_what_it_does_to_what_is_there() {
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     for tool in tools.as_array().expect("tools") {
         let hints = &tool["annotations"];
-        let reads = mcpkg::operations().any(|entry| tool["name"] == entry.tool && !entry.effect.changes());
+        let reads = mcpkg::DOMAINS.operations().any(|entry| tool["name"] == entry.tool && !entry.effect.changes());
         assert_eq!(hints["readOnlyHint"], reads, "{tool}");
         assert!(reads || hints["destructiveHint"].is_boolean(), "{tool}");
     }

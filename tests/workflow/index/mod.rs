@@ -1,6 +1,7 @@
 //! The index of commands: what is found, what is shown, and who reaches what.
 
 mod defects;
+mod operations;
 mod reach;
 mod shell;
 mod wire;

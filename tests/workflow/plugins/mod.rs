@@ -96,7 +96,7 @@ pub fn person(scratch: &Scratch) -> Context {
 
 /// Runs one of mcpkg's commands as that person.
 pub fn person_runs(scratch: &Scratch, cli: &[&str], arguments: Value) -> Result<Value, Error> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == cli).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments).expect("a call").run(&person(scratch)).map(|reply| reply.into_value())
 }
 

@@ -129,7 +129,7 @@ fn a_key_runs_commands_only_where_it_was_made_for_it() {
 fn agent(scratch: &Scratch) -> Context {
     let caller = Caller::client(Some("agent"), None, Connection::Stdio, Identity::Mcpkg);
     let context = scratch.context();
-    Context { approved: scratch.approved(), ..Context::new(caller, context.store, context.selection) }
+    Context { approved: scratch.approved(), ..Context::new(mcpkg::DOMAINS, caller, context.store, context.selection) }
 }
 
 fn need<'a>(inputs: &'a Value, hash: &'a str) -> Need<'a> {

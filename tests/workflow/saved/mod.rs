@@ -78,6 +78,6 @@ fn asking(scratch: &Scratch, meanwhile: impl Fn(&Body) + Send + Sync + 'static) 
 
 /// Runs a command of the table in this process.
 fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
-    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }

@@ -22,7 +22,7 @@ fn world() -> World {
 /// Returns the same database, opened by somebody else.
 fn beside(world: &World) -> Context {
     let store = Store::open(&world.folder.path().join("db/mcpkg.db")).unwrap();
-    Context::shell(store, Selection::default())
+    Context::shell(crate::op::Domains::NONE, store, Selection::default())
 }
 
 fn create(context: &Context, name: &str) {

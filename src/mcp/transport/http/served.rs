@@ -79,7 +79,8 @@ pub(super) async fn answer(
     // A client that closes its connection ends the read for it; what it changes is done to its end.
     let _waiting = reads.then(|| cancelled.clone().drop_guard());
     let store = limited(&app.server.store, &config, cancelled);
-    let context = Context::of_served(config.caller(Some(served.flag)), store.clone(), config.selection.clone());
+    let context =
+        Context::of_served(crate::DOMAINS, config.caller(Some(served.flag)), store.clone(), config.selection.clone());
     let most = match (served.admit)(&context, &head) {
         Ok(most) => most,
         Err(refused) => {

@@ -19,7 +19,7 @@ use crate::registry::trust::{keys, pattern};
 use crate::store::tools::trust::{self, TrustedPart, TrustedRow};
 
 /// The roles in which an identity can be trusted, for shell completion.
-pub(super) const PARTS: Names = Names::Known(|| {
+pub(super) const PARTS: Names = Names::Known(|_| {
     [TrustedPart::Publisher, TrustedPart::Auditor, TrustedPart::Both].map(|part| part.word().to_owned()).into()
 });
 

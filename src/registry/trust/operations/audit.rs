@@ -10,7 +10,7 @@ use crate::registry::GROUP;
 use crate::registry::trust::statement::{self, Outcome, Says};
 
 /// The results of audits, as a shell completes them.
-const RESULTS: Names = Names::Known(|| Outcome::ALL.iter().map(|outcome| outcome.word().to_owned()).collect());
+const RESULTS: Names = Names::Known(|_| Outcome::ALL.iter().map(|outcome| outcome.word().to_owned()).collect());
 
 /// Sign an audit of a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use crate::registry::GROUP;
 use crate::registry::trust::keys::{self, Key};
 
 /// The user's keys, as a shell completes them.
-pub(super) const KEYS: Names = Names::Known(|| keys::names().unwrap_or_default());
+pub(super) const KEYS: Names = Names::Known(|_| keys::names().unwrap_or_default());
 
 /// The default name of a key; this key signs when there are several.
 fn usual() -> String {

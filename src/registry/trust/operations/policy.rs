@@ -16,7 +16,7 @@ use crate::store::tools::trust;
 const MOST: u32 = 100;
 
 /// The policies, as a shell completes them.
-const POLICIES: Names = Names::Known(|| Policy::ALL.iter().map(|policy| policy.word().to_owned()).collect());
+const POLICIES: Names = Names::Known(|_| Policy::ALL.iter().map(|policy| policy.word().to_owned()).collect());
 
 /// Show or set the policy
 #[derive(clap::Args, Deserialize, JsonSchema)]

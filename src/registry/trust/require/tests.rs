@@ -48,7 +48,7 @@ impl Home {
     fn new(policy: Policy) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
-        let mut context = Context::shell(store, Selection::default());
+        let mut context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
         Record::Identity(&trusted(1)).keep(&context).expect("kept");
         Record::Policy(policy).keep(&context).expect("kept");

@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::{CHANGES, Tried, data, left_out, try_out};
 use crate::content::completions::MCP_SERVERS;
-use crate::content::names;
 use crate::content::servers::Given;
 use crate::error::{Code, Error, Result};
+use crate::names;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::plugins;
