@@ -31,7 +31,7 @@ const CATALOGS: Names =
 /// List consent requests
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Also list requests that are already decided, used or expired
+    /// Also list requests that are no longer pending: decided, used or expired
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -89,7 +89,7 @@ impl Operation for List {
 /// Show a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the request, or a unique suffix of it
+    /// Id of the request, or a unique suffix of the id
     #[arg(add = REQUESTS)]
     id: String,
 }
@@ -125,14 +125,14 @@ impl Operation for Show {
 /// Approve a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Approve {
-    /// Id of the request, or a unique suffix of it
+    /// Id of the request, or a unique suffix of the id
     #[arg(add = REQUESTS)]
     id: String,
-    /// Also consent to every other plan that only reads from this catalog, if the same caller requests it
+    /// Also consent to the same caller's other plans that only read from this catalog
     #[arg(long, value_name = "CATALOG", requires = "for", add = CATALOGS)]
     #[serde(default)]
     reads: Option<String>,
-    /// How long --reads applies, up to 24h
+    /// How long the consent given with --reads lasts, up to 24h
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "reads")]
     #[serde(skip)]
     r#for: Option<Millis>,
@@ -210,7 +210,7 @@ impl Operation for Approve {
 /// Deny a request for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Deny {
-    /// Id of the request, or a unique suffix of it
+    /// Id of the request, or a unique suffix of the id
     #[arg(add = REQUESTS)]
     id: String,
 }

@@ -162,7 +162,7 @@ pub struct Select {
     /// Project name
     #[arg(add = Names::PROJECTS)]
     name: String,
-    /// Bind the project to the working directory and the folders below it, instead of selecting it globally
+    /// Bind the project to the current folder and its subfolders, instead of selecting the project globally
     #[arg(long)]
     #[serde(default)]
     here: bool,

@@ -22,12 +22,12 @@ const MAX_QUERY: usize = 4096;
 /// Search prompts and resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words or word prefixes; a hit contains all of them
+    /// Words or word prefixes to search for; results contain all of them
     #[arg(value_name = "WORDS", required = true, num_args = 1..)]
     #[schemars(with = "String")]
     #[serde(deserialize_with = "words")]
     query: Vec<String>,
-    /// Maximum number of hits
+    /// Maximum number of results
     #[arg(long)]
     limit: Option<u32>,
     /// Search all projects

@@ -25,8 +25,8 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["check"];
     const TITLE: &'static str = "Check the database";
     const ABOUT: &'static str = "Check the database for damage, without repairing anything";
-    const HELP: &'static str = "Checks the structure of the database. With --deep, mcpkg also finds flipped bits \
-        inside contents and names.";
+    const HELP: &'static str = "Checks the structure of the database. With --deep, mcpkg also finds flipped bits in \
+        stored content and names.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg check", "mcpkg check --deep"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;

@@ -13,7 +13,7 @@ use crate::store::events::{self, Event};
 /// Show the audit trail
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Events {
-    /// Maximum number of events to show: the newest events, or with --after, the events that follow
+    /// Maximum number of events to show; without --after, mcpkg shows the newest events
     #[arg(short = 'n', long, default_value_t = default_limit())]
     #[serde(default = "default_limit")]
     limit: u32,
@@ -34,8 +34,8 @@ impl Operation for Events {
     const TOOL: &'static str = "list_events";
     const CLI: &'static [&'static str] = &["events"];
     const TITLE: &'static str = "Show the audit trail";
-    const ABOUT: &'static str = "Show the audit trail: who changed what and when, including refused changes, but \
-        not the contents";
+    const ABOUT: &'static str = "Show the audit trail: who changed what and when, including refused changes but not \
+        the content itself";
     const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

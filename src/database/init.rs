@@ -21,8 +21,8 @@ impl Operation for Init {
     const CLI: &'static [&'static str] = &["init"];
     const TITLE: &'static str = "Create the database";
     const ABOUT: &'static str = "Create the database, and show where it is and how to connect a client";
-    const HELP: &'static str = "Servers, and commands that write, also create the database if it is missing. \
-        `mcpkg init` prints the next steps too, unless --quiet is given.";
+    const HELP: &'static str = "Servers, and commands that write, also create the database if it is missing. Unless \
+        you give --quiet, `mcpkg init` also prints the next steps.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg init", "mcpkg init --db team.db"];
     const EFFECT: Effect = Effect::Create;
     const GROUP: &'static str = GROUP;

@@ -28,9 +28,9 @@ impl Operation for Prune {
     const CLI: &'static [&'static str] = &["prune"];
     const TITLE: &'static str = "Delete rows beyond the limits";
     const ABOUT: &'static str = "Delete the rows beyond each table's limits";
-    const HELP: &'static str = "`mcpkg limit list` shows the limits. mcpkg keeps the rows of anything that is \
-        still waiting or running, and all rows that an undo needs. To delete revisions, stored deploys or tool \
-        archives, use `mcpkg compact --keep-revisions N`, `mcpkg snapshot prune` or `mcpkg tool prune`.";
+    const HELP: &'static str = "`mcpkg limit list` shows the limits. mcpkg keeps the rows of work that is still \
+        waiting or running, and all rows that an undo needs. To delete revisions, stored deploys or tool archives, use \
+        `mcpkg compact --keep-revisions N`, `mcpkg snapshot prune` or `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
     // Reads of the trail change, in every project.

@@ -23,10 +23,10 @@ pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Page {
-    /// Where to continue: the next_cursor of the previous response
+    /// Cursor of the page to show: next_cursor of the previous response
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
-    /// List at most this many files
+    /// Maximum number of files to list
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
     /// Include each file's SHA-256 (`--json` always includes it)

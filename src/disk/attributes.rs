@@ -15,13 +15,13 @@ const MAX_EXTENDED: usize = 256 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attributes {
-    /// When its bytes were changed last, in nanoseconds since the Unix epoch.
+    /// The time when the file's content was last changed, in nanoseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<i128>,
-    /// The numbers of its user and group.
+    /// The file's user id and group id.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<(u32, u32)>,
-    /// Its extended attributes by name, in base64; access control lists are among them.
+    /// The file's extended attributes, keyed by name, with values in base64. They include access control lists.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extended: BTreeMap<String, String>,
 }

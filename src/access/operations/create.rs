@@ -19,23 +19,23 @@ use crate::store::projects;
 pub struct Create {
     /// Name of the key (alphanumeric, hyphens, underscores, dots)
     name: String,
-    /// Make the key read-only: it cannot call tools that change anything
+    /// Make the key read-only: clients with this key cannot call tools that change anything
     #[arg(long)]
     #[serde(default)]
     read_only: bool,
-    /// Let users of clients with this key consent to agents' requests; anyone who holds the key can then send consent
+    /// Let clients with this key consent to agents' requests for their users; anyone who holds the key can then consent
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
-    /// Let the key publish tools in these namespaces, such as alice or alice/utils, on a server started with --registry
+    /// Let clients with this key publish tools in these namespaces, such as alice or alice/utils; needs a server started with --registry
     #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
     #[serde(default)]
     publish: Vec<String>,
-    /// Let the key post attestations of tools on a server started with --registry
+    /// Let clients with this key post attestations of tools; needs a server started with --registry
     #[arg(long)]
     #[serde(default)]
     attest: bool,
-    /// Let clients with this key run commands and workflows, each after you consent to its plan
+    /// Let clients with this key run commands and workflows; you must still consent to each plan
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     execute: bool,

@@ -25,8 +25,8 @@ impl Operation for Revoke {
     const TITLE: &'static str = "Revoke access key";
     const ABOUT: &'static str = "Revoke an access key permanently; running servers refuse the key, starting with \
         the next request";
-    const HELP: &'static str = "You cannot use the name of a revoked key again. Servers still require a key after \
-        you revoke the last key.";
+    const HELP: &'static str = "You cannot use the name of a revoked key again. Even after you revoke the last key, \
+        servers still require a key.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg access revoke laptop --yes"];
     const EFFECT: Effect = Effect::Destroy;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -18,11 +18,12 @@ pub struct Entry {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
-    /// Connect for your user in every folder, or for everybody in this folder; the entry for a folder names the project to serve
+    /// Connect the agent for your user in every folder, or for everybody who works in this folder; an entry for a
+    /// folder names the project to serve
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
-    /// Name of the entry [default: mcpkg]
+    /// Name of the entry in the agent's configuration [default: mcpkg]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub name: Option<String>,
@@ -65,7 +66,7 @@ pub struct Connection {
     /// Environment variable from which the agent reads the access key for the URL [default: MCPKG_KEY if the URL is on another machine]
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<String>,
-    /// Stand in for this server, like `mcpkg serve --as`; the default name of the entry is then the name of that server
+    /// Make mcpkg stand in for this server, like `mcpkg serve --as`; the entry is then named after that server by default
     #[arg(long = "as", value_name = "NAME", conflicts_with = "http", value_parser = PossibleValuesParser::new(Identity::ALL.map(Identity::name)))]
     identity: Option<String>,
 }

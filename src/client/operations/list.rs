@@ -20,8 +20,8 @@ impl Operation for List {
     const TOOL: &'static str = "list_clients";
     const CLI: &'static [&'static str] = &["client", "list"];
     const TITLE: &'static str = "List the agents";
-    const ABOUT: &'static str = "List agents: which are installed, which use mcpkg, and with which configuration \
-        file and command";
+    const ABOUT: &'static str = "List agents: which are installed, which use mcpkg, and the configuration file and \
+        command of each";
     const EXAMPLES: &'static [&'static str] = &["mcpkg client list"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

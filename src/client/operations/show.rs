@@ -22,7 +22,7 @@ pub struct Show {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
-    /// Name of the entry [default: mcpkg]
+    /// Name of the entry in the agent's configuration [default: mcpkg]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
@@ -35,7 +35,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_client";
     const CLI: &'static [&'static str] = &["client", "show"];
     const TITLE: &'static str = "Show an agent's entry";
-    const ABOUT: &'static str = "Show an agent's entry, its file, and the text to add by hand";
+    const ABOUT: &'static str = "Show an agent's entry for mcpkg, the file of the entry, and the text to add by hand";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg client show vscode", "mcpkg client show cursor --http https://tools.example/mcp"];
     const EFFECT: Effect = Effect::Read;

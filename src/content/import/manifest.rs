@@ -26,10 +26,10 @@ const VERSION: u32 = 1;
 pub struct Entry {
     /// The name.
     pub name: String,
-    /// What the item is, with its attributes.
+    /// The kind of the item, with the attributes that belong to this kind.
     #[serde(flatten)]
     pub what: What,
-    /// When the item applies, and which file it was imported from.
+    /// The conditions under which the item applies, and the file that the item was imported from.
     #[serde(default, skip_serializing_if = "Origin::is_empty")]
     pub origin: Origin,
 }
@@ -37,13 +37,13 @@ pub struct Entry {
 /// Where an item came from, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// When the instructions apply.
+    /// The conditions under which the instructions apply.
     #[serde(default)]
     pub applies: Applies,
     /// The agent that the file's format or folder belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The path of the file; for each file of a skill, the path of its `SKILL.md`.
+    /// The path of the file. For each file of a skill, this is the path of the skill's `SKILL.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -72,7 +72,8 @@ pub enum What {
         #[serde(default)]
         executable: bool,
     },
-    /// An MCP server, identified by its name. Its content defines it (see `server_item`); a manifest never lists a file as a server.
+    /// An MCP server, identified by its name. The item's content defines the server (see `server_item`). A manifest
+    /// never lists a file as a server.
     #[serde(rename = "mcp_server")]
     Server,
 }
@@ -146,7 +147,7 @@ pub struct Manifest {
     version: u32,
     /// By path, `/` between.
     pub files: BTreeMap<String, Entry>,
-    /// MCP servers that the files cannot express completely.
+    /// MCP servers whose settings the exported files cannot express completely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<Server>,
 }

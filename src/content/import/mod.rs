@@ -92,12 +92,12 @@ pub struct Import {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Import all files as this kind, regardless of their paths
+    /// Import every file as this kind of item, regardless of the file's path
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<Kind>,
-    /// Store the value of this MCP server variable or header as plain text, because it is not a secret
+    /// Store the value of this MCP server variable or header as plain text; the value must not be a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
@@ -113,24 +113,23 @@ impl Operation for Import {
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
     const HELP: &'static str = "A file's name and folder decide what the file becomes:\n\
-        - A folder with SKILL.md becomes a skill, wherever the folder is. The skill includes all files in the \
-        folder and its subfolders.\n\
+        - A folder with SKILL.md becomes a skill, wherever the folder is. The skill includes all files in the folder \
+        and its subfolders.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
-        *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become the prompt's \
-        arguments.\n\
-        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME. Each keeps the \
-        globs of the files that it applies to.\n\
+        *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become the prompt's arguments.\n\
+        - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME. mcpkg keeps the \
+        globs that select the files to which the instructions apply.\n\
         - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
         - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
-        .codex/config.toml, opencode.json, .gemini/settings.json and others). For a server's variables and \
-        headers, mcpkg stores only the names of the variables that hold the values, never the values.\n\
+        .codex/config.toml, opencode.json, .gemini/settings.json and others). For a server's variables and headers, \
+        mcpkg stores only the names of the variables that hold the values, never the values.\n\
         - Hooks, permissions, ignore files and plugin manifests are stored for the agent they belong to.\n\n\
         If a name is already taken, mcpkg adds the folder's name to the new item's name, as in PLUGIN-NAME.\n\n\
-        mcpkg skips some files: version control files, node_modules, files listed in .gitignore, hidden files \
-        that no agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the \
-        reason. mcpkg always imports the files listed in an export's manifest. If a link and its target are both \
-        among the files, mcpkg imports the target only once. mcpkg skips links that lead out of the folder. If an \
-        import fails, nothing is imported.";
+        mcpkg skips some files: version control files, node_modules, files listed in .gitignore, hidden files that no \
+        agent reads, and files with conflict markers. --dry-run -v lists each skipped file with the reason. mcpkg \
+        always imports the files listed in an export's manifest. If a link and its target are both among the files, \
+        mcpkg imports the target only once. mcpkg skips links that lead out of the folder. If an import fails, nothing \
+        is imported.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",

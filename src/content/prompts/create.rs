@@ -23,7 +23,7 @@ pub struct Create {
     /// Optional description
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Make the content a Jinja template with these arguments
+    /// Treat the content as a Jinja template with these arguments
     #[arg(long = "argument", value_name = "NAME[?][=DESCRIPTION]", value_parser = declared)]
     arguments: Option<Vec<Declared>>,
     /// Render the content as a Jinja template even without arguments
@@ -38,12 +38,12 @@ impl Operation for Create {
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
     const USER_WORDS: &'static str = "Save a prompt, command or instruction";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
-        the text begins with `@`, write `@@` instead.\n\
-        If the front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, the prompt becomes \
-        a template, as in `mcpkg import`. mcpkg stores a file's front matter with the text, and takes the \
-        prompt's description from the front matter. Content that is not a template and has no front matter is \
-        served byte for byte.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the \
+        text itself begins with `@`, write `@@` instead.\n\
+        If the front matter declares `arguments`, or an `argument-hint` for $ARGUMENTS or $1, the prompt becomes a \
+        template, as in `mcpkg import`. mcpkg stores a file's front matter with the text, and takes the prompt's \
+        description from the front matter. mcpkg serves content without front matter unchanged, byte for byte, unless \
+        the content is a template.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg prompt create code-review 'Review this code for bugs' -d 'Find bugs'",
         "mcpkg prompt create guide @guide.md",

@@ -46,8 +46,8 @@ impl Operation for Update {
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
     const USER_WORDS: &'static str = "Edit a saved prompt";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
-        the text begins with `@`, write `@@` instead.\n\
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the \
+        text itself begins with `@`, write `@@` instead.\n\
         An empty description removes the current description. Every change adds a revision: see `mcpkg prompt \
         history`.";
     const EXAMPLES: &'static [&'static str] = &[

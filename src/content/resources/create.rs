@@ -29,7 +29,7 @@ pub struct Create {
     /// Optional description
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Mark the resource as executable, for a skill's scripts
+    /// Mark the resource as executable, such as a skill's script
     #[arg(long)]
     #[serde(skip)]
     executable: bool,
@@ -42,10 +42,10 @@ impl Operation for Create {
     const ABOUT: &'static str = "Create a new resource in the selected project";
     const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
-        the text begins with `@`, write `@@` instead.\n\
-        On the command line, mcpkg uses the content's bytes and the file's name to decide whether the content is \
-        text, and to choose the MIME type.";
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the \
+        text itself begins with `@`, write `@@` instead.\n\
+        On the command line, mcpkg uses the content's bytes and the file's name to decide whether the content is text, \
+        and to choose the MIME type.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg resource create api file:///docs/api.md @docs/api.md",
         "mcpkg resource create logo file:///logo.png @logo.png",

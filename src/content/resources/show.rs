@@ -25,7 +25,7 @@ pub struct Show {
     #[arg(value_name = "NAME|URI")]
     #[arg(add = RESOURCES)]
     uri: String,
-    /// Write the bytes to a file
+    /// File to write the resource's bytes to
     #[arg(short, long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub struct Shown {
     /// Text content
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Base64 of binary content
+    /// Binary content, encoded as base64
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<String>,
 }

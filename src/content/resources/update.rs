@@ -34,7 +34,7 @@ pub struct Update {
     /// New description (optional)
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
-    /// Whether the resource is executable, for a skill's scripts
+    /// Whether the resource is executable, such as a skill's script
     #[arg(long, value_name = "BOOL")]
     #[serde(skip)]
     executable: Option<bool>,
@@ -46,9 +46,9 @@ impl Operation for Update {
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
     const USER_WORDS: &'static str = "Edit a note or document";
-    const HELP: &'static str = "The name and the URI do not change. An empty description removes the current \
+    const HELP: &'static str = "The resource's name and URI do not change. An empty description removes the current \
         description. Every change adds a revision.\n\
-        CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the text begins with \
+        CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the text itself begins with \
         `@`, write `@@` instead.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg resource update api @docs/api.md", "mcpkg resource update api -d 'The API'"];

@@ -25,11 +25,11 @@ impl Operation for Add {
     const TOOL: &'static str = "add_mcp_server";
     const CLI: &'static [&'static str] = &["mcp", "add"];
     const TITLE: &'static str = "Add an MCP server";
-    const ABOUT: &'static str = "Add an MCP server that agents get with the next deploy";
-    const HELP: &'static str = "Adding a server does not start it: `mcpkg deploy` writes the server to each \
-        agent's own file, after a person has consented.\n\
-        mcpkg does not store secrets: --env and --header take the name of the variable that holds the secret. \
-        Anywhere else, write ${NAME} instead of the secret.";
+    const ABOUT: &'static str = "Add an MCP server; agents get the server with the next deploy";
+    const HELP: &'static str = "Adding a server does not start it. `mcpkg deploy` writes the server to each agent's \
+        configuration file, after a person has consented.\n\
+        mcpkg does not store secrets: --env and --header take the name of the variable that holds the secret. Anywhere \
+        else, write ${NAME} instead of the secret.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg mcp add github -e GITHUB_TOKEN -- npx -y @modelcontextprotocol/server-github",
         "mcpkg mcp add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",

@@ -13,7 +13,7 @@ use crate::store::servers::{Definition, Named, Part, Text, Transport};
 /// What a server is. A text may hold `${NAME}` or `${NAME:-default}`.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Given {
-    /// The program and its arguments, after `--`
+    /// Program to start and the program's arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
     #[serde(default)]
     pub command: Vec<String>,
@@ -24,8 +24,8 @@ pub struct Given {
     #[arg(long, value_enum)]
     #[schemars(with = "Option<String>")]
     pub transport: Option<Transport>,
-    /// Environment variable for the program: NAME takes its value from NAME, NAME=env:OTHER from OTHER; with `set`, NAME= removes the
-    /// variable
+    /// Environment variable for the program: NAME, or NAME=env:OTHER to take the value from the variable OTHER; with
+    /// `set`, NAME= removes the variable
     #[arg(long, short, value_name = "NAME[=env:OTHER]")]
     #[serde(default)]
     pub env: Vec<String>,
@@ -36,11 +36,11 @@ pub struct Given {
     /// Folder to start the program in
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// Store the value of this variable or header as plain text, because it is not a secret
+    /// Store the value of this variable or header as plain text; the value must not be a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     pub keep_env: Vec<String>,
-    /// What the server is for
+    /// Description of what the server is for
     #[arg(long, short, allow_hyphen_values = true)]
     pub description: Option<String>,
 }

@@ -21,10 +21,10 @@ pub struct Set {
     #[command(flatten)]
     #[serde(flatten)]
     given: Given,
-    /// Whether the server is deployed and run
+    /// Whether the server is enabled: mcpkg neither deploys nor runs a disabled server
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
-    /// New name
+    /// New name for the server
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
 }

@@ -17,7 +17,7 @@ pub struct Show {
     /// Server name
     #[arg(add = MCP_SERVERS)]
     name: String,
-    /// Agent whose file format to use
+    /// Agent whose configuration format to use
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }

@@ -27,7 +27,7 @@ pub struct Update {
     /// New text of SKILL.md, or of the file given with `file`
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// Text file to change or add, given as its path in the skill, such as references/api.md
+    /// Path of a text file in the skill to change or add, such as references/api.md
     #[arg(short, long, value_name = "PATH")]
     file: Option<String>,
     /// Replace the skill with the files in a folder; files of the skill that are not in the folder are deleted
@@ -40,7 +40,7 @@ impl Operation for Update {
     const TOOL: &'static str = "update_skill";
     const CLI: &'static [&'static str] = &["skill", "update"];
     const TITLE: &'static str = "Update skill";
-    const ABOUT: &'static str = "Update a skill's SKILL.md or another of its files";
+    const ABOUT: &'static str = "Update a skill's SKILL.md or another file of the skill";
     const HELP: &'static str = "mcpkg keeps the revisions of each file in a skill: see `mcpkg resource history`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill update pdf @SKILL.md",

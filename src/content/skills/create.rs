@@ -24,10 +24,10 @@ pub struct Create {
     #[schemars(with = "String")]
     #[serde(deserialize_with = "given")]
     name: Option<String>,
-    /// Text of SKILL.md; begins with front matter that has name and description
+    /// Text of SKILL.md, beginning with front matter that has a name and description
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
-    /// What the skill is for and when to use it; becomes front matter if the content has none
+    /// Purpose of the skill and when to use it; becomes front matter if the content has none
     #[arg(short, long, allow_hyphen_values = true)]
     description: Option<String>,
     /// Create the skill from all files in this folder
@@ -45,8 +45,8 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["skill", "create"];
     const TITLE: &'static str = "Create skill";
     const ABOUT: &'static str = "Create a new skill (SKILL.md) in the selected project";
-    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If \
-        the text begins with `@`, write `@@` instead.\n\
+    const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the \
+        text itself begins with `@`, write `@@` instead.\n\
         A skill consists of the resources below skill://NAME/. With --from, mcpkg reads all files in a folder and \
         keeps their executable bits. The skill gets the folder's name unless you pass NAME. mcpkg skips version \
         control files and files listed in .gitignore. A link that leads out of the folder is an error.";

@@ -40,7 +40,7 @@ pub struct Listed {
 #[derive(Serialize, JsonSchema)]
 struct Item {
     name: String,
-    /// Absent if the skill's SKILL.md lacks a name or description
+    /// Description of the skill; absent if the skill's SKILL.md lacks a name or description
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     uri: String,
@@ -136,7 +136,7 @@ pub struct Shown {
     /// Text content
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Base64 of binary content
+    /// Binary content, encoded as base64
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<String>,
     /// The URIs of all files of the skill
@@ -147,7 +147,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_skill";
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
-    const ABOUT: &'static str = "Read a skill's instructions (SKILL.md) or another of its files";
+    const ABOUT: &'static str = "Read a skill's instructions (SKILL.md) or another file of the skill";
     const USER_WORDS: &'static str = "Use a skill";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];

@@ -25,7 +25,7 @@ pub struct Add {
     #[arg(id = "ref", long, value_name = "REF")]
     #[serde(default, rename = "ref")]
     reference: Option<String>,
-    /// Folder inside the repository
+    /// Folder inside the repository to add
     #[arg(long, value_name = "PATH")]
     #[serde(default)]
     path: Option<String>,
@@ -33,7 +33,7 @@ pub struct Add {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Prefix for all names: `acme` turns review into acme-review
+    /// Prefix for the names of all items: `acme` turns `review` into `acme-review`
     #[arg(long, value_name = "P")]
     #[serde(default)]
     prefix: Option<String>,
@@ -41,7 +41,7 @@ pub struct Add {
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Import all files as this kind, regardless of their paths
+    /// Import every file as this kind of item, regardless of the file's path
     #[arg(long = "as", value_name = "KIND")]
     #[schemars(with = "Option<String>")]
     #[serde(default)]

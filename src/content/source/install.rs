@@ -28,7 +28,7 @@ pub struct Install {
     /// Lock file to install, as written by `mcpkg source lock`
     #[arg(long, value_name = "FILE")]
     locked: PathBuf,
-    /// For this install, fetch a source from another place, such as kit=kit.bundle
+    /// Fetch a source from another place for this install only, such as kit=kit.bundle
     #[arg(long, value_name = "NAME=SOURCE")]
     #[serde(default)]
     from: Vec<String>,
@@ -42,7 +42,8 @@ impl Operation for Install {
     const TOOL: &'static str = "install_sources";
     const CLI: &'static [&'static str] = &["source", "install"];
     const TITLE: &'static str = "Install from a lock file";
-    const ABOUT: &'static str = "Install the sources in a lock file: exactly the same commits and content, or nothing";
+    const ABOUT: &'static str = "Install the sources in a lock file: either exactly the same commits and content, or \
+        nothing";
     const HELP: &'static str = "mcpkg compares the SHA-256 of each file with the lock file. If any file differs, \
         mcpkg writes nothing and fails with E_SOURCE_CHANGED. mcpkg does not fetch commits again that are already \
         in your cache. With --from, mcpkg reads commits from a mirror or a bundle, without network access. \

@@ -28,9 +28,9 @@ impl Operation for Lock {
     const CLI: &'static [&'static str] = &["source", "lock"];
     const TITLE: &'static str = "Lock the sources";
     const ABOUT: &'static str = "Write a lock file with the commit of each source and the SHA-256 of each file";
-    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` installs either exactly the files in \
-        mcpkg.lock into another database, or nothing. The lock file does not include your own changes, because \
-        your changes belong to the project and not to the source.";
+    const HELP: &'static str = "`mcpkg source install --locked mcpkg.lock` installs exactly the files in mcpkg.lock \
+        into another database. If the command cannot get exactly these files, it installs nothing. The lock file does \
+        not include your own changes, because your changes belong to the project and not to the source.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source lock", "mcpkg source lock --locked-file team.lock"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

@@ -41,10 +41,10 @@ pub struct Locked {
     pub kind: Kind,
     /// The URL that git fetches from, or the path of the folder.
     pub url: String,
-    /// The branch or tag; absent for a commit or a folder.
+    /// The branch or tag of the source; absent if the source is a commit or a folder.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// The commit; absent for a folder.
+    /// The commit of the source; absent if the source is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The folder inside the repository.

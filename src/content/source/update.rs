@@ -34,7 +34,7 @@ pub struct Update {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Accept a source with a rewritten history or a moved tag
+    /// Accept a source even if its history was rewritten or its tag was moved
     #[arg(long)]
     #[serde(default)]
     force: bool,

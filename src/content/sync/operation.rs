@@ -33,7 +33,7 @@ pub struct Sync {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Like --dry-run, and exit with status 3 if the project and the folder differ
+    /// Same as --dry-run, except that the exit status is 3 if the project and the folder differ
     #[arg(long)]
     #[serde(default)]
     check: bool,
@@ -48,18 +48,17 @@ impl Operation for Sync {
     const CLI: &'static [&'static str] = &["sync"];
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
-        "Sync the selected project and a folder in both directions, such as a folder in a git repository";
-    const HELP: &'static str = "The folder has the same layout as a folder written by `mcpkg export`, including \
-        MCP servers. An MCP server that someone else added or changed is disabled until you enable it. If only \
-        one side changed an item, mcpkg copies the change to the other side. If both sides changed an item, mcpkg \
-        merges the changes line by line. Conflicts and deletions become proposals: the item stays unchanged on \
-        both sides until you run `mcpkg evolve accept` or `mcpkg evolve reject`. While a proposal is open, the \
-        exit status is 1.\n\n\
+        "Sync the selected project with a folder in both directions; the folder can be in a git repository";
+    const HELP: &'static str = "The folder has the same layout as a folder written by `mcpkg export`, including MCP \
+        servers. An MCP server that someone else added or changed is disabled until you enable it. If only one side \
+        changed an item, mcpkg copies the change to the other side. If both sides changed an item, mcpkg merges the \
+        changes line by line. Conflicts and deletions become proposals: the item stays unchanged on both sides until \
+        you run `mcpkg evolve accept` or `mcpkg evolve reject`. While a proposal is open, the exit status is 1.\n\n\
         Sync skips the files that `mcpkg import` skips (hidden files, node_modules, ignored files), files with \
         unresolved git conflicts or conflict markers, and files that are not items. mcpkg writes each link to the \
-        folder only once; after that, the folder decides which links exist. If an item's file has copies, mcpkg \
-        updates the copies along with the file, but creates no new copies. To share a project, commit the folder, \
-        and run `mcpkg sync` after each pull.";
+        folder only once. If you later change or delete the link in the folder, mcpkg applies the same change to the \
+        project. If an item's file has copies, mcpkg updates the copies along with the file, but creates no new \
+        copies. To share a project, commit the folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
         "mcpkg sync --check",

@@ -12,7 +12,7 @@ pub struct ServerFile {
     pub entry: String,
     /// Whether the entry is only for the agent whose file it came from, because another server uses the name elsewhere.
     pub only_own: bool,
-    /// What it is.
+    /// The definition of the server.
     #[serde(flatten)]
     pub definition: Definition,
 }

@@ -31,7 +31,7 @@ pub struct Deploy {
     #[command(flatten)]
     #[serde(flatten)]
     page: Page,
-    /// Accepted for compatibility; nothing is written
+    /// Accepted for compatibility; this command never writes files
     #[serde(default)]
     #[arg(long)]
     dry_run: bool,
@@ -162,8 +162,7 @@ pub struct DeployShell {
     #[arg(long)]
     #[serde(default)]
     apply: bool,
-    /// Overwrite and delete files that mcpkg did not write, or that changed after mcpkg wrote them; their old content
-    /// is kept
+    /// Overwrite and delete files that mcpkg did not write, or that changed after mcpkg wrote them; mcpkg keeps the old content
     #[arg(long)]
     #[serde(default)]
     adopt: bool,

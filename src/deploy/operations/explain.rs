@@ -32,7 +32,7 @@ pub enum What {
 /// Explain where changes come from
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Explain {
-    /// What to explain
+    /// Command whose output to explain
     #[arg(value_name = "WHAT", value_enum)]
     kind: What,
     #[command(flatten)]

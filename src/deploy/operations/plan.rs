@@ -23,7 +23,7 @@ pub struct Show {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) page: Page,
-    /// Accepted for compatibility; nothing is written
+    /// Accepted for compatibility; this command never writes files
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,

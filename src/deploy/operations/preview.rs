@@ -24,7 +24,7 @@ pub struct Preview {
     #[command(flatten)]
     #[serde(flatten)]
     show: Show,
-    /// Also show the differences
+    /// Also show the diff of each file
     #[arg(long)]
     #[serde(default)]
     diff: bool,

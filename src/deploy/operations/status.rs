@@ -61,7 +61,7 @@ pub struct Status {
     #[arg(long)]
     #[serde(skip)]
     extras: bool,
-    /// Accepted for compatibility; nothing is written
+    /// Accepted for compatibility; this command never writes files
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,

@@ -34,14 +34,14 @@ pub struct Choice {
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
-    /// Machine whose overlays to use from the config repo [default: this machine]
+    /// Name of the machine whose overlays in the config repo to use [default: this machine]
     #[arg(long, value_name = "ID")]
     pub machine: Option<String>,
     /// Folder to deploy into [default: the folder bound to the project, else the git repository that contains the current folder]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub root: Option<PathBuf>,
-    /// Where to deploy a project: below the deploy root, or to the user's own folders
+    /// Where to deploy a project: below the deploy root, or into the user's own folders
     #[arg(long, value_name = "SCOPE", value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
@@ -53,7 +53,7 @@ pub struct Choice {
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub allow_outside: Vec<PathBuf>,
-    /// Whether the root may be missing, because its files are only rolled back.
+    /// Whether the deploy root is allowed to be missing. Only a rollback of the root's files allows this.
     #[arg(skip)]
     #[serde(skip)]
     pub may_be_gone: bool,

@@ -23,7 +23,7 @@ impl Operation for Reject {
     const TOOL: &'static str = "reject_proposal";
     const CLI: &'static [&'static str] = &["evolve", "reject"];
     const TITLE: &'static str = "Reject a proposal";
-    const ABOUT: &'static str = "Reject a proposed change; neither the prompt or resource nor the file on disk changes";
+    const ABOUT: &'static str = "Reject a proposed change; the prompt or resource and the file on disk stay unchanged";
     const EXAMPLES: &'static [&'static str] = &["mcpkg evolve reject 7"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;

@@ -23,7 +23,7 @@ pub struct Add {
     #[arg(value_name = "NAME|URI")]
     #[arg(add = RESOURCES)]
     name: String,
-    /// Type: instructions or prompt [default: instructions]
+    /// Type of the module: instructions or prompt [default: instructions]
     #[arg(long = "type", value_name = "TYPE")]
     #[schemars(with = "Option<String>")]
     kind: Option<Kind>,
@@ -34,9 +34,10 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["module", "add"];
     const TITLE: &'static str = "Add a module";
     const ABOUT: &'static str =
-        "Turn a text resource into a module; also restores a module that `module remove` took out";
-    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are modules \
-     already. This command turns any other text resource, such as file:///docs/style.md, into instructions or a prompt file.";
+        "Turn a text resource into a module; also restores a module that you removed with `module remove`";
+    const HELP: &'static str = "Prompts, skills and resources below instructions:// and subagent:// are already \
+     modules. This command turns any other text resource, such as file:///docs/style.md, into instructions or a prompt \
+     file.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg module add file:///docs/style.md", "mcpkg module add checklist --type prompt"];
     const EFFECT: Effect = Effect::Write;

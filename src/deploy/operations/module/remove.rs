@@ -23,7 +23,7 @@ impl Operation for Remove {
     const TOOL: &'static str = "remove_module";
     const CLI: &'static [&'static str] = &["module", "remove"];
     const TITLE: &'static str = "Remove a module";
-    const ABOUT: &'static str = "Take a module out of deploys; its prompt or resources stay";
+    const ABOUT: &'static str = "Remove a module from deploys; the module's prompt or resources stay in the project";
     const HELP: &'static str = "If you added the module with `mcpkg module add`, the module becomes a plain resource again. Any other \
         module is only disabled. The next deploy deletes the files that were deployed for the module.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg module remove skill:pdf"];

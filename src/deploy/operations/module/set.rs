@@ -33,7 +33,7 @@ pub struct Set {
     /// Module, such as command:review
     #[arg(add = MODULES)]
     id: String,
-    /// Type, such as instructions
+    /// New type of the module, such as instructions
     #[arg(long = "type", value_name = "TYPE")]
     #[schemars(with = "Option<String>")]
     kind: Option<Kind>,
@@ -44,7 +44,7 @@ pub struct Set {
     #[arg(long, value_delimiter = ',')]
     #[arg(add = TARGETS)]
     targets: Option<Vec<String>>,
-    /// When the instructions apply: always, described (the agent decides by the description) or manual (the user names them)
+    /// When the instructions apply: always, described (the agent decides by the description) or manual (the user asks for them by name)
     #[arg(long, value_name = "WHEN", conflicts_with = "globs")]
     #[schemars(with = "Option<String>")]
     applies: Option<When>,

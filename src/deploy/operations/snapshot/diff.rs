@@ -17,7 +17,7 @@ use crate::store::{Db, blobs};
 /// Show what a stored deploy changed
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Id of the snapshot, or a unique prefix of it
+    /// Id of the snapshot, or a unique prefix of the id
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,

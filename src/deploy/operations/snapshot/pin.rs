@@ -14,11 +14,11 @@ use crate::store::snapshots::{self, State};
 /// Pin a stored deploy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Pin {
-    /// Id of the snapshot, or a unique prefix of it
+    /// Id of the snapshot, or a unique prefix of the id
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,
-    /// Remove the protection
+    /// Remove the protection from the snapshot
     #[arg(long)]
     #[serde(default)]
     off: bool,

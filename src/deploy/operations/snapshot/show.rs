@@ -17,7 +17,7 @@ use crate::store::snapshots::{self, File};
 /// Show a stored deploy
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Id of the snapshot, or a unique prefix of it
+    /// Id of the snapshot, or a unique prefix of the id
     #[arg(value_name = "ID")]
     #[arg(add = SNAPSHOTS)]
     id: String,

@@ -20,7 +20,7 @@ impl Operation for List {
     const TOOL: &'static str = "list_targets";
     const CLI: &'static [&'static str] = &["target", "list"];
     const TITLE: &'static str = "List the targets";
-    const ABOUT: &'static str = "List the agents that you can deploy to, and which of them `all` includes";
+    const ABOUT: &'static str = "List the agents that you can deploy to, and show which of them target `all` includes";
     const HELP: &'static str =
         "With --target, you can name any of the listed agents, whether the agent is enabled or not.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg target list"];

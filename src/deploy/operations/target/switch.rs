@@ -17,10 +17,10 @@ use crate::store::targets::{self, Of};
 /// Switch targets on
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Enable {
-    /// Targets, such as gemini
+    /// Targets to include, such as gemini
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// Apply the change to every project that has no targets of its own
+    /// Apply the change to every project that has not set its own targets
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
@@ -51,10 +51,10 @@ impl Operation for Enable {
 /// Switch targets off
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Disable {
-    /// Targets, such as vscode
+    /// Targets to exclude, such as vscode
     #[arg(value_name = "TARGET", required = true, add = TARGETS)]
     targets: Vec<String>,
-    /// Apply the change to every project that has no targets of its own
+    /// Apply the change to every project that has not set its own targets
     #[arg(long)]
     #[serde(default)]
     all_projects: bool,
