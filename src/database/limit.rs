@@ -84,8 +84,8 @@ impl Operation for Set {
     const TITLE: &'static str = "Set a limit";
     const ABOUT: &'static str = "Set how many rows a table keeps, and for how long";
     const HELP: &'static str = "`mcpkg limit set` deletes no rows. Use `mcpkg prune` to delete the rows beyond the \
-        limits. A server also deletes such rows automatically, from the tables that the server fills without any \
-        command from you.";
+        limits. A server also deletes such rows automatically, but only from tables that the server fills on its own, \
+        without a command from you.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg limit set events --age 365d", "mcpkg limit set events --number 100000 --age none"];
     const EFFECT: Effect = Effect::Write;

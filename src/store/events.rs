@@ -13,7 +13,7 @@ use crate::error::Result;
 /// An event to append.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
-    /// When.
+    /// When it happened.
     pub at: Millis,
     /// Who: `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
@@ -32,7 +32,7 @@ pub struct NewEvent<'a> {
 pub struct Event {
     /// Its place in the order of things; never reused.
     pub seq: i64,
-    /// When.
+    /// The time of the event.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     /// Who.
@@ -57,7 +57,7 @@ macro_rules! events {
 /// The table. All of it stays unless users set limits.
 pub const GROWING: Growing = Growing {
     name: "events",
-    about: "the trail; events of the last hour are never deleted, so that all servers can read them",
+    about: "the audit trail; events of the last hour are never deleted, so that all servers can read them",
     usual: Limits::NONE,
     beyond,
     delete,

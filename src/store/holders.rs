@@ -14,7 +14,7 @@ const DAY: Millis = 24 * 3600 * 1000;
 /// writes looks for that row.
 pub const GROWING: Growing = Growing {
     name: "locks",
-    about: "former holders of PostgreSQL locks; holders seen within the last day are never deleted",
+    about: "processes that held PostgreSQL locks; processes seen within the last day are never deleted",
     usual: Limits { age: Some(30 * DAY), number: None },
     beyond,
     delete,

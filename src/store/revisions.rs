@@ -41,7 +41,7 @@ const ROW: Range<usize> = 0..11;
 pub struct Author<'a> {
     /// `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
-    /// When.
+    /// The time of the change.
     pub now: Millis,
 }
 
@@ -87,12 +87,12 @@ pub struct Revision {
     /// The item's attributes without its content, as JSON.
     #[serde(skip)]
     pub attributes: String,
-    /// The key of the content.
+    /// The key of the revision's content in the table of stored content.
     #[serde(skip)]
     pub blob: i64,
     /// Bytes of the content.
     pub size: i64,
-    /// When.
+    /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     /// Its author.

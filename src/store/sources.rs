@@ -34,13 +34,13 @@ impl Kind {
 /// Choices for a source, other than its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Patterns; each file has to match at least one.
+    /// Patterns that select files; each imported file matches at least one pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Prefix for the names of the source's items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// The kind of the files, overriding the kind that their paths suggest.
+    /// The kind of items to import the files as. This overrides the kind that the files' paths suggest.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }

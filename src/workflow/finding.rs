@@ -190,16 +190,16 @@ pub struct Finding {
     pub message: String,
     /// The JSON pointer of the value.
     pub path: String,
-    /// Where it stands.
+    /// The position of the finding in the text.
     #[serde(flatten)]
     pub span: Span,
-    /// What to do.
+    /// What to do about the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The part of a contract that it is held against.
+    /// The part of a command's contract that the value was checked against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
-    /// The text that mends it, where that is certain.
+    /// The change that fixes the problem, if it is certain to be right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
     /// Additional details: if the value comes from an alias, `defined_at` is the place of its definition.
@@ -212,7 +212,7 @@ pub struct Finding {
 pub struct Why {
     /// The tags that the argument accepts.
     pub accepts: Vec<String>,
-    /// The one that it prefers.
+    /// The tag that the argument prefers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefer: Option<String>,
     /// The tags of what was given.

@@ -38,7 +38,7 @@ static OF_THE_USER: OnceLock<Arc<Index>> = OnceLock::new();
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Search words, or a command's id
+    /// Words to search for, or a command id
     #[arg(required_unless_present_any = ["group", "source", "effect"], value_name = "QUERY")]
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]

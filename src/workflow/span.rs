@@ -7,10 +7,10 @@ use serde::Serialize;
 /// A part of a text. Lines and columns count from 1, a column counts code points, and the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
-    /// The first byte.
+    /// The offset of the first byte.
     #[serde(skip)]
     pub start: usize,
-    /// The byte after the last one.
+    /// The offset of the byte after the last byte.
     #[serde(skip)]
     pub end: usize,
     /// The line of its beginning.

@@ -21,10 +21,10 @@ pub struct CommandSpec {
     pub group: String,
     /// The rest of the id.
     pub name: String,
-    /// The path of the URL, with its placeholders in braces. HTTP only.
+    /// The path of the URL, with its placeholders in braces. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The method. HTTP only.
+    /// The method of the request. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// What the command does, in one line.
@@ -50,7 +50,7 @@ pub struct CommandSpec {
     /// The names of the security schemes that the command uses; never the secrets themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth: Vec<String>,
-    /// The base URL, which comes before the path. HTTP only.
+    /// The base URL, which comes before the path. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Arguments of other commands that this command's output can fill, as `COMMAND.ARGUMENT`.
@@ -70,7 +70,7 @@ pub struct CommandSpec {
     /// A warning to read before you consent to the command: nobody has checked its current version.
     #[serde(skip)]
     pub caution: Option<&'static str>,
-    /// Its hash, once it was asked for.
+    /// The hash of the command, computed when it is first needed.
     #[serde(skip)]
     pub hashed: Hashed,
 }
@@ -204,16 +204,16 @@ pub struct Flag {
     /// The flag's name in the request, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How the request encodes the argument, if not in the default way for its place. HTTP only.
+    /// How the request encodes the argument, if not in the default way for its place. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
-    /// The media type of the argument's part, if the body is multipart and the API document specifies a media type. HTTP only.
+    /// The media type of the argument's part, if the body is multipart and the API document specifies a media type. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<String>,
-    /// Where the request carries the argument. HTTP only.
+    /// Where the request carries the argument. Only for HTTP commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
-    /// Whether it is required.
+    /// Whether the argument is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
     /// Whether null is a valid value. Null can be sent only as JSON, not in other parts of a request.
@@ -353,7 +353,7 @@ pub struct Body {
     /// of the body.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// Whether it is required.
+    /// Whether the request body is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
     /// If the body is optional: the arguments that are required as soon as any body argument is given.

@@ -17,9 +17,9 @@ fn limits_are_listed_and_set() {
     drafts	90d	500	0	workflow drafts, per project; drafts that are waiting for a person are never deleted
     workflow-runs	90d	10000	0	runs of workflows and commands, with every attempt; unfinished runs are never deleted
     consents	1d	1000	0	confirm tokens and requests for consent, per caller; pending ones are never deleted
-    events	none	none	0	the trail; events of the last hour are never deleted, so that all servers can read them
+    events	none	none	0	the audit trail; events of the last hour are never deleted, so that all servers can read them
     tasks	1h	256	0	long-running calls by agents, with their results, per caller; running calls are never deleted
-    locks	30d	none	0	former holders of PostgreSQL locks; holders seen within the last day are never deleted
+    locks	30d	none	0	processes that held PostgreSQL locks; processes seen within the last day are never deleted
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "365d", "--number", "100000"]), @r#"

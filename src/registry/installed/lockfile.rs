@@ -33,7 +33,7 @@ pub struct Lockfile {
 pub struct Locked {
     /// The tool.
     pub name: Name,
-    /// Its version.
+    /// The version of the tool.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub version: Version,
     /// The SHA-256 of its archive, in hex.
@@ -42,7 +42,7 @@ pub struct Locked {
     pub registry: String,
     /// The trusted identities that vouched for it.
     pub identities: Vec<String>,
-    /// Whether it is the version of the tool that agents see.
+    /// Whether agents see this version of the tool.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub active: bool,
 }

@@ -51,7 +51,7 @@ pub struct Run {
     #[arg(short, long, value_name = "TIME")]
     #[serde(skip)]
     time: Option<Span>,
-    /// Runner to use, if it can run the tool [default: the first runner that works]
+    /// Runner to use; mcpkg refuses the run if this runner cannot run the tool [default: the first runner that works]
     #[arg(long, value_enum)]
     #[serde(skip)]
     runner: Option<RunnerKind>,

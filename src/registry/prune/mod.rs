@@ -32,7 +32,7 @@ const BATCH: u32 = 10_000;
 /// Free what nothing refers to
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Also delete archives used in the last 24 hours; a running server's session may still have one installed
+    /// Also delete archives used in the last 24 hours; a session of a running server may still need these archives
     #[arg(long)]
     #[serde(default)]
     all: bool,

@@ -11,10 +11,10 @@ use crate::store::revisions::Kind;
 pub struct Argument {
     /// The name the template uses.
     pub name: String,
-    /// Its purpose.
+    /// What the argument is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether prompts/get fails without it.
+    /// Whether prompts/get fails if the argument is missing.
     #[serde(default)]
     pub required: bool,
 }
@@ -22,13 +22,13 @@ pub struct Argument {
 /// Everything that a user sets on a prompt, except its name and content. A revision stores these too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
-    /// Its purpose.
+    /// What the prompt is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the content is rendered; a plain prompt is sent unchanged.
+    /// Whether mcpkg renders the content as a template. The content of any other prompt is sent unchanged.
     #[serde(default)]
     pub template: bool,
-    /// The placeholder syntax of a rendered prompt; `None` for Jinja.
+    /// The placeholder syntax of the template; `None` for Jinja.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// The template's arguments.
@@ -37,7 +37,7 @@ pub struct Attributes {
     /// The front matter of the imported file, including its `---` lines; `None` if mcpkg would generate the same text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_matter: Option<String>,
-    /// The path of the imported file below the commands folder, unless it is `NAME.md`.
+    /// The path of the imported file below the commands folder, unless the path is `NAME.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }

@@ -10,10 +10,10 @@ use crate::store::revisions::Kind;
 pub struct Attributes {
     /// Unique in its project.
     pub uri: String,
-    /// Its description.
+    /// The resource's description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The MIME type.
+    /// The resource's MIME type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Whether the content is served as text; else as a base64 blob.

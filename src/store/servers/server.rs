@@ -120,31 +120,31 @@ pub type Named = Vec<(String, Text)>;
 pub struct Definition {
     /// How it is spoken to.
     pub transport: Transport,
-    /// The program.
+    /// The program to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,
-    /// Its arguments.
+    /// The program's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<Text>,
-    /// Its variables.
+    /// The program's environment variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Named,
     /// The folder that the server is started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Text>,
-    /// The address.
+    /// The URL of a server that is already running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Text>,
     /// Headers that are sent with each request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Named,
-    /// The VS Code inputs that these values refer to, as in VS Code's own file.
+    /// The VS Code inputs that the server's values refer to, in the form that VS Code uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Value>,
-    /// Settings that only the agent owning the file understands, in file order.
+    /// Settings that only the file's own agent understands, in the order of the file.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
-    /// Its purpose.
+    /// What the server is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -191,7 +191,7 @@ pub struct Origin {
     /// The file's path relative to the import's root, with `/` as separator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The server's name in the file, if it differs.
+    /// The server's name in the imported file, if different from the server's name in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
 }

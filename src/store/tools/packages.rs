@@ -48,13 +48,13 @@ impl Visibility {
 /// The reason why a version was yanked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Yank {
-    /// When.
+    /// The time of the yank.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Why, in its publisher's words.
+    /// The publisher's reason for the yank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The version to use instead.
+    /// The version to use instead of the yanked version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
 }

@@ -46,18 +46,18 @@ pub struct Revision {
     pub name: String,
     /// The author's message.
     pub message: Option<String>,
-    /// The draft that was approved.
+    /// The draft that became this revision when it was approved.
     #[serde(serialize_with = "as_id")]
     pub draft: Option<Uuid>,
-    /// The SHA-256 of what the text says.
+    /// The SHA-256 of the workflow's model, which does not depend on formatting and comments.
     #[serde(serialize_with = "as_hex")]
     pub model_hash: [u8; 32],
-    /// The key of the text.
+    /// The key of the revision's text in the table of stored content.
     #[serde(skip)]
     pub blob: i64,
     /// Bytes of the text.
     pub size: i64,
-    /// When.
+    /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     /// Its author.

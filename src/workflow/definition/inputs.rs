@@ -54,7 +54,7 @@ pub struct Input {
     /// The command that lists the values to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Which fields of the provider's elements to use as the value and as the label.
+    /// The fields of the provider's elements to use as the value and as the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select: Option<Select>,
     /// Whether one element or several elements can be chosen.
@@ -77,7 +77,7 @@ pub struct Input {
     /// Inputs and steps whose values must be known before mcpkg calls the provider.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// How to join several values into one text.
+    /// How to join several chosen values into one text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
     /// Whether the input is optional.
@@ -179,7 +179,7 @@ pub enum Origin {
 pub struct Join {
     /// The text between two values.
     pub separator: String,
-    /// The text before and after each value.
+    /// The text to put before and after each value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_each: Option<String>,
 }

@@ -20,21 +20,21 @@ use crate::workflow::words::snake;
 /// Something to know of a draft.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnostic {
-    /// The step that it is about.
+    /// The step that the diagnostic is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The argument.
+    /// The argument that the diagnostic is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
     /// What there is to know.
     pub message: String,
-    /// How sure it is.
+    /// How certain it is that the argument's value came from an earlier output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The code of a finding.
+    /// The code of the finding that the diagnostic reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
-    /// Where it stands in the text.
+    /// The line in the workflow's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }

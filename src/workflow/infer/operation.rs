@@ -24,7 +24,7 @@ const USUAL: &str = "session";
 /// Make a workflow from runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Infer {
-    /// Runs in order; give each as `run` (its id), or as `command`, `args` and `output` [default: the newest runs]
+    /// Runs in order; give each run as `run` (its id), or as `command`, `args` and `output` [default: the newest runs]
     #[arg(value_name = "RUN", add = RUNS)]
     #[serde(default)]
     #[schemars(with = "Option<Vec<Logged>>")]

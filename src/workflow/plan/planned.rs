@@ -39,13 +39,13 @@ pub struct Plan {
     pub steps: Vec<PlannedStep>,
     /// What they do, in short.
     pub effects: Effects,
-    /// The answer of the workflow, as far as it is known.
+    /// The workflow's output, as far as it is known before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
-    /// The values of inputs that are known.
+    /// The values of the inputs that are known before the run.
     #[serde(skip)]
     pub inputs: Map<String, Value>,
-    /// The variables of the project that it reads.
+    /// The project's variables that the workflow reads.
     #[serde(skip)]
     pub env: Map<String, Value>,
     /// The SHA-256 of all that decides what is done: definition, inputs, variables, commands with their addresses and effects,

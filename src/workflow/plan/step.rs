@@ -45,13 +45,13 @@ pub struct PlannedStep {
     pub run: String,
     /// What the command does to what is there.
     pub effect: CommandEffect,
-    /// The method. HTTP only.
+    /// The method of the request. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The path with its placeholders. HTTP only.
+    /// The path of the URL, with its placeholders. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The host. HTTP only.
+    /// The host that the request is sent to. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Whether it will run.
@@ -60,7 +60,7 @@ pub struct PlannedStep {
     pub depends_on: Vec<String>,
     /// The arguments with what is known filled in; a template stays where that is not, and a secret is its name.
     pub with: Map<String, Value>,
-    /// The body, likewise.
+    /// The request body. As in `with`, known values are filled in, and secrets are shown by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// What the arguments of providers are bound to, by `PROVIDER.ARGUMENT`.
@@ -69,7 +69,7 @@ pub struct PlannedStep {
     pub unresolved: Vec<String>,
     /// What is worth knowing.
     pub notes: Vec<String>,
-    /// The line of the text that it begins on.
+    /// The line of the workflow's text on which the step begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }

@@ -17,16 +17,17 @@ const MADE_OF: &str = "made_of";
 pub struct Change {
     /// What it is: `definition`, `project`, `input`, `env` or `command`.
     what: &'static str,
-    /// Its name.
+    /// The name of the changed input, variable or command.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
-    /// What changed of a command: `effect`, `idempotency`, `method`, `path` or `base_url`; none if its arguments or its answer changed.
+    /// The changed property of a command: `effect`, `idempotency`, `method`, `path` or `base_url`. Absent if the
+    /// command's arguments or output changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
-    /// What it was.
+    /// The value when the run started.
     #[serde(skip_serializing_if = "Value::is_null")]
     before: Value,
-    /// What it is.
+    /// The current value.
     #[serde(skip_serializing_if = "Value::is_null")]
     after: Value,
 }

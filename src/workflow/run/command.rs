@@ -26,8 +26,8 @@ pub struct Run {
     /// Id of the command
     #[arg(value_name = "ID", add = IDS)]
     id: String,
-    /// Argument of the command, as text or JSON depending on the argument's type; if the command takes both, mcpkg tries JSON first.
-    /// For a secret, give a reference
+    /// Argument of the command, as text or JSON depending on the argument's type; if the argument can be either, mcpkg
+    /// tries JSON first. For a secret, give a reference
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     arg: Vec<Typed>,

@@ -49,7 +49,7 @@ pub struct RunList {
     /// Id of the requested run
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// pending, running, waiting, paused, cancel_requested, interrupted, uncertain, succeeded, failed or canceled
+    /// State of the run: pending, running, waiting, paused, cancel_requested, interrupted, uncertain, succeeded, failed or canceled
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
     /// The run's steps, each with its attempts

@@ -45,10 +45,10 @@ pub struct Change {
     /// The value after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
-    /// Position in the earlier text.
+    /// Position of the changed part in the earlier text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was_at: Option<Span>,
-    /// Position in the later text.
+    /// Position of the changed part in the later text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_at: Option<Span>,
 }

@@ -28,7 +28,7 @@ use crate::workflow::{GROUP, yaml};
 /// Import workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// Files, folders of files, or - for standard input
+    /// Workflow files, folders of workflow files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Show what would be imported, and write nothing

@@ -30,7 +30,7 @@ pub struct Suggest {
     /// JSON pointer such as /inputs/app, instead of line and column
     #[arg(long)]
     pointer: Option<String>,
-    /// Part of an id that was typed so far, or search words
+    /// The part of an id typed so far, or words to search for
     #[arg(long, value_name = "WORDS")]
     partial: Option<String>,
 }

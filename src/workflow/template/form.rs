@@ -49,7 +49,7 @@ pub struct Parameter {
     /// For type `arguments`: the parameter that names the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// For type `arguments`: the parameter of the previous step's command, whose output fills them.
+    /// For type `arguments`: the parameter that names the previous step's command. That command's output fills the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }

@@ -63,10 +63,10 @@ impl Operation for DryRun {
     const TITLE: &'static str = "Plan a workflow";
     const ABOUT: &'static str =
         "Show what a workflow would do, without running it: inputs, ordered steps, provider arguments, effects";
-    const HELP: &'static str = "Planning a workflow sends, starts and writes nothing. If a condition depends on outputs that do not \
-        exist yet, its result is `unknown`. To provide the outputs, use --step-outputs or --fixture. A fixture is either a file, or \
-        stored with the workflow by `mcpkg workflow fixture add`. `mcpkg workflow test` compares the plan with the results that the \
-        fixture expects.";
+    const HELP: &'static str = "Planning a workflow does not send requests, start programs or write files. If a \
+        condition depends on outputs that do not exist yet, its result is `unknown`. To provide the outputs, use \
+        --step-outputs or --fixture. A fixture is either a file, or stored with the workflow by `mcpkg workflow \
+        fixture add`. `mcpkg workflow test` compares the plan with the results that the fixture expects.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
         "mcpkg workflow plan app_with_db --input region=us",

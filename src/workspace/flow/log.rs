@@ -21,7 +21,7 @@ pub struct Log {
     #[arg(long, default_value_t = 20)]
     #[serde(default = "usual")]
     limit: u32,
-    /// Cursor that the previous page returned, to show the next page
+    /// Cursor from the previous page, to show the next page
     #[arg(long)]
     #[serde(default)]
     cursor: Option<String>,

@@ -39,7 +39,7 @@ impl Operation for Push {
     const TOOL: &'static str = "smctl_flow_push";
     const CLI: &'static [&'static str] = &["flow", "push"];
     const TITLE: &'static str = "Push a flow";
-    const ABOUT: &'static str = "Push a flow's changes, all or nothing in each repository";
+    const ABOUT: &'static str = "Push a flow's changes: in each repository, either all changes or none";
     const HELP: &'static str = "mcpkg pushes only fast-forwards, and deletes a branch at origin only if nobody has \
         moved that branch since the last fetch. `mcpkg flow undo` does not undo pushes. If origin refuses a push, \
         your local work is not lost. Run the command again to retry the push.";

@@ -41,7 +41,7 @@ impl Operation for Undo {
     const TOOL: &'static str = "smctl_flow_undo";
     const CLI: &'static [&'static str] = &["flow", "undo"];
     const TITLE: &'static str = "Undo a flow";
-    const ABOUT: &'static str = "Undo a flow's changes, in all repositories or in none";
+    const ABOUT: &'static str = "Undo a flow's changes, either in all repositories or in none";
     const HELP: &'static str = "Restores the branches, tags, work trees and branch settings that the run changed. \
         mcpkg refuses to undo a run if any of these has been moved or pushed since the run. Run `mcpkg flow undo` \
         again to undo the previous run. To redo a run, run `mcpkg flow undo ID` with the id of the undo.";

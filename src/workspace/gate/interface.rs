@@ -50,13 +50,13 @@ pub struct Status {
     pub uptime_secs: Option<u64>,
     /// How many models it has.
     pub model_count: u64,
-    /// remote or embedded.
+    /// The kind of gate: remote or embedded.
     #[serde(default)]
     pub mode: String,
     /// Address of the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The engine of an embedded gate; `None` if this build has none.
+    /// The engine of an embedded gate; `None` if this build of mcpkg has no engine.
     #[serde(default)]
     pub engine: Option<String>,
 }

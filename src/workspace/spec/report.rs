@@ -23,7 +23,7 @@ pub(super) struct Finding {
     pub(super) line: Option<usize>,
     /// What is wrong with it, or missing.
     pub(super) message: String,
-    /// Whether it is an open task or question.
+    /// Whether the finding is an open task or question.
     #[serde(skip)]
     pub(super) is_open: bool,
 }

@@ -31,7 +31,7 @@ pub struct Add {
     #[arg(long, value_name = "REF")]
     #[serde(default)]
     token: Option<String>,
-    /// Position in the search order; mcpkg asks registries with lower numbers first, and this database has 0 [default: last]
+    /// Position in the search order; mcpkg asks registries with lower positions first, and this database has position 0 [default: last]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     priority: Option<i32>,

@@ -29,7 +29,7 @@ use crate::store::tools::installs::{self, Install, Scope};
 /// Update tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
-    /// Installed tools, each optionally with a version or a range [default: the newest version]
+    /// Installed tools to update, each with an optional version or version range [default: the newest version]
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Update {
     #[arg(long)]
     #[serde(default)]
     pre: bool,
-    /// Update tools installed for the selected project
+    /// Update only the tools installed for the selected project
     #[arg(long)]
     #[serde(default)]
     for_project: bool,

@@ -48,7 +48,7 @@ pub(super) struct Signing {
     /// Also send the signature to this registry, which must have exactly this archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
-    /// Store a signature made elsewhere: the file from --print, with ssh-keygen's FILE.sig next to it, or a Sigstore bundle
+    /// Store a signature made elsewhere: either the file from --print with ssh-keygen's FILE.sig next to it, or a Sigstore bundle
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
 }

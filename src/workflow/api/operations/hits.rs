@@ -20,7 +20,7 @@ pub struct Hit {
     pub project: String,
     /// The workflow's name.
     pub workflow: String,
-    /// The id of the draft, if it is a draft.
+    /// The id of the draft; absent for a saved workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
     /// Removed commands that it uses.

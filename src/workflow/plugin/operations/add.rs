@@ -40,11 +40,12 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["plugin", "add"];
     const TITLE: &'static str = "Add a plugin";
     const ABOUT: &'static str = "Let mcpkg run one of the project's MCP servers and use its tools as commands";
-    const HELP: &'static str = "Shows what would run and asks you to confirm. You need a terminal to confirm, and --yes cannot skip \
-        the question, so a database that somebody else made cannot start a program by itself. After you confirm, mcpkg starts the \
-        server once, to list its tools. A program runs without a sandbox, in your home folder unless you give --cwd. The program gets \
-        the variables that you pass with --env, and a few other environment variables. Each call of one of the server's tools needs \
-        consent, because mcpkg does not know what the tool does. To change this, see `mcpkg plugin set --trust-annotations`.";
+    const HELP: &'static str = "Shows what would run and asks you to confirm. You need a terminal to confirm; --yes \
+        cannot skip the question. This way, a database that somebody else made cannot start a program by itself. After \
+        you confirm, mcpkg starts the server once, to list its tools. A program runs without a sandbox, in your home \
+        folder unless you give --cwd. The program gets the variables that you pass with --env, and a few other \
+        environment variables. Each call of one of the server's tools needs consent, because mcpkg does not know what \
+        the tool does. To change this, see `mcpkg plugin set --trust-annotations`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin add memory -- npx -y @modelcontextprotocol/server-memory",
         "mcpkg plugin add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",

@@ -27,7 +27,7 @@ pub struct Import {
     /// JSON file with an `mcpServers` object, such as oatty's mcp.json
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Variable or header to import with its value, as it is not a secret
+    /// Variable or header to import with its value; the value must not be a secret
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,

@@ -35,11 +35,11 @@ pub struct Set {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Seconds without a call until mcpkg ends the program (at most 86400)
+    /// Number of seconds without a call after which mcpkg ends the plugin's program (at most 86400)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
-    /// Read-only tool that lists things; mcpkg suggests its results as argument values
+    /// Read-only tool whose results mcpkg suggests as argument values
     #[arg(long, value_name = "TOOL", requires = "value")]
     #[serde(default)]
     provider: Option<String>,
@@ -66,9 +66,9 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
     const ABOUT: &'static str = "Set a plugin's trust and timeouts, and its tools that provide lists";
-    const HELP: &'static str = "You must confirm a setting that lets the plugin do more, and you need a terminal to confirm; --yes \
-        cannot skip the question. If the plugin's program is running and a changed setting affects it, the program ends. To change \
-        the program itself, or to enable or disable the plugin, use `mcpkg mcp set`.";
+    const HELP: &'static str = "A setting that lets the plugin do more needs your confirmation at a terminal; --yes \
+        cannot skip the question. If the plugin's program is running and a changed setting affects it, the program \
+        ends. To change the program itself, or to enable or disable the plugin, use `mcpkg mcp set`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg plugin set memory --timeout 120",
         "mcpkg plugin set memory --trust-annotations true",

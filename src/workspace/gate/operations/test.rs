@@ -57,7 +57,7 @@ pub struct Test {
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = relative())]
     #[serde(skip, default = "relative")]
     rtol: f64,
-    /// Absolute tolerance, which is added to the relative tolerance
+    /// Absolute tolerance, added to the relative tolerance
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = absolute())]
     #[serde(skip, default = "absolute")]
     atol: f64,
