@@ -42,8 +42,8 @@ const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
     let about = "Show what mcpkg does, in a scratch folder: import, serve, deploy, accept an edit, roll back, back up";
-    let notes = "The demo does not touch your own database and files. The demo prints the path of its scratch folder, and \
-        does not delete the folder, so you can inspect the files in it. With -v, the demo also shows what each command prints.";
+    let notes = "The demo does not touch your own database or files. The demo prints the path of its scratch folder, \
+        and keeps the folder so that you can inspect its files. With -v, the demo also shows what each command prints.";
     super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo", "mcpkg demo -v"])
 }
 

@@ -27,11 +27,12 @@ const DESTRUCTIVE: &str = "destructive";
 const GROUPS: Names = Names::Known(|_| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 /// The notes of `mcpkg serve --help`.
-const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Each request \
-    is served from one project: the project given with --project, else with MCPKG_PROJECT, else the project bound to \
-    the folder in which the server was started, else the selected project. Over HTTP, /projects/NAME/mcp serves the \
-    project NAME.\n\nAfter you create an access key (mcpkg access create NAME), every HTTP request needs one. \
-    If there are no keys, mcpkg serves only clients on this machine.";
+const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. mcpkg serves \
+    each request from one project. It uses the first of these that is set: --project, MCPKG_PROJECT, the project bound \
+    to the folder in which the server was started, the selected project. Over HTTP, /projects/NAME/mcp serves the \
+    project NAME.\n\n\
+    After you create an access key (mcpkg access create NAME), every HTTP request needs a key. If there are no keys, \
+    mcpkg serves only clients on this machine.";
 
 /// Options that the short help leaves out.
 const RARE: [&str; 13] = [
@@ -67,7 +68,12 @@ pub(super) fn command() -> Command {
 fn arguments() -> Command {
     Command::new("serve")
         .visible_alias("start")
-        .arg(Arg::new("stdio").long("stdio").action(ArgAction::SetTrue).help("Serve on standard input and output [the default]"))
+        .arg(
+            Arg::new("stdio")
+                .long("stdio")
+                .action(ArgAction::SetTrue)
+                .help("Serve on standard input and output [the default]"),
+        )
         .arg(
             Arg::new("http")
                 .long("http")
@@ -83,20 +89,12 @@ fn arguments() -> Command {
                 .help("Serve the older HTTP+SSE transport at /sse, for older clients"),
         )
         .args(served().map(|served| {
-            Arg::new(served.flag)
-                .long(served.flag)
-                .action(ArgAction::SetTrue)
-                .conflicts_with("stdio")
-                .help(served.help)
+            Arg::new(served.flag).long(served.flag).action(ArgAction::SetTrue).conflicts_with("stdio").help(served.help)
         }))
-        .arg(
-            Arg::new("host")
-                .long("host")
-                .value_name("ADDRESS")
-                .value_parser(address)
-                .help("Address to listen on; an address that other machines can reach requires an access key \
-                    [default: 127.0.0.1]"),
-        )
+        .arg(Arg::new("host").long("host").value_name("ADDRESS").value_parser(address).help(
+            "Address to listen on; an address that other machines can reach requires an access key \
+                    [default: 127.0.0.1]",
+        ))
         .arg(
             Arg::new("port")
                 .long("port")
@@ -109,7 +107,7 @@ fn arguments() -> Command {
                 .long("allow-host")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Host name that clients can use for the server, in addition to its addresses"),
+                .help("Host name that clients can use for the server, in addition to the server's addresses"),
         )
         .arg(
             Arg::new("allow-origin")
@@ -126,20 +124,14 @@ fn arguments() -> Command {
                 .help("Require an access key even if no key has ever been created"),
         )
         .arg(
-            Arg::new("rate-limit")
-                .long("rate-limit")
-                .value_name("N")
-                .value_parser(value_parser!(NonZeroU32))
-                .help("Allow each client (a key or an address) at most this many requests a second [default: no limit]"),
+            Arg::new("rate-limit").long("rate-limit").value_name("N").value_parser(value_parser!(NonZeroU32)).help(
+                "Maximum number of requests per second from one client (a key or an address) [default: no limit]",
+            ),
         )
-        .arg(
-            Arg::new("tool-rate")
-                .long("tool-rate")
-                .value_name("N")
-                .value_parser(value_parser!(NonZeroU32))
-                .help("Allow each key at most this many calls a second over HTTP to each rate-limited tool, with bursts of \
-                    three times as many [default: 20]"),
-        )
+        .arg(Arg::new("tool-rate").long("tool-rate").value_name("N").value_parser(value_parser!(NonZeroU32)).help(
+            "Maximum number of calls per second over HTTP from one key to each rate-limited tool, with \
+                    bursts of three times as many [default: 20]",
+        ))
         .arg(
             Arg::new("tls-cert")
                 .long("tls-cert")
@@ -161,15 +153,17 @@ fn arguments() -> Command {
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(u64).range(1..=3600))
-                .help("Maximum time for a client to send a request, receive a response or leave a connection idle, in \
-                    seconds [default: 30]"),
+                .help(
+                    "Maximum time in seconds for a client to send a request, receive a response or leave a \
+                    connection idle [default: 30]",
+                ),
         )
         .arg(
             Arg::new("read-timeout")
                 .long("read-timeout")
                 .value_name("SECONDS")
                 .value_parser(read_timeout)
-                .help("Maximum time for one database read for a client, in seconds, such as 30 or 0.5 [default: 30]"),
+                .help("Maximum time in seconds for one database read for a client, such as 30 or 0.5 [default: 30]"),
         )
         .arg(Arg::new("mcp").long("mcp").action(ArgAction::SetTrue).hide(true))
         .arg(
@@ -177,8 +171,11 @@ fn arguments() -> Command {
                 .long("as")
                 .value_name("NAME")
                 .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
-                .help("Server to stand in for, with only its tools: `agentpack` for deploys, `enact` for registries, \
-                    `smctl` for workspaces and their resources, `assistant` for commands and workflows [default: mcpkg]"),
+                .help(
+                    "Server to stand in for, with only that server's tools: `agentpack` for deploys, `enact` for \
+                    registries, `smctl` for workspaces and their resources, `assistant` for commands and workflows \
+                    [default: mcpkg]",
+                ),
         )
         .arg(
             Arg::new("toolset")
@@ -191,55 +188,47 @@ fn arguments() -> Command {
                 .long("install-scope")
                 .value_name("WHOSE")
                 .value_parser(mcp::InstallScope::ALL.map(mcp::InstallScope::name))
-                .help("User for whom agents install tools [default: over HTTP, the client's access key or else its \
-                    session; otherwise everybody]"),
+                .help(
+                    "User for whom agents install tools [default: over HTTP, the client's access key or else its \
+                    session; otherwise everybody]",
+                ),
         )
-        .arg(
-            Arg::new("groups")
-                .long("groups")
-                .add(GROUPS)
-                .value_name("NAME,...")
-                .value_delimiter(',')
-                .help("Serve only these groups of tools, and list all of their tools; `all` lists every tool \
-                    [default: serve all groups, but list only the tools that most sessions need]"),
-        )
-        .arg(
-            Arg::new("confirm")
-                .long("confirm")
-                .value_name("WHAT")
-                .value_parser([DESTRUCTIVE])
-                .help("Calls that need a person's consent every time; `destructive` means all tools that are marked \
-                    as destructive"),
-        )
-        .arg(
-            Arg::new("no-execute")
-                .long("no-execute")
-                .action(ArgAction::SetTrue)
-                .help("Refuse to run commands for agents, except mcpkg's own read-only commands; same as \
-                    MCPKG_NO_EXECUTE=1"),
-        )
+        .arg(Arg::new("groups").long("groups").add(GROUPS).value_name("NAME,...").value_delimiter(',').help(
+            "Serve only these groups of tools, and list every tool in them; `all` lists all tools [default: \
+                    serve all groups, but list only the tools that most sessions need]",
+        ))
+        .arg(Arg::new("confirm").long("confirm").value_name("WHAT").value_parser([DESTRUCTIVE]).help(
+            "Tools that need a person's consent for every call; `destructive` means all tools that are \
+                    marked as destructive",
+        ))
+        .arg(Arg::new("no-execute").long("no-execute").action(ArgAction::SetTrue).help(
+            "Refuse to run commands for agents, except mcpkg's own read-only commands; same as \
+                    MCPKG_NO_EXECUTE=1",
+        ))
         .arg(
             Arg::new("allow-outside")
                 .long("allow-outside")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
                 .action(ArgAction::Append)
-                .help("Additional folder from which config repos can read files when agents deploy them; can be \
-                    repeated"),
+                .help(
+                    "Additional folder from which config repos can read files when agents deploy them; can be \
+                    repeated",
+                ),
         )
         .arg(
             Arg::new("max-answer")
                 .long("max-answer")
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
-                .help("Limit the content of one response to this many bytes [default: 67108864]"),
+                .help("Maximum size of one response's content, in bytes [default: 67108864]"),
         )
         .arg(
             Arg::new("max-line")
                 .long("max-line")
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
-                .help("Limit one request to this many bytes [default: 67108864]"),
+                .help("Maximum size of one request, in bytes [default: 67108864]"),
         )
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }

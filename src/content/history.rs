@@ -21,7 +21,7 @@ macro_rules! history_operations {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
-            /// Name, even of a deleted item
+            /// Name of the item, even if the item was deleted
             #[arg(add = $names)]
             name: String,
         }
@@ -48,7 +48,7 @@ macro_rules! history_operations {
         #[doc = concat!("Compare two revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $diff {
-            /// Name, even of a deleted item
+            /// Name of the item, even if the item was deleted
             #[arg(add = $names)]
             name: String,
             /// Revision to compare from [default: the second newest]
@@ -81,7 +81,7 @@ macro_rules! history_operations {
         #[doc = concat!("Restore a revision of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $restore {
-            /// Name, even of a deleted item
+            /// Name of the item, even if the item was deleted
             #[arg(add = $names)]
             name: String,
             /// Revision to restore; if you omit it, mcpkg lists the newest revisions

@@ -22,7 +22,7 @@ pub struct Compact {
     #[arg(long, value_name = "AGE")]
     #[serde(default)]
     older_than: Option<String>,
-    /// Show how much space would be freed, and change nothing
+    /// Show how much space would be freed, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

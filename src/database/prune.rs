@@ -17,7 +17,7 @@ const BATCH: u32 = 10_000;
 /// Delete rows beyond the limits
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
-    /// Show how many rows would be deleted, and change nothing
+    /// Show how many rows would be deleted, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

@@ -23,7 +23,7 @@ pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Page {
-    /// Cursor of the page to show: next_cursor of the previous response
+    /// Value of next_cursor from the previous response
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
     /// Maximum number of files to list

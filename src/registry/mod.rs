@@ -40,7 +40,7 @@ pub const DOMAIN: Domain = Domain {
         ("tool trust", "Choose whose signatures to trust"),
         ("tool env", "Set the environment variables that tools receive"),
         ("registry", "Manage registries: the folders and hosts where tools are found and published"),
-        ("toolset", "Manage named sets of installed tools; agents see only the active one"),
+        ("toolset", "Manage named sets of installed tools; agents see only the active set"),
     ],
     groups: &[Group {
         name: GROUP,

@@ -30,7 +30,7 @@ pub struct Providers {
     /// Maximum number of providers per page [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }

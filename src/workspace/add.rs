@@ -21,7 +21,7 @@ pub struct Add {
     /// https, ssh, git or file URL, host:path or folder to clone; append =PATH to clone into the folder PATH
     #[arg(value_name = "URL[=PATH]")]
     url: RepoArg,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

@@ -57,7 +57,7 @@ pub struct Init {
     #[arg(long = "repo", value_name = "URL[=PATH]")]
     #[serde(default)]
     repos: Vec<RepoArg>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -29,7 +29,7 @@ pub struct Prune {
     #[arg(long, value_name = "SPAN", default_value = USUAL)]
     #[serde(default = "usual")]
     older_than: String,
-    /// Show what would be deleted, and change nothing
+    /// Show what would be deleted, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

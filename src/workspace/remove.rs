@@ -20,7 +20,7 @@ pub struct Remove {
     /// The repository's name
     #[arg(add = REPOS)]
     repo: String,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

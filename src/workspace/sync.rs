@@ -35,7 +35,7 @@ pub struct Sync {
     #[arg(add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Show what would be done, based on the last fetch, and do nothing
+    /// Show what would be done, based on the last fetch, without doing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

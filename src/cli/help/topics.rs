@@ -47,7 +47,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     page(
         "workflows",
-        "Run several commands in a row from a file",
+        "How to run several commands in order from a file",
         include_str!("../../../docs/reference/workflows.md"),
     ),
     page(

@@ -15,7 +15,7 @@ use crate::op::{Context, Identity, MissingDatabase};
 /// The entry to write or remove.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// Agent
+    /// Name of the agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
     /// Connect the agent for your user in every folder, or for everybody who works in this folder; an entry for a
@@ -31,7 +31,7 @@ pub struct Entry {
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub root: Option<PathBuf>,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, without writing anything
     #[arg(long)]
     #[serde(default)]
     pub dry_run: bool,

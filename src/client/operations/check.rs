@@ -17,7 +17,7 @@ use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operati
 /// Try the connected agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Agent [default: every connected agent]
+    /// Name of the agent [default: every connected agent]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: Option<String>,
 }

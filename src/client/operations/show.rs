@@ -19,7 +19,7 @@ use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operati
 /// Show an agent's entry
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
-    /// Agent
+    /// Name of the agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
     /// Name of the entry in the agent's configuration [default: mcpkg]

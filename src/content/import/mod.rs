@@ -76,7 +76,7 @@ pub struct Import {
     /// Files and folders to import, such as CLAUDE.md, .claude/commands, a project or an exported folder
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Show what would be imported, and write nothing
+    /// Show what would be imported, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

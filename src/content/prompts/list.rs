@@ -17,7 +17,7 @@ use crate::store::prompts::{self, Prompt};
 /// List prompts
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long)]
     cursor: Option<String>,
     /// Maximum number of prompts per page

@@ -12,7 +12,7 @@ use crate::store::resources::{self, Resource};
 /// List resources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long)]
     cursor: Option<String>,
     /// Maximum number of resources per page

@@ -46,7 +46,7 @@ pub struct Add {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     kind: Option<As>,
-    /// Show what would be added, and write nothing
+    /// Show what would be added, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

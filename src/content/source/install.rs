@@ -32,7 +32,7 @@ pub struct Install {
     #[arg(long, value_name = "NAME=SOURCE")]
     #[serde(default)]
     from: Vec<String>,
-    /// Show what would be installed, and write nothing
+    /// Show what would be installed, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

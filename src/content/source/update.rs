@@ -30,7 +30,7 @@ pub struct Update {
     /// Name of the source [default: all]
     #[arg(add = SOURCES)]
     name: Option<String>,
-    /// Show what would change, and write nothing
+    /// Show what would change, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

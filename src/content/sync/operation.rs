@@ -29,7 +29,7 @@ pub struct Sync {
     /// Folder to sync with, created if it does not exist [default: the folder of the last sync]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Show what a sync would do, and write nothing
+    /// Show what a sync would do, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

@@ -109,7 +109,7 @@ pub struct DeployApply {
     /// The confirm_token that deploy returned
     #[arg(long)]
     confirm_token: Option<String>,
-    /// Approve the write
+    /// Confirm that files may be written
     #[arg(long)]
     #[serde(default)]
     yes: bool,

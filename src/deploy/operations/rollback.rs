@@ -42,7 +42,7 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
-    /// Show what would change and write nothing
+    /// Show what would change, without writing anything
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -50,7 +50,7 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(skip)]
     forget: bool,
-    /// Approve the write
+    /// Confirm that files may be written
     #[arg(skip)]
     #[serde(default)]
     yes: bool,

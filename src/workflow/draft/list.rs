@@ -20,7 +20,7 @@ pub struct List {
     #[arg(long)]
     #[serde(default)]
     all: bool,
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long)]
     cursor: Option<String>,
     /// Maximum number of drafts per page

@@ -32,7 +32,7 @@ pub struct Runs {
     /// Number of rows per page (at most 100) [default: 20]
     #[arg(long)]
     limit: Option<u32>,
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long)]
     cursor: Option<String>,
 }

@@ -31,7 +31,7 @@ pub struct Import {
     /// Workflow files, folders of workflow files, or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Show what would be imported, and write nothing
+    /// Show what would be imported, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

@@ -13,7 +13,7 @@ use crate::workflow::{GROUP, answer};
 /// List workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// next_cursor of the previous page
+    /// Value of next_cursor from the previous page
     #[arg(long)]
     cursor: Option<String>,
     /// Maximum number of workflows per page

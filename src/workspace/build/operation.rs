@@ -53,7 +53,7 @@ pub struct Build {
     #[arg(long)]
     #[serde(skip)]
     keep_going: bool,
-    /// Show the commands that would run, but run nothing
+    /// Show the commands that would run, without running them
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

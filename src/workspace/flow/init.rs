@@ -17,7 +17,7 @@ use crate::workspace::step::{Step, relative};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Init {
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -26,7 +26,7 @@ pub struct FeatureStart {
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -46,7 +46,7 @@ pub struct HotfixStart {
     #[arg(long)]
     #[serde(default)]
     worktree: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -58,7 +58,7 @@ pub struct HotfixStart {
 pub struct ReleaseStart {
     /// Semver version (e.g., 1.0.0)
     version: String,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -87,7 +87,7 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(skip)]
     push: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -116,7 +116,7 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(skip)]
     push: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
@@ -137,7 +137,7 @@ pub struct ReleaseFinish {
     #[arg(long)]
     #[serde(skip)]
     push: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -29,7 +29,7 @@ pub struct Push {
     /// Run id, branch, or name of a feature, release or hotfix [default: the last run]
     #[serde(default)]
     name: Option<String>,
-    /// Show what would be pushed, and push nothing
+    /// Show what would be pushed, without pushing anything
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -31,7 +31,7 @@ pub struct Undo {
     /// Id of the run to undo, from `flow log` [default: the last run that has not been undone]
     #[serde(default)]
     run: Option<String>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -33,7 +33,7 @@ pub struct Add {
     #[arg(long)]
     #[serde(default)]
     branch: Option<String>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

@@ -31,7 +31,7 @@ pub struct Remove {
     #[arg(long)]
     #[serde(default)]
     force: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

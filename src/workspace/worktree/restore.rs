@@ -24,7 +24,7 @@ pub struct Restore {
     /// Name of the worktree set
     #[arg(add = REMOVED)]
     name: String,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

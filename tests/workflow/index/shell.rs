@@ -30,7 +30,7 @@ fn commands_are_found_and_shown() {
     --- stdout
     mcpkg:prompt:list  read
     List the prompts, commands and instructions stored in the selected project
-    cursor	string			next_cursor of the previous page
+    cursor	string			Value of next_cursor from the previous page
     limit	integer			Maximum number of prompts per page
     name	string	prompt_name, display
     description	string	

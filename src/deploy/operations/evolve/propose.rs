@@ -62,11 +62,11 @@ pub struct Propose {
     /// Branch to create in the config repo [default: evolve/propose-<scope>-<module>-<time>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Show what would be proposed, and write nothing
+    /// Show what would be proposed, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Approve the write
+    /// Confirm that files may be written
     #[arg(skip)]
     #[serde(default)]
     yes: bool,

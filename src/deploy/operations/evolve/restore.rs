@@ -28,11 +28,11 @@ pub struct Restore {
     /// Restore only files of this module
     #[arg(long, value_name = "ID")]
     module_id: Option<String>,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Approve the write
+    /// Confirm that files may be written
     #[arg(skip)]
     #[serde(default)]
     yes: bool,

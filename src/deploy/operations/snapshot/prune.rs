@@ -29,7 +29,7 @@ pub struct Prune {
     #[arg(long, value_name = "N", default_value_t = keep())]
     #[serde(default = "keep")]
     keep: usize,
-    /// Show which snapshots would be pruned, and change nothing
+    /// Show which snapshots would be pruned, without changing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

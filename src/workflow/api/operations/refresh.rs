@@ -30,7 +30,7 @@ pub struct Refresh {
     #[arg(long, value_name = "FILE|URL")]
     #[serde(default)]
     from: Option<String>,
-    /// Show changes without applying them; exit with 3 if there are changes
+    /// Show changes without applying them; exit with status 3 if there are changes
     #[arg(long)]
     #[serde(default)]
     check: bool,

@@ -21,7 +21,7 @@ pub struct Check {
     /// Name of the plugin [default: all enabled plugins]
     #[arg(add = PLUGINS)]
     name: Option<String>,
-    /// Show changes without applying them; exit with 3 if there are changes
+    /// Show changes without applying them; exit with status 3 if there are changes
     #[arg(long)]
     #[serde(default)]
     check: bool,

@@ -30,7 +30,7 @@ pub struct Add {
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
-    /// Show what would be registered, and register nothing
+    /// Show what would be registered, without registering it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

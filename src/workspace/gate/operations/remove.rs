@@ -24,7 +24,7 @@ pub struct Remove {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
-    /// Show what would be removed, and remove nothing
+    /// Show what would be removed, without removing it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

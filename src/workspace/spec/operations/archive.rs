@@ -35,7 +35,7 @@ pub struct Archive {
     #[arg(long)]
     #[serde(skip)]
     force: bool,
-    /// Show what would be moved, and move nothing
+    /// Show what would be moved, without moving it
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,

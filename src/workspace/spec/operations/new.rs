@@ -35,7 +35,7 @@ pub struct New {
     #[arg(long)]
     #[serde(skip)]
     start: bool,
-    /// Show what would be written, and write nothing
+    /// Show what would be written, without writing anything
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
