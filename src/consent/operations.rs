@@ -31,7 +31,7 @@ const CATALOGS: Names =
 /// List consent requests
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Also list requests that are no longer pending: decided, used or expired
+    /// Also list requests that were decided or used, or that have expired
     #[arg(long)]
     #[serde(default)]
     all: bool,

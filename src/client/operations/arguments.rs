@@ -18,8 +18,7 @@ pub struct Entry {
     /// Name of the agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     pub agent: String,
-    /// Connect the agent for your user in every folder, or for everybody who works in this folder; an entry for a
-    /// folder names the project to serve
+    /// Connect the agent for your user, or for everybody in this folder; an entry for a folder names the project to serve
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,

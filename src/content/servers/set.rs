@@ -21,7 +21,7 @@ pub struct Set {
     #[command(flatten)]
     #[serde(flatten)]
     given: Given,
-    /// Whether the server is enabled: mcpkg neither deploys nor runs a disabled server
+    /// Whether the server is enabled; mcpkg neither deploys nor runs a disabled server
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,
     /// New name for the server

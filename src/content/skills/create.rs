@@ -24,7 +24,7 @@ pub struct Create {
     #[schemars(with = "String")]
     #[serde(deserialize_with = "given")]
     name: Option<String>,
-    /// Text of SKILL.md, beginning with front matter that has a name and description
+    /// Text of SKILL.md; it begins with front matter that has a name and description
     #[arg(value_parser = Content::from_shell, allow_hyphen_values = true)]
     content: Option<Content>,
     /// Purpose of the skill and when to use it; becomes front matter if the content has none

@@ -33,7 +33,7 @@ pub struct Add {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
-    /// Prefix for the names of all items: `acme` turns `review` into `acme-review`
+    /// Prefix for all item names: `acme` turns `review` into `acme-review`
     #[arg(long, value_name = "P")]
     #[serde(default)]
     prefix: Option<String>,

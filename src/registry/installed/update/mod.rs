@@ -29,7 +29,7 @@ use crate::store::tools::installs::{self, Install, Scope};
 /// Update tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
-    /// Installed tools to update, each with an optional version or version range [default: the newest version]
+    /// Installed tools to update, each with an optional version or range [default: the newest version]
     #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,

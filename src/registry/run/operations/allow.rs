@@ -53,7 +53,7 @@ pub struct Allow {
     /// Permission to grant the tool [default: show its current permissions]
     #[arg(value_enum)]
     what: Option<What>,
-    /// For the permission `files`: the folder that the tool can read and write
+    /// For the permission `files`: folder that the tool can read and write
     #[arg(requires = "what")]
     folder: Option<String>,
     /// Revoke the permission

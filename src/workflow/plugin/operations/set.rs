@@ -35,7 +35,7 @@ pub struct Set {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
     #[serde(default)]
     timeout: Option<u32>,
-    /// Number of seconds without a call after which mcpkg ends the plugin's program (at most 86400)
+    /// Seconds without a call before mcpkg ends the program (at most 86400)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     #[serde(default)]
     idle: Option<u32>,
