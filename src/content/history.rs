@@ -17,7 +17,7 @@ use crate::store::{blobs, prompts, resources};
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! history_operations {
-    ($kind:ident, $word:literal, $example:literal, $names:ident, $history:ident, $diff:ident, $restore:ident) => {
+    ($kind:ident, $word:literal, $example:literal, $names:ident, $history:ident, $diff:ident, $restore:ident, $abouts:expr) => {
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
@@ -30,8 +30,7 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!($word, "_history");
             const CLI: &'static [&'static str] = &[$word, "history"];
             const TITLE: &'static str = concat!("History of a ", $word);
-            const ABOUT: &'static str =
-                concat!("Show the revisions of a ", $word, ", newest first, even if it was deleted");
+            const ABOUT: &'static str = $abouts[0];
             const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " history ", $example)];
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
@@ -61,11 +60,7 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!($word, "_diff");
             const CLI: &'static [&'static str] = &[$word, "diff"];
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
-            const ABOUT: &'static str = concat!(
-                "Show the last change of a ",
-                $word,
-                ", or the difference between two revisions, as a unified diff"
-            );
+            const ABOUT: &'static str = $abouts[1];
             const EXAMPLES: &'static [&'static str] =
                 &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
@@ -92,8 +87,7 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!("restore_", $word);
             const CLI: &'static [&'static str] = &[$word, "restore"];
             const TITLE: &'static str = concat!("Restore a ", $word);
-            const ABOUT: &'static str =
-                concat!("Restore a revision of a ", $word, " as its newest revision, even if it was deleted");
+            const ABOUT: &'static str = $abouts[2];
             const EXAMPLES: &'static [&'static str] = &[
                 concat!("mcpkg ", $word, " restore ", $example),
                 concat!("mcpkg ", $word, " restore ", $example, " 2"),
@@ -114,8 +108,34 @@ macro_rules! history_operations {
     };
 }
 
-history_operations!(Prompt, "prompt", "code-review", PROMPTS, PromptHistory, PromptDiff, PromptRestore);
-history_operations!(Resource, "resource", "api-docs", RESOURCES, ResourceHistory, ResourceDiff, ResourceRestore);
+history_operations!(
+    Prompt,
+    "prompt",
+    "code-review",
+    PROMPTS,
+    PromptHistory,
+    PromptDiff,
+    PromptRestore,
+    [
+        "Show the revisions of a prompt, newest first, even if the prompt was deleted",
+        "Show the last change of a prompt, or the difference between two revisions, as a unified diff",
+        "Restore a revision of a prompt as the newest revision, even if the prompt was deleted",
+    ]
+);
+history_operations!(
+    Resource,
+    "resource",
+    "api-docs",
+    RESOURCES,
+    ResourceHistory,
+    ResourceDiff,
+    ResourceRestore,
+    [
+        "Show the revisions of a resource, newest first, even if the resource was deleted",
+        "Show the last change of a resource, or the difference between two revisions, as a unified diff",
+        "Restore a revision of a resource as the newest revision, even if the resource was deleted",
+    ]
+);
 
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {

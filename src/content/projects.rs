@@ -310,7 +310,7 @@ pub struct Rename {
     /// Project name
     #[arg(add = Names::PROJECTS)]
     name: String,
-    /// New name
+    /// New name of the project
     to: String,
 }
 

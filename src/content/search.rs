@@ -48,7 +48,7 @@ pub struct SearchResults {
 
 #[derive(Serialize, JsonSchema)]
 struct Hit {
-    /// prompt or resource
+    /// Kind of result: prompt or resource
     kind: &'static str,
     project: String,
     name: String,

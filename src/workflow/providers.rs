@@ -21,10 +21,10 @@ const LIST: &str = "providers";
 /// Lists the commands that hand out values for arguments.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Providers {
-    /// Only providers that match one of these words
+    /// List only providers that match one of these words
     #[arg(long, value_name = "WORDS")]
     filter: Option<String>,
-    /// Only providers in this group
+    /// List only providers in this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
     /// Maximum number of providers per page [default: 50]

@@ -43,14 +43,14 @@ pub struct Search {
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     query: Vec<String>,
-    /// Only commands in this group
+    /// Search only commands in this group
     #[arg(long, value_name = "GROUP", add = GROUPS)]
     group: Option<String>,
-    /// Only commands from this source
+    /// Search only commands from this source
     #[arg(long, value_name = "SOURCE")]
     #[schemars(with = "Option<String>", extend("enum" = ["operations", "catalogs", "tools", "plugins"]))]
     source: Option<SourceKind>,
-    /// Only commands with this effect
+    /// Search only commands with this effect
     #[arg(long, value_name = "EFFECT")]
     #[schemars(with = "Option<String>", extend("enum" = ["read", "write", "destroy"]))]
     effect: Option<CommandEffect>,

@@ -19,7 +19,7 @@ pub struct Rename {
     /// Prompt name
     #[arg(add = PROMPTS)]
     name: String,
-    /// New name
+    /// New name of the prompt or resource
     to: String,
 }
 

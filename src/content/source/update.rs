@@ -45,13 +45,13 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["source", "update"];
     const TITLE: &'static str = "Update sources";
     const ABOUT: &'static str = "Merge changes in the sources with your changes in the project";
-    const HELP: &'static str = "For each file, mcpkg merges three versions: the source's version at the last \
-        update, the source's current version, and the project's version. If both sides changed the same lines, or \
-        one side deleted what the other side changed, the project keeps its version, and the source's version \
-        becomes a proposal. To decide on proposals, use `mcpkg evolve list`, `show`, `accept` and `reject`. If a \
-        skill was renamed in the source, mcpkg renames the skill in the project too. mcpkg updates each source \
-        completely or not at all. If mcpkg cannot reach a source, it reports the source, updates the other \
-        sources, and exits with status 1.";
+    const HELP: &'static str = "For each file, mcpkg merges three versions: the source's version at the last update, \
+        the source's current version, and the project's version. If both sides changed the same lines, or if one side \
+        deleted what the other side changed, the project keeps its version, and the source's version becomes a \
+        proposal. To decide on proposals, use `mcpkg evolve list`, `show`, `accept` and `reject`. If a skill was \
+        renamed in the source, mcpkg renames the skill in the project too. mcpkg updates each source completely or not \
+        at all. If mcpkg cannot reach a source, it reports the source, updates the other sources, and exits with \
+        status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg source update --dry-run", "mcpkg source update skills", "mcpkg source update skills --force"];
     const EFFECT: Effect = Effect::Write;

@@ -102,7 +102,7 @@ pub struct DeployApply {
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
-    /// Check everything, but write nothing
+    /// Check everything, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
@@ -166,7 +166,7 @@ pub struct DeployShell {
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
-    /// Check everything, but write nothing
+    /// Check everything, without writing anything
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,

@@ -28,7 +28,7 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape,
 pub enum Kind {
     /// Deployed, but missing on disk
     Missing,
-    /// Different from its desired content
+    /// Different from the content to deploy
     Modified,
     /// On disk, but not deployed by mcpkg
     Extra,

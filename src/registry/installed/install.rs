@@ -50,7 +50,7 @@ pub struct Install {
     #[arg(long)]
     #[serde(skip)]
     accept_publisher: bool,
-    /// Install exactly the tools in a lock file written by `mcpkg tool lock`, or none of them
+    /// Install exactly the tools in a lock file written by `mcpkg tool lock`: either all of them or none
     #[arg(long, value_name = "FILE", conflicts_with = "tool")]
     #[serde(skip)]
     locked: Option<PathBuf>,

@@ -3,15 +3,15 @@
 /// What runs tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum RunnerKind {
-    /// bubblewrap, with this machine's own programs.
+    /// Run in bubblewrap, with this machine's own programs.
     Bubblewrap,
-    /// podman, with an image that is there.
+    /// Run in podman, with a container image that is already on this machine.
     Podman,
-    /// docker, with an image that is there.
+    /// Run in docker, with a container image that is already on this machine.
     Docker,
-    /// mcpkg itself, for a WebAssembly module.
+    /// Run in mcpkg itself, for a WebAssembly module.
     Wasm,
-    /// Without a sandbox, where a person allowed it.
+    /// Run without a sandbox, if a person has allowed this.
     None,
 }
 

@@ -28,7 +28,7 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::n
 /// Which archive is meant.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Target {
-    /// Tool, such as alice/weather@1.2.0, or path of a folder or an archive, such as ./weather; without a version, the latest version
+    /// Tool such as alice/weather@1.2.0 (without a version, the latest version), or path of a folder or archive such as ./weather
     #[arg(add = TOOLS)]
     tool: String,
     /// Registry to take the archive from, if several registries have this version

@@ -19,7 +19,7 @@ pub struct Rename {
     /// Workflow name
     #[arg(add = WORKFLOWS)]
     name: String,
-    /// New name
+    /// New name of the workflow
     to: String,
 }
 

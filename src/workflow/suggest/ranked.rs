@@ -28,7 +28,7 @@ pub struct Suggestion {
     /// What the command does
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Which fields of the command's elements to use as the value and as the label
+    /// The fields of the command's elements to use as the value and as the label
     pub select: Map<String, Value>,
     /// What each argument of the command is bound to, with `source` and `note`
     pub bindings: Map<String, Value>,

@@ -38,9 +38,9 @@ impl Operation for Log {
     const ABOUT: &'static str = "List the runs of flow commands, newest first";
     const HELP: &'static str = "The state of a run is `applying` while the run is in progress, `landed` when only \
         clean-up is left, and `done` when the run is finished. A run that failed or was undone is `undone`. If \
-        something else has changed a part of the run in the meantime, mcpkg cannot undo that part, and the state \
-        is `kept`. Instead of the full id of a run, you can give any unique prefix of the id. With `--json`, the \
-        log shows full ids.";
+        something else has changed a part of the run's result since then, mcpkg cannot undo that part, and the state \
+        is `kept`. Instead of the full id of a run, you can give any unique prefix of the id. With `--json`, the log \
+        shows full ids.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::super::SHAPE;

@@ -75,7 +75,7 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(default)]
     squash: bool,
-    /// Keep the branch and its worktrees
+    /// Keep the branch and its worktrees after finishing
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
@@ -104,7 +104,7 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(default)]
     squash: bool,
-    /// Keep the branch and its worktrees
+    /// Keep the branch and its worktrees after finishing
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,

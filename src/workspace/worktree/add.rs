@@ -29,7 +29,7 @@ pub struct Add {
     #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
-    /// Branch to check out [default: the feature branch of this name]
+    /// Branch to check out [default: the feature branch with the name of the set]
     #[arg(long)]
     #[serde(default)]
     branch: Option<String>,

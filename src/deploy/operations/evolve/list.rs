@@ -13,7 +13,7 @@ use crate::store::proposals;
 /// List proposals
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct List {
-    /// Include accepted and rejected proposals
+    /// Also list accepted and rejected proposals
     #[arg(long)]
     #[serde(default)]
     all: bool,

@@ -25,7 +25,7 @@ pub struct Prune {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// Number of newest snapshots to keep
+    /// How many of the newest snapshots to keep
     #[arg(long, value_name = "N", default_value_t = keep())]
     #[serde(default = "keep")]
     keep: usize,

@@ -22,7 +22,7 @@ impl Operation for List {
     const TITLE: &'static str = "List the targets";
     const ABOUT: &'static str = "List the agents that you can deploy to, and show which of them target `all` includes";
     const HELP: &'static str =
-        "With --target, you can name any of the listed agents, whether the agent is enabled or not.";
+        "With --target, you can name any of the listed agents, even an agent that is not enabled.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg target list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;

@@ -20,7 +20,7 @@ use crate::workflow::api::violation::Violation;
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// File or URL of an OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, JSON or YAML (http only on this machine)
+    /// File or URL of an OpenAPI 3.0, 3.1 or 3.2 or Swagger 2.0 document, in JSON or YAML (http URLs only for this machine)
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,

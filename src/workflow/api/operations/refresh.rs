@@ -26,7 +26,7 @@ pub struct Refresh {
     /// Name of the catalog
     #[arg(add = CATALOGS)]
     name: String,
-    /// File or URL to read the description from, now and in later refreshes [default: the current one]
+    /// File or URL to read the description from, now and in later refreshes [default: the current file or URL]
     #[arg(long, value_name = "FILE|URL")]
     #[serde(default)]
     from: Option<String>,

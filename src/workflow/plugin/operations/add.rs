@@ -19,7 +19,7 @@ use crate::workflow::{GROUP, groups};
 /// Run an MCP server as a source of commands
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Name of an existing or new MCP server; also the group of its commands
+    /// Name of an existing or new MCP server; this is also the group of the server's commands
     #[arg(add = MCP_SERVERS)]
     name: String,
     #[command(flatten)]
