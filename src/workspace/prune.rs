@@ -25,7 +25,7 @@ const USUAL: &str = "30d";
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// Delete only branches and worktrees that mcpkg has kept for at least this long, such as 30d, 12h or 2w
+    /// Minimum age of branches and worktrees to delete, such as 30d or 12h
     #[arg(long, value_name = "SPAN", default_value = USUAL)]
     #[serde(default = "usual")]
     older_than: String,

@@ -19,7 +19,7 @@ pub struct Rename {
     /// Prompt name
     #[arg(add = PROMPTS)]
     name: String,
-    /// New name of the prompt or resource
+    /// New name of the prompt
     to: String,
 }
 
