@@ -116,7 +116,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_project";
     const CLI: &'static [&'static str] = &["project", "show"];
     const TITLE: &'static str = "Show project";
-    const ABOUT: &'static str = "Show a project: its contents and the folders bound to it";
+    const ABOUT: &'static str = "Show a project: its contents, and the folders that are bound to the project";
     const EXAMPLES: &'static [&'static str] = &["mcpkg project show", "mcpkg project show auth-module --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;

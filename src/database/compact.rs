@@ -32,12 +32,13 @@ impl Operation for Compact {
     const TOOL: &'static str = "compact_database";
     const CLI: &'static [&'static str] = &["compact"];
     const TITLE: &'static str = "Shrink the database";
-    const ABOUT: &'static str = "Delete unused data and return the space to the disk";
+    const ABOUT: &'static str = "Delete unused data and free the space on the disk";
     const HELP: &'static str = "Deleted data leaves free space inside the database file. Later writes reuse this \
-        space, and `mcpkg compact` returns it to the disk. The command needs disk space for a second copy of the \
-        database. While the command runs, reads continue and writes wait. mcpkg deletes old revisions only if you \
-        give one of the options below, and never deletes a revision that is deployed or kept by a snapshot. If you \
-        give both options, mcpkg deletes only the revisions that both options select.";
+        space. `mcpkg compact` makes the file smaller, so that other programs can use the space. The command needs \
+        disk space for a second copy of the database. While the command runs, reads continue and writes wait. mcpkg \
+        deletes old revisions only if you give --keep-revisions or --older-than. mcpkg never deletes a revision that \
+        is deployed or kept by a snapshot. If you give both options, mcpkg deletes only the revisions that both \
+        options select.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;

@@ -67,7 +67,7 @@ pub struct CommandSpec {
     /// The reason why no step can run the command, if none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// A warning to read before you consent to the command: nobody has checked its current version.
+    /// A warning that nobody has checked the command's current version. mcpkg shows the warning before you consent to the command.
     #[serde(skip)]
     pub caution: Option<&'static str>,
     /// The hash of the command, computed when it is first needed.
@@ -373,7 +373,7 @@ pub struct OutputContract {
     /// The number of fields that are not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_fields: Option<usize>,
-    /// How the command splits its output into pages, if a person has declared it: see [`ProviderContract::pagination`].
+    /// How the command splits its output into pages, if a person has declared this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
     /// The JSON Schema of the output, if `detail` is `full`.
@@ -403,7 +403,7 @@ pub struct ProviderContract {
     pub args: Map<String, Value>,
     /// The fields of each element that the command returns.
     pub returns: Vec<OutputField>,
-    /// How the command splits its output into pages, if known: see reference section 1.
+    /// How the command splits its output into pages, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Map<String, Value>>,
 }

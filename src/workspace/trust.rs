@@ -17,7 +17,7 @@ use crate::process::Limits;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// Folder of the repository, or its name in the workspace [default: the current folder]
+    /// Folder of the repository, or the repository's name in the workspace [default: the current folder]
     #[arg(value_name = "PATH")]
     #[serde(default)]
     path: Option<PathBuf>,

@@ -83,7 +83,7 @@ pub enum What {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// How the server is started or reached.
+    /// How to start the server or connect to it.
     #[serde(flatten)]
     pub definition: Definition,
     /// The file that the server came from.

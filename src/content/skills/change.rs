@@ -40,7 +40,7 @@ impl Operation for Update {
     const TOOL: &'static str = "update_skill";
     const CLI: &'static [&'static str] = &["skill", "update"];
     const TITLE: &'static str = "Update skill";
-    const ABOUT: &'static str = "Update a skill's SKILL.md or another file of the skill";
+    const ABOUT: &'static str = "Update a skill's SKILL.md or another skill file";
     const HELP: &'static str = "mcpkg keeps the revisions of each file in a skill: see `mcpkg resource history`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg skill update pdf @SKILL.md",

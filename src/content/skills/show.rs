@@ -147,7 +147,7 @@ impl Operation for Show {
     const TOOL: &'static str = "get_skill";
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
-    const ABOUT: &'static str = "Read a skill's instructions (SKILL.md) or another file of the skill";
+    const ABOUT: &'static str = "Read a skill's instructions (SKILL.md) or another skill file";
     const USER_WORDS: &'static str = "Use a skill";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];

@@ -47,7 +47,7 @@ pub struct Locked {
     /// The commit of the source; absent if the source is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The folder inside the repository.
+    /// The source's folder inside the repository.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The other options of the source.

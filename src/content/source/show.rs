@@ -32,7 +32,7 @@ impl Operation for Show {
     const TOOL: &'static str = "show_source";
     const CLI: &'static [&'static str] = &["source", "show"];
     const TITLE: &'static str = "Show a source";
-    const ABOUT: &'static str = "Show a source: its location, and the items created from its files";
+    const ABOUT: &'static str = "Show a source: its location, and the items created from the source's files";
     const HELP: &'static str = "STATE compares an item in the project with the version from the source: `as it came` \
         (unchanged), `changed`, `deleted`, or `proposed` (see `mcpkg evolve list`).";
     const EXAMPLES: &'static [&'static str] = &["mcpkg source show skills", "mcpkg source show skills --json"];

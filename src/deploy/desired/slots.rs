@@ -12,7 +12,7 @@ use crate::mcp_servers::intake::INPUTS;
 pub struct Slots {
     /// The entries.
     pub entries: Map<String, Value>,
-    /// The questions that VS Code asks its user for values, keyed by id.
+    /// The questions that VS Code asks to get values from its user, keyed by id.
     #[serde(default)]
     pub inputs: Map<String, Value>,
 }

@@ -20,7 +20,7 @@ pub struct Import {
     /// Folder where Enact stores its files [default: ~/.enact]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Also import agents/skills.json and .enact/tools.json from this project folder, for the selected project
+    /// Also import agents/skills.json and .enact/tools.json from this project folder into the selected project
     #[arg(long, value_name = "DIR")]
     #[serde(default)]
     for_project: Option<PathBuf>,

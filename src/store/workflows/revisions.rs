@@ -46,7 +46,7 @@ pub struct Revision {
     pub name: String,
     /// The author's message.
     pub message: Option<String>,
-    /// The draft that became this revision when it was approved.
+    /// The approved draft that became this revision.
     #[serde(serialize_with = "as_id")]
     pub draft: Option<Uuid>,
     /// The SHA-256 of the workflow's model, which does not depend on formatting and comments.

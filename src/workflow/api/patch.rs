@@ -13,7 +13,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
-    /// Id of the command, instead of the generated id.
+    /// Id to use for the command, instead of the generated id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Effect of the command on existing data.

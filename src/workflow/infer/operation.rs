@@ -29,7 +29,7 @@ pub struct Infer {
     #[serde(default)]
     #[schemars(with = "Option<Vec<Logged>>")]
     session_log: Vec<Logged>,
-    /// Use only runs since this time, or within a period such as 2h
+    /// Use only runs since this time, or within this period, such as 2h
     #[arg(long, value_name = "WHEN", conflicts_with = "session_log")]
     since: Option<String>,
     /// Name of the workflow [default: session]

@@ -41,7 +41,7 @@ impl Operation for Run {
     const TOOL: &'static str = "run_command";
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Run a command";
-    const ABOUT: &'static str = "Run a command of any source, after showing what it does";
+    const ABOUT: &'static str = "Run a command of any source, after showing what the command does";
     const HELP: &'static str = "Shows what the command does, and asks before running it unless it is one of mcpkg's own read-only \
         commands. Without a terminal, --yes answers the question. --yes does not confirm API commands that change something: approve \
         such a command with `mcpkg consent approve`. After a run, `mcpkg workflow runs` shows the result and what was sent.";

@@ -60,7 +60,7 @@ impl Operation for Cancel {
     const TOOL: &'static str = "cancel_run";
     const CLI: &'static [&'static str] = &["workflow", "cancel"];
     const TITLE: &'static str = "Cancel a run";
-    const ABOUT: &'static str = "Cancel a run within a second, in any process; completed steps are not undone";
+    const ABOUT: &'static str = "Cancel a run within a second, in any mcpkg process; completed steps are not undone";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow cancel 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

@@ -42,7 +42,7 @@ pub struct Execute {
     /// Run only this step
     #[arg(long)]
     step: Option<String>,
-    /// Outputs of other steps, keyed by id
+    /// Outputs of other steps, keyed by step id
     #[arg(skip)]
     step_outputs: Option<Map<String, Value>>,
     /// Id of the stopped run to resume. With `step`, id of the run whose outputs to use

@@ -44,7 +44,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
     #[serde(skip)]
     step_outputs: Option<Object>,
-    /// With --step: run whose outputs to use; mcpkg also uses the run's workflow and inputs, unless you give others
+    /// With --step: id of the run whose outputs to use; mcpkg also uses the run's workflow and inputs, unless you give others
     #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
     #[serde(skip)]
     of: Option<String>,
@@ -54,7 +54,7 @@ impl Operation for Run {
     const TOOL: &'static str = "run_workflow";
     const CLI: &'static [&'static str] = &["workflow", "run"];
     const TITLE: &'static str = "Run a workflow";
-    const ABOUT: &'static str = "Run a workflow, after showing what it does";
+    const ABOUT: &'static str = "Run a workflow, after showing what the workflow does";
     const HELP: &'static str = "Shows what the workflow does and asks before running it. At a terminal, mcpkg asks for missing \
         inputs, and lists the values that each input's provider returns. Without a terminal, --yes confirms a workflow only if you \
         have approved its text with `mcpkg draft approve` or saved its text at a terminal. Approve any other workflow with `mcpkg \

@@ -18,7 +18,7 @@ use crate::workflow::{GROUP, answer};
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct History {
-    /// Name of the workflow, even if it was deleted
+    /// Name of the workflow, even if the workflow was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
 }
@@ -27,7 +27,7 @@ impl Operation for History {
     const TOOL: &'static str = "workflow_history";
     const CLI: &'static [&'static str] = &["workflow", "history"];
     const TITLE: &'static str = "History of a workflow";
-    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even if it was deleted";
+    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even if the workflow was deleted";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
     const ALIASES: &'static [&'static str] = &["log"];
     const EFFECT: Effect = Effect::Read;
@@ -70,7 +70,7 @@ impl Operation for History {
 /// Compare two revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Name of the workflow, even if it was deleted
+    /// Name of the workflow, even if the workflow was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to compare from [default: the second newest]
@@ -123,7 +123,7 @@ impl Operation for Diff {
 /// Bring back a revision of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
-    /// Name of the workflow, even if it was deleted
+    /// Name of the workflow, even if the workflow was deleted
     #[arg(add = WORKFLOWS)]
     name: String,
     /// Revision to restore [default: list the newest revisions]

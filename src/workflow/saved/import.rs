@@ -35,7 +35,7 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
-    /// Update workflows that differ from the files, as new revisions
+    /// Update workflows that differ from the files, by adding new revisions
     #[arg(long)]
     #[serde(default)]
     update: bool,

@@ -43,7 +43,7 @@ pub struct Parameter {
     /// Purpose of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Default value.
+    /// Default value of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// For type `arguments`: the parameter that names the command.

@@ -66,7 +66,7 @@ pub struct Status {
 pub struct Model {
     /// Its name.
     pub name: String,
-    /// Format of the file.
+    /// Format of the model's file.
     #[serde(default = "onnx")]
     pub format: String,
     /// The bytes of its file.
@@ -75,7 +75,7 @@ pub struct Model {
     pub registered_at: Option<String>,
     /// loaded, unloaded or error.
     pub status: String,
-    /// SHA-256 of the file.
+    /// SHA-256 of the model's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Version of the ONNX operator set that the model uses.
@@ -111,7 +111,7 @@ pub struct Route {
 /// A line of a gate's log.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// Time of the line, if the gate reports it.
+    /// Time of the log line, if the gate reports a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The line.

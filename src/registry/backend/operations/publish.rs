@@ -63,7 +63,7 @@ impl Operation for Publish {
     const TOOL: &'static str = "publish_tool";
     const CLI: &'static [&'static str] = &["tool", "publish"];
     const TITLE: &'static str = "Publish a tool";
-    const ABOUT: &'static str = "Publish a package to a registry, with its signatures";
+    const ABOUT: &'static str = "Publish a package to a registry, with the package's signatures";
     const HELP: &'static str = "mcpkg packs the folder as `mcpkg tool pack` does, and uploads the archive together with the signatures \
         that `mcpkg tool sign` has made for exactly this archive. A published version never changes. Publishing the same files again \
         succeeds, but publishing different files under the same version fails.";

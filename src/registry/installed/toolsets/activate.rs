@@ -16,7 +16,7 @@ pub struct Use {
     /// The name of the toolset
     #[arg(add = TOOLSETS)]
     name: Option<String>,
-    /// Show every installed tool again
+    /// Show agents every installed tool again
     #[arg(long, conflicts_with = "name")]
     #[serde(default)]
     all: bool,

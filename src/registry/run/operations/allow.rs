@@ -50,7 +50,7 @@ enum What {
 pub struct Allow {
     /// Tool name, or the path of the tool's folder [default: list the permissions of all tools]
     tool: Option<String>,
-    /// Permission to grant the tool [default: show its current permissions]
+    /// Permission to grant to the tool [default: show its current permissions]
     #[arg(value_enum)]
     what: Option<What>,
     /// For the permission `files`: folder that the tool can read and write

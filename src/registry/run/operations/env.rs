@@ -47,8 +47,7 @@ impl Operation for Set {
     const TOOL: &'static str = "set_tool_env";
     const CLI: &'static [&'static str] = &["tool", "env", "set"];
     const TITLE: &'static str = "Set a variable for tools";
-    const ABOUT: &'static str = "Set an environment variable for tools: either its value, or where mcpkg reads its \
-        value";
+    const ABOUT: &'static str = "Set an environment variable for tools: give its value, or where mcpkg reads its value";
     const HELP: &'static str = "A tool gets a variable only if the tool's manifest declares the variable. If you give a reference, mcpkg \
         reads the value each time it starts the tool, never stores the value, and hides the value in the tool's output. A secret must be \
         at least four bytes long.";

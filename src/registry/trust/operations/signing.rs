@@ -45,7 +45,7 @@ pub(super) struct Signing {
     #[arg(long, conflicts_with_all = ["with", "key"])]
     #[serde(default)]
     print: bool,
-    /// Also send the signature to this registry, which must have exactly this archive
+    /// Also send the signature to this registry, which must already have exactly this archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
     /// Store a signature made elsewhere: either the file from --print with ssh-keygen's FILE.sig next to it, or a Sigstore bundle

@@ -65,7 +65,7 @@ impl Operation for Set {
     const TOOL: &'static str = "set_plugin";
     const CLI: &'static [&'static str] = &["plugin", "set"];
     const TITLE: &'static str = "Change a plugin";
-    const ABOUT: &'static str = "Set a plugin's trust and timeouts, and its tools that provide lists";
+    const ABOUT: &'static str = "Set a plugin's trust and timeouts, and choose which of its tools provide lists";
     const HELP: &'static str = "A setting that lets the plugin do more needs your confirmation at a terminal; --yes \
         cannot skip the question. If the plugin's program is running and a changed setting affects it, the program \
         ends. To change the program itself, or to enable or disable the plugin, use `mcpkg mcp set`.";

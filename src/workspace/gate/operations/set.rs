@@ -31,7 +31,7 @@ pub struct Set {
     #[arg(long, value_name = "URL")]
     #[serde(default)]
     url: Option<String>,
-    /// Show what would be set, without setting it
+    /// Show which route would be set, without setting it
     #[arg(long)]
     #[serde(default)]
     dry_run: bool,
