@@ -44,9 +44,9 @@ pub(super) fn commands() -> [Command; 2] {
             .required(true)
             .value_name("DIR")
             .value_parser(value_parser!(PathBuf))
-            .help("Folder to write to"),
+            .help("Folder to write the man pages to"),
     );
-    let notes = "In bash, zsh and fish, names from the database are completed too.";
+    let notes = "In bash, zsh and fish, the script also completes names from the database.";
     let of_shells = [
         "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",
         "mcpkg completions zsh > ~/.zfunc/_mcpkg",

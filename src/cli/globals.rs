@@ -156,7 +156,7 @@ pub(super) fn args() -> [Arg; 9] {
             .value_parser(value_parser!(PathBuf))
             .value_hint(clap::ValueHint::DirPath)
             .help("Workspace to use [default: the workspace that contains the current folder]"),
-        global("json").action(ArgAction::SetTrue).help("Print the data and errors as JSON"),
+        global("json").action(ArgAction::SetTrue).help("Print data and errors as JSON"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Do not print hints or progress"),
         global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show the causes of errors"),
         global("color")
@@ -167,7 +167,7 @@ pub(super) fn args() -> [Arg; 9] {
         global("no-pager")
             .action(ArgAction::SetTrue)
             .help("Do not send long output through a pager ($MCPKG_PAGER, $PAGER or less)"),
-        global("yes").action(ArgAction::SetTrue).help("Skip the confirmation of actions that cannot be undone"),
+        global("yes").action(ArgAction::SetTrue).help("Skip the confirmation prompt for actions that cannot be undone"),
     ]
     .map(|flag| match flag.get_action() {
         ArgAction::Count => flag,

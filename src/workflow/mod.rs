@@ -102,11 +102,11 @@ pub const DOMAIN: Domain = Domain {
     commands: &[
         ("command", "Find commands of every source, see what they take and return, and run them"),
         ("catalog", "Import APIs as commands"),
-        ("plugin", "Run MCP servers of the project as commands"),
+        ("plugin", "Run the project's MCP servers, and use their tools as commands"),
         ("workflow", "Store, check, change and run workflows of commands"),
         ("workflow env", "Manage the values that workflows can read"),
         ("workflow fixture", "Add, list and remove fixtures, which test a workflow's plan"),
-        ("template", "Make workflows from templates, built in or your own"),
+        ("template", "Make workflows from built-in templates or your own"),
         ("draft", "Propose workflows, and approve or reject proposals"),
     ],
     groups: &[Group {

@@ -43,8 +43,8 @@ fn mcpkg_alone_is_one_screen() {
     Begin with:
       mcpkg demo                            see mcpkg at work, in a scratch folder
       mcpkg init                            create your database
-      mcpkg import . --create-project app   bring in a folder's rules and skills
-      mcpkg client add claude-code          let an agent read them over MCP
+      mcpkg import . --create-project app   import a folder's rules and skills
+      mcpkg client add claude-code          let an agent read your content over MCP
       mcpkg deploy                          show what a deploy would write to disk
 
     Commands:

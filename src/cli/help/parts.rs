@@ -15,8 +15,8 @@ pub(crate) const EXAMPLES: &str = "Examples:\n";
 pub(crate) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg demo", "see mcpkg at work, in a scratch folder"),
     ("mcpkg init", "create your database"),
-    ("mcpkg import . --create-project app", "bring in a folder's rules and skills"),
-    ("mcpkg client add claude-code", "let an agent read them over MCP"),
+    ("mcpkg import . --create-project app", "import a folder's rules and skills"),
+    ("mcpkg client add claude-code", "let an agent read your content over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),
 ];
 
@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
             .value_name("COMMAND|TOPIC")
             .num_args(0..)
             .add(Names::Known(|_| names()))
-            .help("Command, or the name of a topic"),
+            .help("Command or topic to show the help of"),
     );
     let examples = ["mcpkg help", "mcpkg help prompt create", "mcpkg help words", "mcpkg help options"];
     finished(command, "Show the help of a command or a topic", &["help"], "", &examples)
