@@ -159,7 +159,7 @@ pub enum SourceKind {
     Operations,
     /// Imported OpenAPI documents.
     Catalogs,
-    /// Tools that are installed (contract 002).
+    /// Installed tools.
     Tools,
     /// Tools of other MCP servers.
     Plugins,
