@@ -49,7 +49,7 @@ fn what_lets_tools_do_more_is_set_at_a_terminal_and_counts_on_this_machine_alone
     let ran =
         scratch.finish(elsewhere.env("XDG_STATE_HOME", scratch.path().join("other")).args(["tool", "config", key]));
     assert_eq!(ran.stdout, "false\n", "{ran}");
-    assert!(ran.stderr.contains("never approved this value on this machine"), "{ran}");
+    assert!(ran.stderr.contains("you have not approved this value on this machine"), "{ran}");
     scratch.ok(&["tool", "config", key, "false"]);
     assert_eq!(scratch.ok(&["tool", "config", key]), "false\n");
 }

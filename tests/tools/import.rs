@@ -151,7 +151,10 @@ fn the_same_again_takes_nothing_and_what_needs_a_terminal_is_taken_there() {
     let mut command = scratch.command();
     command.args(["tool", "import"]);
     let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
-    assert!(!done && shown.contains("Allow more than now: ") && shown.contains(KEY), "{shown}");
+    assert!(
+        !done && shown.contains("Approve these settings, which loosen the current rules: ") && shown.contains(KEY),
+        "{shown}"
+    );
     assert_eq!(scratch.json(&["tool", "trust", "list"])["trusted"], json!([]));
     let Some((shown, done)) = at_a_terminal(&command, "y\n") else { return };
     assert!(done, "{shown}");

@@ -91,7 +91,7 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
     // The tool that is well comes first in the lock.
     assert_eq!(refused(&home, &changed(&text, TOOL, "sha256", json!("ab".repeat(32)))), "E_DIGEST_MISMATCH");
     for (home, hint) in
-        [(&home, "add that registry with `mcpkg registry add`"), (&homes.user, "replaced it there or edited")]
+        [(&home, "add that registry with `mcpkg registry add`"), (&homes.user, "replaced the archive there or edited")]
     {
         home.file("given.lock", changed(&text, TOOL, "sha256", json!("ab".repeat(32))));
         let ran = home.run(&["tool", "install", "--locked", "given.lock"]);

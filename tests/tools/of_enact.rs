@@ -86,10 +86,14 @@ fn what_loosens_waits_for_a_person_at_a_terminal() {
     let mut import = scratch.command();
     import.args(["tool", "import"]);
     let Some((shown, _)) = at_a_terminal(&import, "y\n") else { return skipped("there is no script") };
-    assert!(shown.contains("Allow more than now: ") && shown.contains("policy allow, not prompt?"), "{shown}");
+    assert!(
+        shown.contains("Approve these settings, which loosen the current rules: ")
+            && shown.contains("policy allow, not prompt?"),
+        "{shown}"
+    );
     assert_eq!(rules(&scratch).0, "allow");
     let (_, log) = served(&scratch, &mut server(&scratch));
-    assert!(!log.contains("more than you have approved"), "{log}");
+    assert!(!log.contains("settings that you have not approved"), "{log}");
 }
 
 #[test]

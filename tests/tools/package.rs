@@ -167,8 +167,8 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     status: 1
     --- stdout
     --- stderr
-    error: 'lax' has only one segment: it can be run by its path, but not packed
-    hint: put the publisher in front, as in alice/weather
+    error: 'lax' has only one segment: you can run the tool by its path, but it cannot be packed
+    hint: put the publisher in front of the name, as in alice/weather
     "##);
     assert_snapshot!(scratch.run(&["tool", "validate", "nowhere"]), @r##"
     status: 1

@@ -58,7 +58,7 @@ impl Operation for Alias {
                 context.event(db, author, None, "tool.alias.remove", alias)?;
                 Ok(tool)
             })?;
-            return Ok(Reply::sentence(format!("'{alias}' no longer stands for {tool}"), data(alias, &tool)));
+            return Ok(Reply::sentence(format!("Removed the alias '{alias}' for {tool}"), data(alias, &tool)));
         }
         let Some(tool) = &self.tool else {
             let tool = context.store.read(|db| required(db, alias))?;
@@ -77,7 +77,7 @@ impl Operation for Alias {
             }
             Ok(installs::names(db)?.iter().any(|known| known == name.as_str()))
         })?;
-        let reply = Reply::sentence(format!("'{alias}' stands for {name}"), data(alias, name.as_str()));
+        let reply = Reply::sentence(format!("'{alias}' is an alias for {name}"), data(alias, name.as_str()));
         Ok(match is_installed {
             true => reply,
             false => reply.hint(format!("the tool is not installed yet; to install it: `mcpkg tool install {alias}`")),

@@ -43,9 +43,8 @@ pub fn check(context: &Context, place: &Place) -> Result<()> {
         return approve(context, place);
     }
     let why = format!("You have not approved the registry '{}' on this machine: `{}`", place.name, place.location);
-    Err(Error::new(Code::Unapproved, why).hint(
-        "run the command at a terminal, where mcpkg asks for your approval, or remove the registry and add it again",
-    ))
+    Err(Error::new(Code::Unapproved, why)
+        .hint("run the command at a terminal to approve the registry, or remove the registry and add it again"))
 }
 
 fn key(place: &Place) -> String {

@@ -68,7 +68,7 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
 fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     let version = &resolved.version;
     if archive.size() > ARCHIVE {
-        let why = format!("The archive of {}@{} has more than {} MiB", version.name, version.version, ARCHIVE >> 20);
+        let why = format!("The archive of {}@{} is larger than {} MiB", version.name, version.version, ARCHIVE >> 20);
         return Err(Error::new(Code::RegistryAnswer, why));
     }
     let sha256 = archive.sha256();
@@ -77,7 +77,7 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     }
     let (expected, actual) = (hex::encode(&version.sha256), hex::encode(&sha256));
     let what = format!(
-        "Registry '{}' sent an archive of {}@{} that does not match its digest",
+        "Registry '{}' sent an archive of {}@{} with the wrong digest",
         resolved.registry, version.name, version.version
     );
     Err(Error::new(Code::DigestMismatch, what)

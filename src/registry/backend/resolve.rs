@@ -95,7 +95,7 @@ fn cannot_be_asked(error: &Error) -> bool {
 /// Returns the error for a tool that may be in unreachable registries, with the reasons.
 fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let mut passed = passed.into_iter();
-    let Some(first) = passed.next() else { return Error::internal("every registry was asked") };
+    let Some(first) = passed.next() else { return Error::internal("all registries were searched") };
     if choice.registry.is_some() {
         return first;
     }

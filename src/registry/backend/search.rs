@@ -71,7 +71,7 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     let opened: Vec<_> = known.iter().map(|known| known.open(context)).collect();
     let found: Vec<Result<Found>> = thread::scope(|scope| {
         let asking: Vec<_> = opened.into_iter().map(|backend| scope.spawn(move || backend?.search(query))).collect();
-        let failed = |_| Err(Error::internal("a search of a registry panicked"));
+        let failed = |_| Err(Error::internal("the search of a registry panicked"));
         asking.into_iter().map(|asking| asking.join().unwrap_or_else(failed)).collect()
     });
     let (mut asked, mut lists, mut total) = (Vec::new(), Vec::new(), 0);

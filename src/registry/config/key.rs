@@ -50,11 +50,11 @@ impl Key {
     /// What it does, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::AllowUnsandboxed => "whether tools that you have approved for this can run without a sandbox",
-            Self::StandIn => "images replaced by this machine's own programs",
-            Self::Timeout => "maximum time for a run",
+            Self::AllowUnsandboxed => "whether tools with the permission `unsandboxed` can run without a sandbox",
+            Self::StandIn => "container images that mcpkg replaces with this machine's own programs",
+            Self::Timeout => "maximum duration of a run",
             Self::CacheSize => "maximum disk space for unpacked tools",
-            Self::CacheTtl => "how long a registry's cached response is used",
+            Self::CacheTtl => "how long mcpkg uses a cached registry response",
         }
     }
 

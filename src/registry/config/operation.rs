@@ -90,7 +90,7 @@ impl Shown {
     fn warning(&self) -> Option<String> {
         let stored = self.stored.as_ref().filter(|_| !self.counts)?;
         Some(format!(
-            "ignored {} for {} from the database: you never approved this value on this machine",
+            "ignored the value {} for {} from the database: you have not approved this value on this machine",
             stored,
             self.key.name()
         ))

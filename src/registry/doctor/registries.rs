@@ -26,7 +26,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     (context.step_aside)();
     thread::scope(|scope| {
         let looks: Vec<_> = asked.map(|known| scope.spawn(move || one(context, known))).collect();
-        let odd = |_| Err(Error::internal("the check of a registry ended early"));
+        let odd = |_| Err(Error::internal("the check of a registry stopped unexpectedly"));
         looks.into_iter().map(|look| look.join().unwrap_or_else(odd)).collect()
     })
 }
@@ -39,7 +39,7 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
     if !approval::is_approved(context, place)? {
         let what = format!("you have not approved '{name}' ({}) on this machine", place.location);
         let asks = format!("mcpkg tool search --registry {} WORDS", shell::quote(name));
-        return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks you to approve it")));
+        return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks you to approve the registry")));
     }
     let answered = match known.is_remote() {
         true => within(context, |context| ask(context, known)),

@@ -37,8 +37,10 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 fn engine(probed: &Probed) -> Finding {
     let engine = probed.kind.word();
     match &probed.works {
-        Ok(unlimited) => works(&format!("tools that need an image run in {engine}"), unlimited),
-        Err(why) => Finding::new(AREA, Health::Note, format!("tools that need an image cannot run in {engine}: {why}")),
+        Ok(unlimited) => works(&format!("tools that need a container image run in {engine}"), unlimited),
+        Err(why) => {
+            Finding::new(AREA, Health::Note, format!("tools that need a container image cannot run in {engine}: {why}"))
+        }
     }
 }
 

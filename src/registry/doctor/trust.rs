@@ -24,7 +24,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let (rules, named) = context.store.read(|db| Ok((rules(db, context)?, records::policy(db, context)?.1)))?;
     let trusted = plural::count(rules.trusted.len(), "identity");
     let minimum = plural::count(rules.minimum, "attestation");
-    let what = format!("the policy is {}, with at least {minimum}; {trusted} trusted", rules.policy.word());
+    let what = format!("the policy is {} (at least {minimum} per tool); you trust {trusted}", rules.policy.word());
     let state = if rules.policy == Policy::Allow { Health::Note } else { Health::Ok };
     let mut findings = vec![Finding::new(AREA, state, what)];
     if rules.policy == Policy::Allow {
@@ -37,7 +37,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     }
     if let Some(named) = named {
         let what = format!(
-            "ignored the policy {} from the database: you never approved this policy on this machine",
+            "ignored the policy {} from the database: you have not approved this policy on this machine",
             named.word()
         );
         findings.push(Finding::new(AREA, Health::Note, what).action("mcpkg tool trust policy"));
@@ -49,7 +49,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     if depth == Depth::Whole
         && let Some(folder) = context.approved.folder()
     {
-        findings.extend(loose(folder, "the records of your decisions", 0o700));
+        findings.extend(loose(folder, "the folder with the records of your decisions", 0o700));
     }
     Ok(findings)
 }
@@ -106,7 +106,10 @@ fn undecided(context: &Context) -> Result<Option<Finding>> {
     if named.is_empty() {
         return Ok(None);
     }
-    let what = format!("without effect, because you never approved them on this machine: {}", named.join(", "));
+    let what = format!(
+        "these entries in the database have no effect, because you have not approved them on this machine: {}",
+        named.join(", ")
+    );
     Ok(Some(Finding::new(AREA, Health::Note, what).action("see `mcpkg tool trust list` and `mcpkg tool env list`")))
 }
 

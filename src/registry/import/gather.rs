@@ -140,7 +140,7 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
             let why = match (alias::check(short), is_tool, taken) {
                 (Err(error), ..) => error.message().to_owned(),
                 (_, false, _) => format!("'{}' is not a tool name", tool.escape_debug()),
-                (.., Some(taken)) => format!("the alias already stands for {taken}"),
+                (.., Some(taken)) => format!("this alias is already used for {taken}"),
                 (Ok(()), true, None) if known.contains_key(short) => "mcpkg already has it".to_owned(),
                 (Ok(()), true, None) => {
                     plan.aliases.insert(short.clone(), tool.clone());
@@ -188,7 +188,11 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
 
 fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut Plan) -> Result<()> {
     if file.execution.verbose.is_some() {
-        plan.left.push(LeftOut::new("execution.verbose", &text.name, "use `-v` with each command instead"));
+        plan.left.push(LeftOut::new(
+            "execution.verbose",
+            &text.name,
+            "mcpkg has no such setting; pass `-v` to each command instead",
+        ));
     }
     for (name, key, value) in [
         ("execution.defaultTimeout", Key::Timeout, file.execution.default_timeout.clone()),
@@ -240,7 +244,8 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
                 "mcpkg itself sets this variable for every tool".to_owned()
             } else if line.looks_secret() || secrets.contains(&line.name) {
                 format!(
-                    "its name looks like a secret, so mcpkg did not store it; to read it from the environment: `mcpkg tool env set {0} \
+                    "the variable's name looks like a secret, so mcpkg did not store its value; to read it from the environment: `mcpkg \
+                        tool env set {0} \
                         env:{0}`",
                     line.name
                 )

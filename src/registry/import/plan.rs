@@ -122,7 +122,7 @@ impl Plan {
             ));
         }
         rows.extend(
-            self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("stands for {tool}"))),
+            self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("alias for {tool}"))),
         );
         rows.extend(self.toolsets.iter().map(|(name, tools)| {
             let active = if self.active.as_ref() == Some(name) { ", the only toolset that agents see" } else { "" };

@@ -38,7 +38,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     let waiting = waiting(&now, &plan);
     told.extend(waiting.iter().map(|waiting| {
         format!(
-            "~/.enact asks for more than you have approved ({waiting}); run `mcpkg tool import` at a terminal to approve the rest"
+            "~/.enact contains settings that you have not approved ({waiting}); to approve them, run `mcpkg tool import` at a terminal"
         )
     }));
     // The user adds a registry there.
@@ -62,7 +62,7 @@ pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> 
     let now = context.store.read(|db| trust::rules(db, context))?;
     let broken = told(&failed).into_iter().map(|what| Finding::new(area, Health::Problem, what));
     let waiting = waiting(&now, &plan).into_iter().map(|waiting| {
-        Finding::new(area, Health::Note, format!("~/.enact asks for more than you have approved: {waiting}"))
+        Finding::new(area, Health::Note, format!("~/.enact contains settings that you have not approved: {waiting}"))
             .action("mcpkg tool import")
     });
     Ok(broken.chain(waiting).collect())

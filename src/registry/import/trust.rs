@@ -44,7 +44,7 @@ pub(super) fn take(
         }
         Some(number) => {
             let what = format!("minimum_attestations {number}");
-            let why = format!("the number must be from 1 to 100; mcpkg keeps {}", now.minimum);
+            let why = format!("the number must be from 1 to 100; the current number, {}, is unchanged", now.minimum);
             plan.left.push(LeftOut::new(what, &text.name, why));
         }
         None => {}

@@ -8,7 +8,7 @@ use crate::registry::trust::{Policy, Rules};
 use crate::store::tools::registries::Place;
 
 /// Why it is left out.
-const WHY: &str = "it allows more than now, which only a person at a terminal can approve: run the import again at a terminal, \
+const WHY: &str = "this loosens the current rules, which only a person at a terminal can approve: run the import again at a terminal, \
     without --yes";
 
 /// The most lines that the question itself lists; it counts the others.
@@ -26,7 +26,7 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     }
     if context.confirmation == Confirmation::Ask {
         let lines: Vec<String> = lines.into_iter().map(|(line, _)| line).collect();
-        let what = format!("Allow more than now: {}?", plural::first(&lines, NAMED));
+        let what = format!("Approve these settings, which loosen the current rules: {}?", plural::first(&lines, NAMED));
         return (context.ask)(Body::lines(lines), &what);
     }
     plan.left.extend(lines.into_iter().map(|(line, from)| LeftOut::new(line, from, WHY)));
@@ -66,7 +66,7 @@ pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
     let program = plan.registry.iter().filter(|place| runs_program(place));
     rules.extend(program.map(|place| {
         let token = place.token.as_deref().unwrap_or_default();
-        format!("the program that prints the token of {}: {token}", place.location)
+        format!("the command that prints the token for {}: {token}", place.location)
     }));
     let sets = sets.into_iter().map(|line| (line, "mcp.json"));
     sets.chain(rules.into_iter().map(|line| (line, "config.yaml"))).collect()

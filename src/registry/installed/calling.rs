@@ -189,7 +189,7 @@ fn paths(
         };
         if !context.caller.is_on_this_machine() {
             return refused(format!(
-                "'{parameter}' names a file on this machine; only a local user is allowed to do that"
+                "'{parameter}' names a file on this machine; only a local user can pass such a file"
             ));
         }
         let real = named.canonicalize();

@@ -157,7 +157,7 @@ impl Install {
             && let Some(package) = Package::at_path(text)?
         {
             if self.registry.is_some() {
-                return Err(Error::new(Code::InvalidArgument, "A path cannot be combined with a registry")
+                return Err(Error::new(Code::InvalidArgument, "A path cannot be combined with --registry")
                     .hint("leave out --registry"));
             }
             let release = package.without_registry(context.clock.now());

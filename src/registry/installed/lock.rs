@@ -58,7 +58,7 @@ impl Operation for Lock {
         let path = self.file.unwrap_or_else(|| PathBuf::from(FILE));
         if path.as_os_str() == "-" {
             let data: Value = serde_json::to_value(&lock)
-                .map_err(|error| Error::internal("the lock cannot be written").with_source(error))?;
+                .map_err(|error| Error::internal("the lock file cannot be written as JSON").with_source(error))?;
             return Ok(Reply::new(Body::Text(text), data));
         }
         disk::replace(&path, text.as_bytes())?;
@@ -77,7 +77,7 @@ fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Re
         return Err(Error::new(Code::TrustFailed, why)
             .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference())));
     }
-    let odd = |_| Error::internal("an install has no version");
+    let odd = |_| Error::internal("an installed tool has no version");
     Ok(Locked {
         name: Name::parse(&install.name)?,
         version: install.version.parse::<Version>().map_err(odd)?,

@@ -115,7 +115,9 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
 /// Finds a version with the digest of the lock: in this database, then in the registry that the lock names, then in all others in
 /// order.
 fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved> {
-    let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock file was not checked")) };
+    let Some(sha256) = locked.digest() else {
+        return Err(Error::internal("a lock file was used before it was checked"));
+    };
     let found = match kept(context, locked, &sha256)? {
         Some(found) => found,
         None => asked(context, locked, &sha256)?,
@@ -197,7 +199,8 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
         true if registry == from => {
-            "the locked archive came from this registry: somebody replaced it there or edited the lock file".to_owned()
+            "the locked archive came from this registry: somebody replaced the archive there or edited the lock file"
+                .to_owned()
         }
         true => {
             format!(

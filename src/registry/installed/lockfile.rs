@@ -77,7 +77,8 @@ impl Lockfile {
     /// Only through a bug.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
-        text.map(|text| text + "\n").map_err(|error| Error::internal("the lock cannot be written").with_source(error))
+        text.map(|text| text + "\n")
+            .map_err(|error| Error::internal("the lock file cannot be written as JSON").with_source(error))
     }
 
     /// Reads a lock, which may come from an untrusted source.
@@ -86,10 +87,10 @@ impl Lockfile {
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
-            .map_err(|error| Error::file("read", path, error).hint("write one with `mcpkg tool lock`"))?;
+            .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg tool lock`"))?;
         Self::parse(&text).map_err(|error| {
             Error::new(error.code(), format!("`{}` {error}", path.display()))
-                .hint("write it again with `mcpkg tool lock`")
+                .hint("write the lock file again with `mcpkg tool lock`")
         })
     }
 
@@ -112,7 +113,7 @@ impl Lockfile {
 
     fn check(&self) -> Result<()> {
         if self.tools.len() > MOST {
-            return Err(invalid(format!("names more than {MOST} tools")));
+            return Err(invalid(format!("lists more than {MOST} tools")));
         }
         let (mut seen, mut active) = (BTreeSet::new(), BTreeSet::new());
         for tool in &self.tools {

@@ -106,7 +106,7 @@ fn scope(context: &Context, for_project: bool) -> Result<Scope> {
             lacking("access key", "create a key with `mcpkg access create NAME`, and have the client send it")
         }),
         Some(InstallScope::Session) => session().ok_or_else(|| {
-            lacking("session", "only protocol revisions with a handshake have sessions; 2026-07-28 has none")
+            lacking("session", "only protocol revisions that begin with a handshake have sessions; revision 2026-07-28 has no handshake")
         }),
     }
 }

@@ -356,7 +356,7 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
         reply = reply.warn(["the tool ran without a sandbox, because a person allowed it".to_owned()]);
     }
     if !outcome.left_out.is_empty() {
-        reply = reply.warn([format!("left out of /output: {}", outcome.left_out.join(", "))]);
+        reply = reply.warn([format!("not copied from /output: {}", outcome.left_out.join(", "))]);
     }
     reply
 }

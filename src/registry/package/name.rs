@@ -61,7 +61,7 @@ pub(super) fn wrong(text: &str) -> Option<String> {
     }
     let segments: Vec<&str> = text.split('/').collect();
     if segments.len() > MAX_SEGMENTS {
-        return Some(format!("it has {} segments, more than {MAX_SEGMENTS}", segments.len()));
+        return Some(format!("it has {} segments; the limit is {MAX_SEGMENTS}", segments.len()));
     }
     for (at, segment) in segments.iter().enumerate() {
         let rest = segment.strip_prefix('@').filter(|_| at == 0).unwrap_or(segment);

@@ -71,7 +71,7 @@ impl Plan {
             if !Path::new(folder).is_dir() {
                 let why = format!("{} is allowed to use the folder `{folder}`, which no longer exists", tool.name);
                 return Err(Error::new(Code::NotFound, why).hint(format!(
-                    "create the folder again, or revoke it with `mcpkg tool allow {} files {folder} --revoke`",
+                    "create the folder again, or revoke the permission with `mcpkg tool allow {} files {folder} --revoke`",
                     tool.name
                 )));
             }

@@ -66,7 +66,7 @@ impl UnderWay {
     pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
-        let holder = holder.ok_or_else(|| Error::internal("another process has locked a new run"))?;
+        let holder = holder.ok_or_else(|| Error::internal("a new run is locked by another process"))?;
         Ok(Self { id: begun.uuid, begun, row: Arc::default(), holder: Arc::new(holder) })
     }
 

@@ -170,7 +170,7 @@ pub fn post(
         _ => return Err(Failure::bad_request("The body must contain an object `bundle`")),
     };
     if bundle.len() as u64 > ATTESTATION {
-        return Err(Failure::too_large(format!("The attestation has more than {ATTESTATION} bytes")));
+        return Err(Failure::too_large(format!("The attestation is larger than {ATTESTATION} bytes")));
     }
     if let Err(why) = &read(&bundle, &Root::of_user(&context.approved)?).1.statement {
         return Err(Failure::invalid(format!("Cannot read the attestation: {why}")));

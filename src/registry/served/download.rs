@@ -50,7 +50,7 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
         Wanted::Whole => (StatusCode::OK, 0..size),
         Wanted::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
         Wanted::Nothing => {
-            let why = format!("The archive has {size} bytes");
+            let why = format!("The requested range is outside the archive, which is {size} bytes long");
             let answer = Failure::new(StatusCode::RANGE_NOT_SATISFIABLE, "BAD_REQUEST", why).answer();
             return Ok(answer.with(CONTENT_RANGE, header(format!("bytes */{size}"))?));
         }
@@ -74,7 +74,9 @@ pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) 
 }
 
 fn header(text: String) -> Result<HeaderValue, Failure> {
-    let odd = |error| Error::internal("the facts of an archive do not fit in a header").with_source(error);
+    let odd = |error| {
+        Error::internal("the metadata of an archive contains characters that a header cannot carry").with_source(error)
+    };
     HeaderValue::try_from(text).map_err(|error: http::header::InvalidHeaderValue| odd(error).into())
 }
 

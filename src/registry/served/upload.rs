@@ -114,7 +114,7 @@ fn in_json(body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
     let bundle = bundle.map_err(|error| Failure::bad_request(format!("`bundle` is not valid base64: {error}")))?;
     if bundle.len() as u64 > IN_JSON {
         let why = format!(
-            "An archive in JSON can have at most {} MiB; send a larger one as multipart/form-data",
+            "An archive in JSON can be at most {} MiB; send a larger one as multipart/form-data",
             IN_JSON >> 20
         );
         return Err(Failure::too_large(why));
@@ -178,7 +178,7 @@ fn refused(error: multer::Error) -> Failure {
     match error {
         multer::Error::FieldSizeExceeded { limit, field_name } => {
             let part = field_name.unwrap_or_default();
-            Failure::too_large(format!("The part '{}' has more than {limit} bytes", part.escape_debug()))
+            Failure::too_large(format!("The part '{}' is larger than {limit} bytes", part.escape_debug()))
         }
         error => Failure::bad_request(format!("Cannot read the form: {error}")),
     }

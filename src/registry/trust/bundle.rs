@@ -42,7 +42,7 @@ impl Bundle {
 
     fn read_whole(text: &str, root: &Root) -> Self {
         if text.len() > LONGEST {
-            return Self::unreadable(Form::Unknown, format!("the attestation is longer than {} KiB", LONGEST >> 10));
+            return Self::unreadable(Form::Unknown, format!("the attestation is larger than {} KiB", LONGEST >> 10));
         }
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,

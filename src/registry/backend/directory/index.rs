@@ -37,7 +37,7 @@ pub fn read(root: &Root) -> Result<Option<BTreeMap<String, Listing>>> {
     let index: Value = serde_json::from_slice(&bytes)
         .map_err(|error| root.malformed(format!("its {INDEX} is not valid JSON: {error}")))?;
     let Some(tools) = index["tools"].as_array().filter(|_| index["format"] == FORMAT && index["version"] == 1) else {
-        return Err(root.malformed(format!("its {INDEX} does not have version 1")));
+        return Err(root.malformed(format!("its {INDEX} does not have format version 1")));
     };
     let listings = tools.iter().take(MOST).filter_map(listing);
     Ok(Some(listings.map(|listing| (listing.name.clone(), listing)).collect()))
@@ -109,7 +109,7 @@ pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
             folders.extend(below.map(|below| format!("{name}/{below}")));
         }
         if listings.len() >= MOST {
-            return Err(root.malformed(format!("it has more than {MOST} tools")));
+            return Err(root.malformed(format!("it lists more than {MOST} tools")));
         }
     }
     Ok(listings)

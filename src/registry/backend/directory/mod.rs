@@ -179,7 +179,7 @@ impl Registry for Directory<'_> {
 
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
         if bundle.len() as u64 > ATTESTATION {
-            let why = format!("The attestation has more than {ATTESTATION} bytes, the most that registries accept");
+            let why = format!("The attestation is larger than {ATTESTATION} bytes, the limit for registries");
             return Err(Error::new(Code::TooLarge, why));
         }
         self.version(&version.name, &version.version)?;

@@ -68,8 +68,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
     if visibility == Visibility::Private {
         return Err(Error::new(
             Code::InvalidArgument,
-            "A folder registry cannot hide a private version: everyone who can read the folder \
-            sees its files",
+            "A folder registry cannot hide a private version: everyone who can read the folder can see the version's files",
         )
         .hint("publish it with --unlisted, or without --private"));
     }
@@ -209,5 +208,5 @@ fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
         std::thread::sleep(EACH);
     }
     let why = format!("Another process has been changing `{}` for 30 seconds", root.path().display());
-    Err(Error::new(Code::Busy, why).hint("try again when it has finished"))
+    Err(Error::new(Code::Busy, why).hint("try again when that process has finished"))
 }

@@ -40,7 +40,7 @@ impl Record {
         }
         let sha256 = object["sha256"].as_str().and_then(wire::sha256).ok_or("has no SHA-256")?;
         let size = object["size"].as_u64().ok_or("has no size")?;
-        let published_at = wire::time(&object, "published_at").ok_or("does not say when it was published")?;
+        let published_at = wire::time(&object, "published_at").ok_or("has no publication date")?;
         let visibility = match object.get("visibility") {
             None => Visibility::Public,
             Some(word) => word.as_str().and_then(Visibility::from_word).ok_or("has an unknown visibility")?,
@@ -48,7 +48,7 @@ impl Record {
         let yank = match object.get("yanked") {
             None | Some(Value::Null) => None,
             Some(yank) => Some(Yank {
-                at: wire::time(yank, "at").ok_or("does not say when it was yanked")?,
+                at: wire::time(yank, "at").ok_or("says that the version was yanked, but not when")?,
                 reason: wire::text(yank, "reason"),
                 replacement: wire::text(yank, "replacement"),
             }),

@@ -51,7 +51,9 @@ impl Root {
     pub fn check(&self) -> Result<()> {
         if disk::metadata(&self.path)?.is_none() {
             let why = format!("The folder of registry '{}' does not exist: `{}`", self.registry, self.path.display());
-            return Err(Error::new(Code::RegistryUnreachable, why).hint("check that its disk is connected"));
+            return Err(
+                Error::new(Code::RegistryUnreachable, why).hint("check that the disk with this folder is connected")
+            );
         }
         let Some(bytes) = self.read(REGISTRY, JSON)? else {
             return Err(self.malformed(format!("`{}` contains no {REGISTRY}", self.path.display())));
@@ -118,7 +120,7 @@ impl Root {
     }
 
     fn too_large(&self, relative: &str, limit: u64) -> Error {
-        self.malformed(format!("`{relative}` has more than {limit} bytes"))
+        self.malformed(format!("`{relative}` is larger than {limit} bytes"))
     }
 
     /// Returns a stamp that changes when a file is replaced; `None` if there is no file.

@@ -145,13 +145,15 @@ impl<'c> Client<'c> {
         let url = self.base.below(path, &[]);
         let mut request = self.request(method, &url, true)?;
         let content_type = HeaderValue::from_str(&payload.content_type)
-            .map_err(|error| Error::internal("a content type is not a header").with_source(error))?;
+            .map_err(|error| Error::internal("the content type is not a valid header value").with_source(error))?;
         request.headers_mut().insert(CONTENT_TYPE, content_type);
         *request.body_mut() = payload.bytes;
         let until = Instant::now() + bounds.time;
         let (answer, _) = self.once(request, (until, bounds.size), &whole).map_err(|failure| self.failed(&failure))?;
         match answer.status.is_redirection() {
-            true => Err(self.malformed("it redirects a request that changes data")),
+            true => {
+                Err(self.malformed("it redirected a request that changes data; mcpkg does not follow such redirects"))
+            }
             false => Ok(answer),
         }
     }
@@ -180,9 +182,9 @@ impl<'c> Client<'c> {
             url = location
                 .and_then(|location| url.join(location))
                 .filter(|next| next.has_scheme_of(&url))
-                .ok_or_else(|| self.malformed("its redirect has no valid address, or changes the scheme"))?;
+                .ok_or_else(|| self.malformed("it redirected to an invalid address, or between http and https"))?;
         }
-        Err(self.malformed(format!("it redirects more than {REDIRECTS} times")))
+        Err(self.malformed(format!("it redirected more than {REDIRECTS} times")))
     }
 
     fn request(&self, method: Method, url: &Url, with_token: bool) -> Result<Request<Vec<u8>>> {
@@ -220,8 +222,8 @@ impl<'c> Client<'c> {
         )
         .with_details(serde_json::json!({ "registry": registry }));
         why.hints().iter().fold(error, |error, hint| error.hint(hint.clone())).hint(format!(
-            "store the token there; if it is stored elsewhere, run `mcpkg registry remove {registry}` and add the registry again with \
-                another --token"
+            "store the token there; if the token is stored elsewhere, run `mcpkg registry remove {registry}` and add the registry again \
+                with another --token"
         ))
     }
 

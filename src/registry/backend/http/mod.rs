@@ -106,7 +106,7 @@ impl<'c> Http<'c> {
         let what = format!("{}@{} is published, but without all of its signatures", version.name, version.version);
         let details = error.details().cloned().unwrap_or_default();
         let again = "run the same command again with a key that is allowed to post signatures; on an mcpkg server, `mcpkg access create \
-            --attest` creates one";
+            --attest` creates such a key";
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 

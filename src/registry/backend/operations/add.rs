@@ -94,8 +94,11 @@ impl Operation for Add {
 impl Add {
     fn host(&self) -> Result<String> {
         if self.create {
-            return Err(Error::new(Code::InvalidArgument, "--create works only for a folder, not for another host")
-                .hint("leave out --create"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "--create works only for a registry in a folder, not for a URL",
+            )
+            .hint("leave out --create"));
         }
         http::address(&self.location)?;
         Ok(self.location.trim_end_matches('/').to_owned())

@@ -65,8 +65,8 @@ impl Operation for YankVersion {
         if let Some(replacement) = &self.replacement
             && wire::version(replacement).is_none_or(|replacement| replacement == version)
         {
-            let why = format!("'{}' is not another version of {name}", replacement.escape_debug());
-            return Err(Error::new(Code::InvalidArgument, why).hint("name another version, such as 1.2.1"));
+            let why = format!("The replacement '{}' must be a different version of {name}", replacement.escape_debug());
+            return Err(Error::new(Code::InvalidArgument, why).hint("pass a different version, such as 1.2.1"));
         }
         let reason = self.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
         let yank = Yank { at: context.clock.now(), reason, replacement: self.replacement };
@@ -125,7 +125,7 @@ fn exact(text: &str) -> Result<(Name, Version)> {
         reference => {
             let why = format!("'{}' does not name exactly one version", text.escape_debug());
             Err(Error::new(Code::InvalidArgument, why)
-                .hint(format!("name one version, such as {}@1.2.0", reference.name)))
+                .hint(format!("pass exactly one version, such as {}@1.2.0", reference.name)))
         }
     }
 }

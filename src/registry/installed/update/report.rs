@@ -136,7 +136,8 @@ impl Report {
         let name = &self.install.name;
         let Some(change) = self.change() else { return Vec::new() };
         let differences = change.differences.iter().flat_map(Differences::lines);
-        let beside = (!change.beside.is_empty()).then(|| format!("installed next to it: {}", change.beside.join(", ")));
+        let beside =
+            (!change.beside.is_empty()).then(|| format!("versions that stay installed: {}", change.beside.join(", ")));
         differences.chain(beside).map(|line| format!("{name}: {line}")).collect()
     }
 

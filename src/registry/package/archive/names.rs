@@ -37,7 +37,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Hidden, "contains an invisible character, or one that changes the direction of text");
     }
     if path.len() > MAX_PATH {
-        return wrong(Rule::Length, &format!("has {} bytes, more than {MAX_PATH}", path.len()));
+        return wrong(Rule::Length, &format!("is {} bytes long; the limit is {MAX_PATH}", path.len()));
     }
     if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return wrong(Rule::Dots, "has a part that is empty, `.` or `..`");
@@ -50,7 +50,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
     }
     let depth = path.split('/').count();
     if depth > MAX_DEPTH {
-        return wrong(Rule::Depth, &format!("has {depth} parts, more than {MAX_DEPTH}"));
+        return wrong(Rule::Depth, &format!("has {depth} parts; the limit is {MAX_DEPTH}"));
     }
     Ok(path)
 }

@@ -75,14 +75,14 @@ fn found(folder: &Path) -> Result<Found> {
         names.add(names::check(file.path.as_bytes())?, false)?;
         size = size.saturating_add(file.size);
         if file.size > MAX_MEMBER {
-            return Err(refused(Rule::MemberSize, &file.path, format!("has more than {} MiB", MAX_MEMBER >> 20)));
+            return Err(refused(Rule::MemberSize, &file.path, format!("is larger than {} MiB", MAX_MEMBER >> 20)));
         }
     }
     if files.len() > MAX_MEMBERS {
         return Err(refused(Rule::Members, "", format!("it has more than {MAX_MEMBERS} files")));
     }
     if size > MAX_UNPACKED {
-        return Err(refused(Rule::UnpackedSize, "", format!("it has more than {} MiB", MAX_UNPACKED >> 20)));
+        return Err(refused(Rule::UnpackedSize, "", format!("it is larger than {} MiB", MAX_UNPACKED >> 20)));
     }
     Ok(found)
 }

@@ -37,7 +37,7 @@ pub(super) fn each(
     visit: &mut dyn FnMut(&Member, &mut dyn Read) -> Result<()>,
 ) -> Result<()> {
     if packed > MAX_PACKED {
-        return Err(refused(Rule::PackedSize, "", format!("it has more than {} MiB", MAX_PACKED >> 20)));
+        return Err(refused(Rule::PackedSize, "", format!("it is larger than {} MiB", MAX_PACKED >> 20)));
     }
     let is_over = Cell::new(false);
     let stream = Bounded { inner: GzDecoder::new(archive), left: MAX_UNPACKED + MAX_AROUND, is_over: &is_over };
@@ -78,8 +78,8 @@ pub(super) fn each(
     let mut after = stream.inner.into_inner();
     match after.fill_buf().map_err(|error| malformed(&error))? {
         [] => Ok(()),
-        [0x1f, 0x8b, ..] => Err(refused(Rule::SecondMember, "", "it has a second gzip member")),
-        _ => Err(refused(Rule::AfterEnd, "", "there are bytes after its end")),
+        [0x1f, 0x8b, ..] => Err(refused(Rule::SecondMember, "", "it contains a second gzip member")),
+        _ => Err(refused(Rule::AfterEnd, "", "there is data after its end")),
     }
 }
 
@@ -94,10 +94,10 @@ impl Sizes {
     fn add(&mut self, path: &str, size: u64) -> Result<()> {
         self.members += 1;
         if self.members > MAX_MEMBERS {
-            return Err(refused(Rule::Members, "", format!("it has more than {MAX_MEMBERS} files and folders")));
+            return Err(refused(Rule::Members, "", format!("it contains more than {MAX_MEMBERS} files and folders")));
         }
         if size > MAX_MEMBER {
-            return Err(refused(Rule::MemberSize, path, format!("has more than {} MiB", MAX_MEMBER >> 20)));
+            return Err(refused(Rule::MemberSize, path, format!("is larger than {} MiB", MAX_MEMBER >> 20)));
         }
         self.unpacked += size;
         if self.unpacked > MAX_UNPACKED {
@@ -139,7 +139,7 @@ fn check_padding(stream: &mut impl Read) -> Result<(), Result<Error, io::Error>>
         match stream.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(length) if buffer[..length].iter().all(|byte| *byte == 0) => {}
-            Ok(_) => return Err(Ok(refused(Rule::AfterEnd, "", "there are bytes after its end"))),
+            Ok(_) => return Err(Ok(refused(Rule::AfterEnd, "", "there is data after its end"))),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(Err(error)),
         }

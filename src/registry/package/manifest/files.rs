@@ -80,7 +80,7 @@ fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems)
     let at = Place { file, line: 1, column: 1 };
     let mut sources = Sources { file, raw: String::new(), fields: Vec::new(), at, doc: None };
     if bytes.len() as u64 > MAX_FILE {
-        problems.error("", at, Kind::Malformed, format!("it has more than {} KiB", MAX_FILE >> 10));
+        problems.error("", at, Kind::Malformed, format!("it is larger than {} KiB", MAX_FILE >> 10));
         return sources;
     }
     let Ok(text) = std::str::from_utf8(bytes) else {

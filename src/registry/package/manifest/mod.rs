@@ -137,7 +137,7 @@ impl Manifest {
             (Some(name), actions) => named(name).map(Some).ok_or_else(|| {
                 let message = format!("{} has no action '{}'", self.name, name.escape_debug());
                 let known = match actions {
-                    [] => "it is a document, which has no actions".to_owned(),
+                    [] => "it is a document, and documents have no actions".to_owned(),
                     _ => format!("its actions are {}", names.join(", ")),
                 };
                 Error::new(Code::InvalidArgument, message).suggest(name, names.iter().copied(), known)
@@ -145,7 +145,7 @@ impl Manifest {
             (None, _) => named(MAIN).map(Some).ok_or_else(|| {
                 let message = format!("{} has several actions; choose one", self.name);
                 Error::new(Code::InvalidArgument, message).hint(format!(
-                    "append one of {}, as in `:{}`",
+                    "append an action to the name, as in `:{1}`; the actions are {0}",
                     names.join(", "),
                     names[0]
                 ))
@@ -181,8 +181,11 @@ impl Manifest {
                 .hint(hint))
         };
         if !self.name.is_publishable() {
-            let message = format!("'{}' has only one segment: it can be run by its path, but not {verb}", self.name);
-            return wrong("/name", message, "put the publisher in front, as in alice/weather");
+            let message = format!(
+                "'{}' has only one segment: you can run the tool by its path, but it cannot be {verb}",
+                self.name
+            );
+            return wrong("/name", message, "put the publisher in front of the name, as in alice/weather");
         }
         match &self.version {
             Some(version) => Ok(version),

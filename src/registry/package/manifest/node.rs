@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for Raw {
             }
 
             fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw, E> {
-                let number = Number::from_f64(value).ok_or_else(|| E::custom("a number that JSON does not have"))?;
+                let number = Number::from_f64(value).ok_or_else(|| E::custom("JSON cannot represent this number"))?;
                 Ok(Raw(RawTree::Scalar(number.into())))
             }
 

@@ -127,7 +127,7 @@ fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let length = text.chars().count();
     let why = match length {
         0 => "it is empty".to_owned(),
-        _ if length > MAX_DESCRIPTION => format!("it has {length} characters, more than {MAX_DESCRIPTION}"),
+        _ if length > MAX_DESCRIPTION => format!("it has {length} characters; the limit is {MAX_DESCRIPTION}"),
         // A text of several lines is one line of words to a list.
         _ if text.chars().any(|c| c.is_control() && c != '\n') => "it contains a control character".to_owned(),
         _ => return Some(text.to_owned()),

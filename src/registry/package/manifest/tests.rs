@@ -149,7 +149,10 @@ fn a_command_is_the_action_main() {
     assert_eq!(only.action(None).unwrap().unwrap().name, "run");
     assert_eq!(only.projected()[0].0, None);
     let several = good(&[("enact.yaml", &format!("{BARE}scripts: {{ a: ls, b: ls }}\n"))]);
-    assert_eq!(several.action(None).unwrap_err().hints(), ["append one of a, b, as in `:a`"]);
+    assert_eq!(
+        several.action(None).unwrap_err().hints(),
+        ["append an action to the name, as in `:a`; the actions are a, b"]
+    );
 }
 
 #[test]

@@ -19,7 +19,10 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
         let name = draft.trim_end_matches('#');
         let known = name.contains("//json-schema.org/") && DRAFTS.iter().any(|draft| name.ends_with(draft));
         if !known {
-            return Err(format!("unknown `$schema` `{}`; leave it out for 2020-12", draft.escape_debug()));
+            return Err(format!(
+                "unknown `$schema` `{}`; leave out `$schema` to use draft 2020-12",
+                draft.escape_debug()
+            ));
         }
     }
     Costs { root: schema, known: HashMap::new(), on_the_way: Vec::new() }.every(schema)

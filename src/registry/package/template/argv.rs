@@ -171,7 +171,8 @@ fn join(pieces: &[Piece], texts: Vec<Option<Text>>, options_end: bool, given: &m
             (Piece::File(name), Some(text)) => argument.push_str(&(given.file)(name, &text.text)?),
             (Piece::Value(name), Some(Text { text, may_be_option })) => {
                 if argument.is_empty() && text.starts_with('-') && !options_end && !may_be_option {
-                    let why = format!("'{name}' begins with '-', so the program would read it as an option");
+                    let why =
+                        format!("the value of '{name}' starts with '-', so the program would read it as an option");
                     return Err(refused(name, why).hint(
                         "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
                     ));

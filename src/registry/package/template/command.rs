@@ -103,15 +103,17 @@ impl Words {
             return None;
         }
         let found = match (self.at_program, unquoted.as_str()) {
-            (_, "[[") => Some("`[[` may read a value as an expression; use `test`"),
-            (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
-            (true, "shift") => Some("`shift` would move the values"),
-            (true, "let" | "declare" | "typeset") => {
-                Some("`let`, `declare` and `typeset` may read a value as an expression")
+            (_, "[[") => Some("`[[` may evaluate a value as an expression; use `test`"),
+            (true, "function") => {
+                Some("a shell function has its own parameters; move the function into a file of the package")
             }
-            (true, "eval") => Some("`eval` would read a value as a command"),
-            (true, "trap") => Some("`trap` would read a value as a command"),
-            (false, "--") if self.program == "set" => Some("`set --` would replace the values"),
+            (true, "shift") => Some("`shift` would renumber the arguments that hold the values"),
+            (true, "let" | "declare" | "typeset") => {
+                Some("`let`, `declare` and `typeset` may evaluate a value as an expression")
+            }
+            (true, "eval") => Some("`eval` would run a value as a command"),
+            (true, "trap") => Some("`trap` would run a value as a command"),
+            (false, "--") if self.program == "set" => Some("`set --` would replace the arguments that hold the values"),
             _ => self.inner_shell(&unquoted, has_place),
         };
         self.options_end |= word == "--";
@@ -137,7 +139,7 @@ impl Words {
             Some(shell) if is_option => Some(shell),
             Some(InnerShell::Text) if has_place => {
                 return Some(
-                    "a shell would read a value as a command; pass it after the script, as in `sh -c 'echo \"$1\"' sh ${x}`",
+                    "a shell would run a value as a command; pass the value after the script, as in `sh -c 'echo \"$1\"' sh ${x}`",
                 );
             }
             Some(_) => Some(InnerShell::Said),
@@ -151,7 +153,7 @@ impl Words {
         self.program.clear();
         match self.shell.take() {
             Some(InnerShell::Unsaid { is_program: true }) => Some(
-                "a shell would read a value from its standard input as a command; move the script into a file of the package",
+                "a shell would run a value from its standard input as a command; move the script into a file of the package",
             ),
             _ => None,
         }

@@ -161,12 +161,14 @@ impl Scanner<'_> {
             '<' if self.rest.starts_with("<<<") => self.divide(3),
             '<' if self.rest.starts_with("<<") => self.here_document(),
             '(' if begins_word && self.rest.starts_with("((") => {
-                self.obstacle("`((` may read a value as an expression");
+                self.obstacle("`((` may evaluate a value as an expression");
                 self.divide(1);
             }
             '(' => {
                 if !begins_word && self.rest[1..].trim_start_matches([' ', '\t']).starts_with(')') {
-                    self.obstacle("a function has parameters of its own; move it into a file of the package");
+                    self.obstacle(
+                        "a shell function has its own parameters; move the function into a file of the package",
+                    );
                 }
                 self.divide(1);
                 self.end_command();
@@ -226,7 +228,7 @@ impl Scanner<'_> {
             self.open(Frame::Commands(Words::new()), 2);
         } else {
             if self.rest.starts_with("$'") && matches!(self.frames.last(), Some(Frame::Commands(_))) {
-                self.obstacle("shells disagree about `$'`; use another kind of quote");
+                self.obstacle("not every shell supports `$'`; use another kind of quote");
             }
             let after = &self.rest[1..];
             let length = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
@@ -244,7 +246,11 @@ impl Scanner<'_> {
             Some(Frame::Commands(_)) | None => Quote::Bare,
             Some(Frame::Expansion) => return self.refuse_place(&name, "inside another `${...}`", length),
             Some(Frame::Arithmetic { .. }) => {
-                return self.refuse_place(&name, "in arithmetic, which reads it as an expression", length);
+                return self.refuse_place(
+                    &name,
+                    "inside `$((...))`, where the shell would evaluate its value as an expression",
+                    length,
+                );
             }
             Some(Frame::Backticks) => return self.refuse_place(&name, "in backticks; write `$(...)`", length),
         };

@@ -96,7 +96,7 @@ impl Shell {
             let begins_option = value.text.starts_with('-') && *begins_word
                 || *raw && value.text.split_ascii_whitespace().any(|word| word.starts_with('-'));
             if begins_option && !value.may_be_option {
-                let why = format!("'{name}' begins with '-', so the program would read it as an option");
+                let why = format!("the value of '{name}' starts with '-', so the program would read it as an option");
                 return Err(refused(name, why).hint(
                     "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
                 ));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn where_no_quoting_helps_a_parameter_is_refused() {
         for (source, says) in [
-            ("echo $((${x} + 1))", "arithmetic"),
+            ("echo $((${x} + 1))", "as an expression"),
             ("echo `cat ${x}`", "backticks"),
             ("cat <<E\n${x}\nE", "here-document"),
             ("echo ${y:-${x}}", "inside another"),

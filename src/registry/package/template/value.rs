@@ -33,7 +33,7 @@ pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
         other => other.to_string(),
     };
     if text.contains('\0') {
-        return Err(refused(name, format!("'{name}' contains NUL, which an argument cannot contain")));
+        return Err(refused(name, format!("the value of '{name}' contains NUL, which is not allowed in an argument")));
     }
     let may_be_option = !value.is_string() || property.is_some_and(|property| property.takes_dashes());
     Ok(Some(Text { text, may_be_option }))
@@ -47,7 +47,10 @@ pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
     if argument.len() < MAX_ARGUMENT {
         return Ok(());
     }
-    let why = format!("'{name}' makes an argument of {} bytes, more than the system allows", argument.len());
+    let why = format!(
+        "with the value of '{name}', an argument is {} bytes long, which is more than the system allows",
+        argument.len()
+    );
     Err(refused(name, why).hint(format!("the tool can read the value from a file instead: {{{{file:{name}}}}}")))
 }
 

@@ -97,7 +97,7 @@ impl Operation for Allow {
             (What::Network, None) => Allowed::Network,
             (What::Unsandboxed, None) => Allowed::Unsandboxed,
             (What::Network | What::Unsandboxed, Some(_)) => {
-                return Err(Error::new(Code::InvalidArgument, "Only `files` takes a folder"));
+                return Err(Error::new(Code::InvalidArgument, "Only the permission `files` takes a folder"));
             }
             (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` needs a folder")),
             // One that is gone can be taken back by the path that was shown.

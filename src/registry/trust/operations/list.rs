@@ -70,7 +70,7 @@ impl Operation for List {
             Reply::new(Body::Several(bodies), json!({ "trusted": data_of_trusted, "approved": data_of_archives }));
         if undecided {
             reply = reply.hint(
-                "rows that do not count come from the database and were never confirmed on this machine; to trust an identity, run \
+                "rows that do not count are in the database, but nobody has confirmed them on this machine; to trust an identity, run \
                     `mcpkg tool trust add`",
             );
         }

@@ -67,7 +67,7 @@ impl Operation for SetPolicy {
             let mut reply = reply(policy, minimum?.unwrap_or(1), "The policy is");
             if let Some(named) = named {
                 reply = reply.warn([format!(
-                    "ignored the policy {} from the database: that policy was never confirmed on this machine",
+                    "ignored the policy {} from the database: nobody has confirmed this policy on this machine",
                     named.word()
                 )]);
             }
@@ -82,7 +82,7 @@ impl Operation for SetPolicy {
                 format!("policy   {} -> {}", before.word(), after.word()),
                 format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
             ];
-            let what = format!("Loosen the trust policy to {} with a minimum of {count}?", after.word());
+            let what = format!("Loosen the trust policy to {}, with a required minimum of {count}?", after.word());
             terminal::ask(context, &shown, &what)?;
         }
         // The record of the old policy goes before a stricter one is set; the record of a looser one is kept before it is set.

@@ -73,7 +73,7 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
         format!(
-            "the certificate for '{}' is by the unknown issuer '{}'",
+            "the certificate for '{}' comes from the unknown issuer '{}'",
             san.as_str().escape_debug(),
             issuer.escape_debug()
         )
@@ -87,8 +87,8 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
             match called_by(claims) {
                 Some(caller) if caller.eq_ignore_ascii_case(repository) => Ok(format!("{WORKFLOW}:{rest}")),
                 Some(caller) => Err(format!(
-                    "the certificate is for the workflow '{}', but the repository '{}' called that workflow, and anybody can call a \
-                        workflow",
+                    "the certificate names the workflow '{}', but the repository '{}' called it; since any repository can call a \
+                        workflow, this proves nothing",
                     rest.escape_debug(),
                     caller.escape_debug()
                 )),
