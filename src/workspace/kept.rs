@@ -52,7 +52,7 @@ impl Operation for ListKept {
         let table = Table {
             columns: &["WHEN", "OPERATION", "REPO", "WHAT"],
             rows: cells,
-            empty: "The workspace has not kept anything".to_owned(),
+            empty: "Nothing is kept in this workspace".to_owned(),
         };
         Ok(Reply::new(Body::Table(table), json!({ "kept": rows })))
     }

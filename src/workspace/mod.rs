@@ -55,7 +55,7 @@ pub const DOMAIN: Domain = Domain {
         ("flow", "Start and finish features, releases and hotfixes across all repositories"),
         ("flow feature", "Work with feature branches, which are merged into develop"),
         ("flow release", "Work with release branches, which are tagged and merged into main and develop"),
-        ("flow hotfix", "Work with hotfix branches, which start at main and finish like a release"),
+        ("flow hotfix", "Work with hotfix branches, which start at main and finish like releases"),
         ("spec", "Write and check specs that describe what a change does and why"),
         ("builds", "Show the builds of a workspace"),
         ("gate", "Add, list and test ONNX models"),

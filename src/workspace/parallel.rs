@@ -30,7 +30,9 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
     let taken = |slot: Mutex<Option<Result<R>>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
     results
         .into_iter()
-        .map(|slot| taken(slot).unwrap_or_else(|| Err(Error::internal("a thread of a repository ended"))))
+        .map(|slot| {
+            taken(slot).unwrap_or_else(|| Err(Error::internal("the thread for a repository stopped unexpectedly")))
+        })
         .collect()
 }
 

@@ -58,7 +58,7 @@ impl Operation for Remove {
                 format!("Cannot remove the repository '{}': {} {verb} on it", self.repo, needing.join(" and "));
             return Err(Error::new(Code::InvalidArgument, message)
                 .with_details(json!({ "repo": self.repo, "needed_by": needing }))
-                .hint(format!("remove it from depends_on in {MANIFEST} first")));
+                .hint(format!("remove the repository from depends_on in {MANIFEST} first")));
         }
         let new = manifest::remove(&workspace.text, MANIFEST, &self.repo)?;
         let mut data = json!({ "name": workspace.manifest.name, "removed": self.repo, "path": path });

@@ -83,7 +83,7 @@ impl Report {
 
     fn failure(&self, row: &Row) -> Error {
         let Some(Outcome { ended, output, .. }) = &row.outcome else {
-            return Error::internal("a command that did not run is not a failure");
+            return Error::internal("a build command that did not run was reported as a failure");
         };
         let tail = tail(output);
         let (repo, step) = (&row.repo, row.step.word());
@@ -168,7 +168,7 @@ pub fn table(rows: &[builds::Row]) -> Table {
     Table {
         columns: &["REPO", "STEP", "RESULT", "TOOK"],
         rows: rows.iter().map(cells).collect(),
-        empty: "The build ran nothing".to_owned(),
+        empty: "The build ran no commands".to_owned(),
     }
 }
 

@@ -137,7 +137,7 @@ pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> R
 /// As [`carry_out`].
 pub fn after(context: &Context, workspace: &Workspace, run: Uuid, mut reply: Reply) -> Result<Reply> {
     let Some(run) = context.store.read(|db| flow_runs::get(db, run))? else {
-        return Err(Error::internal(format!("the run {run} is not in the database")));
+        return Err(Error::internal(format!("the flow run {run} is not in the database")));
     };
     let rows = of_run(context, workspace, &run)?;
     let pushed = carry_out(context, workspace, &run, &rows)?;
@@ -151,7 +151,10 @@ fn of_run(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec
     let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
     let steps: Vec<Step> =
         steps.into_iter().map(|row| serde_json::from_value(row.step)).collect::<std::result::Result<_, _>>().map_err(
-            |error| Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error),
+            |error| {
+                Error::new(Code::Damaged, format!("The database has a damaged step for the run {}", run.uuid))
+                    .with_source(error)
+            },
         )?;
     let repos = workspace.chosen(&[])?;
     let rows = parallel::all(&repos, |repo| {

@@ -155,7 +155,7 @@ impl Start<'_> {
             .hint(if self.kind == Kind::Feature && taken.starts_with("refs/remotes/") {
                 format!("`mcpkg worktree add {}` checks out origin's branch", self.name)
             } else {
-                format!("finish it with `mcpkg flow {kind} finish {}`, or give this one another name", self.name)
+                format!("finish that {kind} with `mcpkg flow {kind} finish {}`, or choose another name", self.name)
             }))
     }
 

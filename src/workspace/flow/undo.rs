@@ -236,7 +236,8 @@ fn plan(
     let mut done = Vec::new();
     for row in steps {
         let step: Step = serde_json::from_value(row.step).map_err(|error| {
-            Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error)
+            Error::new(Code::Damaged, format!("The database has a damaged step for the run {}", run.uuid))
+                .with_source(error)
         })?;
         if let Step::Place { .. } | Step::Unmark { .. } | Step::Write { .. } = step {
             return Err(Error::new(Code::RunState, format!("`{}` cannot be undone", run.operation))

@@ -109,8 +109,8 @@ impl Gate for Local<'_> {
         let (found, is_new) = context.store.write(|db| {
             let workspace = journal::key(context, db, &self.workspace.root, &self.workspace.manifest.name)?;
             let is_new = gate::add(db, &New { workspace, name, content: &content, header: &header, now })?;
-            let found =
-                gate::find(db, workspace, name)?.ok_or_else(|| damaged_value("a model was neither added nor found"))?;
+            let found = gate::find(db, workspace, name)?
+                .ok_or_else(|| damaged_value("a model was reported as existing, but is missing"))?;
             if is_new {
                 context.event(db, context.author(), None, "gate.models.add", name)?;
             }
@@ -216,11 +216,12 @@ fn feed(store: Store, pieces: std::sync::Arc<Pieces>) -> Feed {
 }
 
 fn text(header: &Header) -> Result<String> {
-    serde_json::to_string(header).map_err(|error| Error::internal("a header is not valid JSON").with_source(error))
+    serde_json::to_string(header)
+        .map_err(|error| Error::internal("a model's header cannot be written as JSON").with_source(error))
 }
 
 fn header(model: &gate::Model) -> Result<Header> {
-    serde_json::from_str(&model.header).map_err(|_| damaged_value("the header of a model is invalid"))
+    serde_json::from_str(&model.header).map_err(|_| damaged_value("a model's stored header is malformed"))
 }
 
 fn shown(model: gate::Model) -> Result<Model> {

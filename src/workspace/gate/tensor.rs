@@ -174,7 +174,7 @@ impl Tensor {
         match size {
             Some(size) if size == bytes.len() as u64 => Ok(Self { dtype, shape, bytes }),
             _ => Err(format!(
-                "its shape {} of {} does not match its {} elements",
+                "its shape {} ({}) does not match its number of elements, {}",
                 shown(&shape),
                 dtype.name(),
                 bytes.len() / dtype.size()

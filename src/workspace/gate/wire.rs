@@ -109,7 +109,7 @@ impl<R: Read + Seek> Wire<R> {
         }
         let key = self.varint(end)?;
         let number = u32::try_from(key >> 3).ok().filter(|number| *number > 0);
-        let number = number.ok_or_else(|| Fault::malformed("a field has no number"))?;
+        let number = number.ok_or_else(|| Fault::malformed("a field has no valid number"))?;
         let value = match key & 7 {
             0 => Value::Varint(self.varint(end)?),
             1 => Value::Fixed64(self.array(end)?),
@@ -142,7 +142,7 @@ impl<R: Read + Seek> Wire<R> {
     pub fn bytes(&mut self, end: u64, limit: u64) -> Result<Vec<u8>, Fault> {
         let size = end.saturating_sub(self.at);
         if size > limit {
-            return Err(Fault::malformed(format!("a field has more than {limit} bytes")));
+            return Err(Fault::malformed(format!("a field is larger than {limit} bytes")));
         }
         let mut bytes = Vec::new();
         self.from.by_ref().take(size).read_to_end(&mut bytes)?;

@@ -96,5 +96,5 @@ fn table(repo: &NewRepo<'_>, main_branch: &str) -> Table {
 }
 
 fn parse(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error| Error::internal(format!("a manifest that was read before does not parse: {error}")))
+    text.parse().map_err(|error| Error::internal(format!("cannot parse a manifest that was read earlier: {error}")))
 }

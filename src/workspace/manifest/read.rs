@@ -117,7 +117,7 @@ impl Reader<'_> {
         let name = match workspace {
             Some(table) => self.required(table, "name", None, "[workspace]"),
             None => {
-                self.fault(None, "the table [workspace] with a `name` is missing".to_owned());
+                self.fault(None, "there is no [workspace] table with a `name`".to_owned());
                 String::new()
             }
         };
@@ -202,7 +202,7 @@ impl Reader<'_> {
             let (_, place) = self.placed_text(table, "name").unwrap_or_default();
             self.fault(
                 place,
-                format!("\"{name}\" is not a valid repository name: letters, digits, `.`, `_`, `-` and `/`"),
+                format!("\"{name}\" is not a valid repository name; use letters, digits, `.`, `_`, `-` and `/`"),
             );
         }
         let url = self.required(table, "url", place, "[[repos]]");

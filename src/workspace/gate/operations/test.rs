@@ -113,7 +113,7 @@ impl Operation for Test {
         bodies.extend(outputs(&tested["output"]));
         let differs = tested["expected_match"] == false;
         let warnings = tested["differs"].as_array().cloned().unwrap_or_default();
-        let warnings = warnings.iter().filter_map(Value::as_str).map(|line| format!("not as expected: {line}"));
+        let warnings = warnings.iter().filter_map(Value::as_str).map(|line| format!("unexpected output: {line}"));
         let warnings: Vec<String> = warnings.collect();
         let mut reply = Reply::new(Body::Several(bodies), tested).warn(warnings);
         if left_out > 0 {
@@ -128,8 +128,8 @@ fn sentence(tested: &Value) -> String {
     let model = tested["model"].as_str().unwrap_or_default();
     let took = tested["latency_ms"].as_f64().map_or_else(String::new, |took| format!(" in {took} ms"));
     let expected = match tested["expected_match"].as_bool() {
-        Some(true) => "; the outputs match",
-        Some(false) => "; the outputs do not match",
+        Some(true) => "; the outputs match the expected ones",
+        Some(false) => "; the outputs do not match the expected ones",
         None => "",
     };
     format!("Model '{}' ran{took}{expected}", crate::op::cell(model))

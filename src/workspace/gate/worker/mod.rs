@@ -105,7 +105,7 @@ impl Worker {
             Err(Failure::NotStarted(error)) => {
                 Stopped::new("crashed", format!("the worker could not be started: {error}"))
             }
-            Err(Failure::Lost(error)) => Stopped::new("crashed", format!("the worker was lost: {error}")),
+            Err(Failure::Lost(error)) => Stopped::new("crashed", format!("lost contact with the worker: {error}")),
         };
         Err(refused(model, &stopped))
     }

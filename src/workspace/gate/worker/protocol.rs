@@ -112,7 +112,7 @@ impl Head {
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         let head = serde_json::to_vec(self)?;
         let length = u32::try_from(head.len()).ok().filter(|length| *length <= MAX_HEAD);
-        let length = length.ok_or_else(|| io::Error::other("the head is too long"))?;
+        let length = length.ok_or_else(|| io::Error::other("the header of the worker's message is too long"))?;
         to.write_all(&length.to_le_bytes())?;
         to.write_all(&head)
     }
