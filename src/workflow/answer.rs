@@ -54,7 +54,7 @@ struct Failure {
 /// `E_INTERNAL` where it cannot be written as JSON.
 pub fn data(answer: &impl Serialize) -> Result<Value> {
     let written = serde_json::to_value(answer);
-    written.map_err(|error| Error::internal("an answer cannot be written as JSON").with_source(error))
+    written.map_err(|error| Error::internal("a response cannot be written as JSON").with_source(error))
 }
 
 /// Takes one text, where the shell takes several words.
@@ -90,7 +90,7 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
         (of == list).then_some(place)
     })();
     parsed.ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
+        Error::new(Code::InvalidArgument, format!("'{}' is not a valid cursor for this list", cursor.escape_debug()))
             .hint("use the cursor from the previous page, or omit it to start from the first page")
             .with_details(json!({ "cursor": cursor }))
     })

@@ -13,7 +13,7 @@ use crate::json::push_string;
 /// `E_INTERNAL` where it cannot be written as JSON.
 pub fn digest(value: &impl Serialize) -> Result<[u8; 32]> {
     let value = serde_json::to_value(value)
-        .map_err(|error| Error::internal("what is hashed cannot be written as JSON").with_source(error))?;
+        .map_err(|error| Error::internal("a value to hash cannot be written as JSON").with_source(error))?;
     let mut text = Vec::new();
     push(&value, &mut text);
     Ok(Sha256::digest(text).into())

@@ -91,8 +91,8 @@ kinds! {
         steps.ap.output.id }}";
     SelfRef              "self_ref"               Error   "references" "A step uses its own output outside of `repeat.until`." "id: \
         a, if: steps.a.output";
-    MissingDependsOn     "missing_depends_on"     Warning "references" "A step uses the output of another step that its `depends_on` \
-        does not list. The reference makes that step a dependency anyway." "depends_on: [a]";
+    MissingDependsOn     "missing_depends_on"     Warning "references" "A step uses another step's output, but its `depends_on` does not \
+        list that other step. The reference makes it a dependency anyway." "depends_on: [a]";
     DependencyCycle      "dependency_cycle"       Error   "references" "Steps depend on each other; the message names the cycle." "depends_on: [b]";
     InputCycle           "input_cycle"            Error   "references" "Inputs depend on each other; the message names the cycle." "depends_on: [b]";
     UnknownDependency    "unknown_dependency"     Error   "references" "`depends_on` names something that does not exist." "depends_on: \
@@ -142,8 +142,8 @@ kinds! {
         steps.create_app.output.region }}";
     PreferNotUsed        "prefer_not_used"        Warning "providers" "The argument prefers another field of the same output." "app: ${{ \
         steps.create_app.output.name }}";
-    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "The provider of an input uses another input \
-        or a step that the input's `depends_on` does not list." "app: {from_input: app}";
+    MissingDependsOnForProviderArg "missing_depends_on_for_provider_arg" Error "providers" "An input's provider uses a step or another \
+        input, but the input's `depends_on` does not list it." "app: {from_input: app}";
     ValueFieldMissing    "value_field_missing"    Error   "providers" "`select` names a field that the provider does not return." "select: {value_field: uid}";
     ValueFieldNotScalar  "value_field_not_scalar" Error   "providers" "`select.value_field` is a list or a mapping." "select: \
         {value_field: owner}";
@@ -167,7 +167,7 @@ kinds! {
     MutationBeforeRead   "mutation_before_read"   Warning "safety" "A step runs a command that makes changes before any step has run a read-only command of the \
         same group." "run: apps:update";
     UnguardedMutation    "unguarded_mutation"     Warning "safety" "A destructive step has no condition and depends on no step that \
-        reads." "run: apps:delete";
+        reads data." "run: apps:delete";
     CreateWithoutCheck   "create_without_check"   Warning "safety" "A step creates something, but no earlier step checks whether it \
         already exists." "run: \
         apps:create";

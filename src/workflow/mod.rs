@@ -100,7 +100,7 @@ pub const DOMAIN: Domain = Domain {
         suggest::OPS,
     ],
     commands: &[
-        ("command", "Find commands of every source, see what they take and return, and run them"),
+        ("command", "Find commands from all sources, see what they take and return, and run them"),
         ("catalog", "Import APIs as commands"),
         ("plugin", "Run the project's MCP servers, and use their tools as commands"),
         ("workflow", "Store, check, change and run workflows of commands"),

@@ -120,7 +120,7 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
         } else if required(old) != required(new) {
             add(required(new), format!("its body is {}", if required(new) { "required now" } else { "optional now" }));
         } else {
-            add(true, "the arguments of its body changed".to_owned());
+            add(true, "the arguments in its body changed".to_owned());
         }
     }
     if old.runnable != new.runnable {
@@ -208,7 +208,7 @@ fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
 fn output(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
     let (was, is) = (&old.output_contract, &new.output_contract);
     if was.list != is.list {
-        add(true, "its list is at a different place in the response".to_owned());
+        add(true, "its list is now at a different place in the response".to_owned());
         return;
     }
     let of = |fields: &[OutputField]| -> BTreeMap<String, Option<String>> {

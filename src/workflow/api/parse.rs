@@ -39,7 +39,7 @@ pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
     };
     let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
     if text.len() > most {
-        let why = format!("it has {} bytes; the limit is {most}", text.len());
+        let why = format!("it is {} bytes long; the limit is {most}", text.len());
         return Err(Violation::of_text(Rule::LimitExceeded, why, 0, 0));
     }
     let value = match format {

@@ -108,7 +108,7 @@ pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Defi
     shape::check(book, schema::of_workflow(), &mut value);
     let definition = is_mapping.then(|| serde_json::from_value(value)).transpose();
     definition.map_err(|error| {
-        Error::internal("a text that matches the schema cannot be read as a definition").with_source(error)
+        Error::internal("a workflow that matches the schema cannot be read as a definition").with_source(error)
     })
 }
 

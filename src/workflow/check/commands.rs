@@ -46,7 +46,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             let message = format!("`{arg}` has type {wanted}, but this value has type {given}");
             let found = book.at(Kind::TemplateTypeMismatch, &used.pointer, message);
             if used.template.alone().is_none() {
-                found.hint("to keep the type of an expression, make it the whole value, without other text");
+                found.hint("to keep an expression's type, make the expression the whole value, without other text");
             }
         }
     }

@@ -165,7 +165,7 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
                 step.id, spec.group
             );
             book.at(Kind::MutationBeforeRead, &pointer, message)
-                .hint("add a step that first reads what this step will change");
+                .hint("add an earlier step that reads what this step will change");
         }
         // What a step uses of another's answer is a need of its too.
         let guarded = step.condition.is_some()
@@ -175,7 +175,7 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
                 .any(|step| known.spec(*step).is_some_and(|spec| spec.effect == CommandEffect::Read));
         if spec.effect == CommandEffect::Destroy && !guarded {
             let message =
-                format!("`{}` is destructive, but has no condition and depends on no step that reads", step.id);
+                format!("`{}` is destructive, but has no condition and depends on no step that reads data", step.id);
             book.at(Kind::UnguardedMutation, &pointer, message)
                 .hint("add an `if`, or use an id that an earlier step has read");
         }

@@ -105,7 +105,7 @@ impl Add {
                 let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
                 return Err(Error::new(Code::AlreadyExists, what)
                     .hint(format!(
-                        "to replace it, give --replaces {name}, and use --revision for the revision that you started from"
+                        "to replace it, pass --replaces {name}, and pass the revision that you started from as --revision"
                     ))
                     .with_details(serde_json::json!({ "name": name })));
             }

@@ -54,7 +54,8 @@ pub struct Begun {
 pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<Begun> {
     let Asked { program, definition, plan_hash } = asked;
     let run = context.clock.uuid();
-    let holder = context.store.hold_run(run)?.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
+    let holder =
+        context.store.hold_run(run)?.ok_or_else(|| Error::internal("a new run is locked by another process"))?;
     let steps: Vec<(&str, &str)> = program.steps.iter().map(|step| (step.id.as_str(), step.spec.id.as_str())).collect();
     let (inputs, definition) = (Value::Object(program.kept_inputs()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
@@ -82,7 +83,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         context.event(db, author, project, program.operation(), &run.to_string())?;
         Taken::read(db, run)
     })?;
-    let taken = taken.ok_or_else(|| Error::internal("a run that has begun is not there"))?;
+    let taken = taken.ok_or_else(|| Error::internal("a run that was just started is missing"))?;
     record(context, program, run, plan_hash, &taken.generation);
     Ok(Begun { run, holder, is_begun: first.is_some(), taken })
 }

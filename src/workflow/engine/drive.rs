@@ -295,7 +295,7 @@ impl Drive<'_> {
         let (state, reason) = match signal {
             Signal::Pause => (State::Paused, "somebody paused it"),
             Signal::Cancel => (State::Canceled, "somebody canceled it"),
-            Signal::End => (State::Interrupted, "the process running it has ended"),
+            Signal::End => (State::Interrupted, "the process that was running it has ended"),
         };
         let now = self.context.clock.now();
         self.note(|db| {

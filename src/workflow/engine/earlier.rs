@@ -31,8 +31,8 @@ pub fn answers(db: &Db<'_>, rows: &[Step]) -> Result<Vec<Earlier>> {
         let taken_out = row.secrets.as_deref().unwrap_or("[]");
         Ok(Earlier {
             step: row.name.clone(),
-            output: stored_json(&output, "what a step answered")?,
-            taken_out: stored_json(taken_out, "what was taken out of a step's answer")?,
+            output: stored_json(&output, "the output of a step")?,
+            taken_out: stored_json(taken_out, "the list of secrets in a step's output")?,
         })
     });
     answered.collect()

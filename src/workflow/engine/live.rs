@@ -67,7 +67,7 @@ pub fn follow(
         let _working = working;
         work(&alone);
     });
-    started.map_err(|error| Error::internal("there is no thread for a run").with_source(error))?;
+    started.map_err(|error| Error::internal("cannot start a thread for a run").with_source(error))?;
     let until = Instant::now() + wait;
     let mut runs = LIVE.runs();
     while runs.contains_key(&run) && !context.is_cancelled() {

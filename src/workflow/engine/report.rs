@@ -132,7 +132,7 @@ fn try_of(attempt: &Attempt) -> Value {
 /// `E_DAMAGED`.
 pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
     if output.len() <= MAX_OUTPUT {
-        return Ok((stored_json(output, "what a run answered")?, None));
+        return Ok((stored_json(output, "the output of a run")?, None));
     }
     let end = (0..=MAX_OUTPUT).rev().find(|end| output.is_char_boundary(*end)).unwrap_or(0);
     let note = format!("final_output is truncated to {end} of {} bytes, and returned as text", output.len());

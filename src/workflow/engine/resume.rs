@@ -84,7 +84,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
         }
         (_, false) => {}
     }
-    let definition = stored_json(&definition, "what a run was to do")?;
+    let definition = stored_json(&definition, "the definition of a run")?;
     Ok(Resumable { run, definition, generation, holder })
 }
 
@@ -118,7 +118,7 @@ pub fn prepare(
                 (StepState::Running, None) if may_repeat(&step.spec) => again(db, run.id, row, now)?,
                 (StepState::Running | StepState::Uncertain, Some(decision)) => decide(db, run.id, row, decision, now)?,
                 (StepState::Running, None) => {
-                    let why = "the process ended before the answer arrived";
+                    let why = "the process ended before the response arrived";
                     close(db, run.id, row, now)?;
                     steps::end(db, run.id, row.seq, StepState::Uncertain, Some(why), now)?;
                     uncertain.get_or_insert_with(|| row.name.clone());
@@ -203,7 +203,7 @@ fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
 fn close(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
     match attempts::last(db, run, row.seq)? {
         Some(last) if last.ended.is_none() => {
-            let reason = Some("the process ended before the answer arrived".to_owned());
+            let reason = Some("the process ended before the response arrived".to_owned());
             let ended = Ended { outcome: LOST.to_owned(), reason, ended_at: now, ..Ended::default() };
             attempts::end(db, run, row.seq, last.begun.number, &ended)
         }

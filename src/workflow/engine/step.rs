@@ -199,7 +199,7 @@ impl Drive<'_> {
             // The row stays as it is: the command says what a resume may do with it.
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
-                let (ended, _) = self.ended(seq, &Err(failed), Some("the attempt was cut off"));
+                let (ended, _) = self.ended(seq, &Err(failed), Some("the attempt was interrupted"));
                 self.note(|db| {
                     attempts::end(db, run, place, number, &ended)?;
                     steps::end(db, run, place, StepState::Pending, None, ended.ended_at)

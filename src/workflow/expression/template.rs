@@ -97,7 +97,7 @@ impl Template {
                 Part::Text(text) if text.trim().is_empty() => {}
                 Part::Text(_) => faults.push(Fault::syntax(
                     0..text.len(),
-                    "a condition is one expression; put all of it between `${{` and `}}`",
+                    "a condition must be a single expression; put all of it between `${{` and `}}`",
                 )),
             }
         }

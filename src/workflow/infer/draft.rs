@@ -188,7 +188,7 @@ impl Inference<'_> {
     fn step(&mut self, at: usize) -> Result<Step> {
         let Known { call, spec, id } = &self.known[at];
         let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
-            .map_err(|error| Error::internal("a step cannot be made").with_source(error))?;
+            .map_err(|error| Error::internal("cannot create a workflow step").with_source(error))?;
         // What is not kept of a run is not taken over from a call that is handed over either.
         for (name, value) in &passwords::arguments(spec, &call.with) {
             let argument = argument::named(spec, name);
@@ -291,9 +291,8 @@ impl Inference<'_> {
         let mut message = "becomes an input".to_owned();
         if is_secret {
             input = Input { description: input.description, r#type: InputType::Secret, ..Input::default() };
-            message =
-                "becomes a secret input, to be given as a reference: its value was a secret, or was redacted as one"
-                    .to_owned();
+            message = "becomes a secret input, which takes a reference: its value was a secret, or was redacted as one"
+                .to_owned();
         } else if value.is_string() || value.is_number() || value.is_boolean() {
             input.example = Some(value.clone());
         } else {
@@ -352,7 +351,7 @@ fn holds_secret(value: &Value) -> bool {
 /// `E_INTERNAL` where it cannot be written as JSON.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
     let Value::Object(mut data) = crate::workflow::answer::data(&draft.definition)? else {
-        return Err(Error::internal("a definition is written as no object"));
+        return Err(Error::internal("the JSON of a workflow definition is not an object"));
     };
     for part in ["inputs", "steps"] {
         data.entry(part).or_insert_with(|| json!([]));

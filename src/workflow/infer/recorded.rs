@@ -113,7 +113,7 @@ fn unless_too_many(recorded: Vec<Recorded>) -> Result<Vec<Recorded>> {
 
 /// Returns the steps of a run that succeeded.
 fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
-    let damaged = || blobs::damaged_value("what a run was to do is not a definition");
+    let damaged = || blobs::damaged_value("the definition of a run is malformed");
     let definition: Value =
         serde_json::from_str(&runs::definition(db, run)?).map_err(|error| damaged().with_source(error))?;
     let mut recorded = Vec::new();

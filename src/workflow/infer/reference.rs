@@ -173,9 +173,9 @@ impl Fit {
             Self::Preferred | Self::Accepted => {
                 (Confidence::High, format!("the argument accepts {}", scalar.tags.join(", ")))
             }
-            Self::Name => (Confidence::Medium, "the same value under the same name".to_owned()),
-            Self::Value if length >= TELLING => (Confidence::Medium, "the same value".to_owned()),
-            Self::Value => (Confidence::Low, "the same value, but a short one".to_owned()),
+            Self::Name => (Confidence::Medium, "it has the same name and the same value".to_owned()),
+            Self::Value if length >= TELLING => (Confidence::Medium, "it has the same value".to_owned()),
+            Self::Value => (Confidence::Low, "it has the same value, but the value is short".to_owned()),
         };
         match is_element {
             // The next answer may have another order.

@@ -211,7 +211,7 @@ fn repeated(repeat: &crate::workflow::definition::Repeat) -> String {
     let attempts = repeat.max_attempts.unwrap_or(100);
     match repeat.until {
         Some(_) => format!(
-            "repeated every {} until its condition is true, at most {attempts} times and for at most {}",
+            "repeated every {} until its condition is true (limits: {attempts} attempts, {})",
             shown(&repeat.every, "1s"),
             shown(&repeat.timeout, "15m"),
         ),

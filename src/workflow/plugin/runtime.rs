@@ -46,7 +46,7 @@ pub fn runtime() -> Result<&'static Runtime> {
         built.map_err(|error| error.to_string())
     };
     let started = RUNTIME.get_or_init(start).as_ref();
-    started.map_err(|why| Error::internal(format!("there is no thread for plugins: {why}")))
+    started.map_err(|why| Error::internal(format!("cannot start a thread for plugins: {why}")))
 }
 
 /// Waits for `work` within limits; dropping it ends it.

@@ -96,7 +96,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
         } else if said.contains("\\u0000") {
             "its description or schema contains U+0000".to_owned()
         } else if said.len() > LARGEST {
-            format!("its description and schema have more than {} KiB", LARGEST >> 10)
+            format!("its description and schema are larger than {} KiB", LARGEST >> 10)
         } else if listed.iter().any(|(known, _)| *known == name) {
             "another tool has the same name".to_owned()
         } else {

@@ -57,7 +57,10 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
 /// Asks for the value of an input.
 fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Value> {
     let definition = &sound.definition;
-    let input = definition.inputs.get(name).ok_or_else(|| Error::internal("the missing input is not declared"))?;
+    let input = definition
+        .inputs
+        .get(name)
+        .ok_or_else(|| Error::internal("the workflow does not declare the missing input"))?;
     let (lines, choices) = offered(input, provider::offer(context, sound, name, inputs)?);
     let mut shown = Body::lines(lines.iter().map(|line| cut(line, LONGEST)));
     let question = question(name, input, choices.len());

@@ -56,7 +56,7 @@ fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultVal
         (Origin::WorkflowOutput, Some((workflow, path))) => {
             let Some(run) = last(workflow)? else { return Ok(None) };
             let Some(answer) = runs::output(db, &run)? else { return Ok(None) };
-            let answer: Value = stored_json(&answer, "what a run answered")?;
+            let answer: Value = stored_json(&answer, "the output of a run")?;
             Ok(value_at(&answer, &output::segments(path)).filter(|value| !value.is_null()).cloned())
         }
         _ => Ok(None),
@@ -64,5 +64,5 @@ fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultVal
 }
 
 fn definition(db: &Db<'_>, run: &Run) -> Result<Value> {
-    stored_json(&runs::definition(db, run)?, "what a run was to do")
+    stored_json(&runs::definition(db, run)?, "the definition of a run")
 }

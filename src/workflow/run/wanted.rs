@@ -79,7 +79,7 @@ impl Wanted {
 
 /// Returns what an earlier run was made of, and what its steps answered.
 fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
-    let definition: Value = stored_json(&runs::definition(db, run)?, "what a run was to do")?;
+    let definition: Value = stored_json(&runs::definition(db, run)?, "the definition of a run")?;
     let Some(workflow) = definition.get("workflow") else {
         let why = format!("Run {} ran a single command, which has no steps", run.uuid);
         return Err(Error::new(Code::InvalidArgument, why).hint("list runs with `mcpkg workflow runs`"));
@@ -99,12 +99,12 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     Ok((Wanted::of_text(workflow.to_string(), inputs), earlier))
 }
 
-const NO_DEFINITION: &str = "what a run was to do is not a definition";
+const NO_DEFINITION: &str = "the definition of a run is malformed";
 
 fn hidden_text(run: &Run) -> Error {
     let why =
         format!("The workflow of run {} has a password in its text, and mcpkg does not store passwords", run.uuid);
-    Error::new(Code::SecretMissing, why).hint("give the workflow or its text together with the run")
+    Error::new(Code::SecretMissing, why).hint("pass the workflow or its text together with the run")
 }
 
 /// Returns the answers that a run of one step was given; none where it is one of all steps.

@@ -38,7 +38,7 @@ impl Rule {
 pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
     let Some(word) = workflows::policy(db, project)? else { return Ok(Rule::Confirm) };
     let known = [Rule::Deny, Rule::Confirm].into_iter().find(|rule| rule.word() == word);
-    known.ok_or_else(|| blobs::damaged_value("a project's policy is unknown"))
+    known.ok_or_else(|| blobs::damaged_value("a project has an unknown policy"))
 }
 
 /// Show or set the policy

@@ -128,7 +128,7 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
     if let Some((command, argument)) = &pointed.argument {
         let taker = format!("{command}.{}", argument.name);
         if argument.provider == Some(contract.id.as_str()) {
-            why.push(format!("it is the provider of {taker}"));
+            why.push(format!("it is the declared provider of {taker}"));
             score += 16;
         }
         let has = |tag: &str| contract.returns.iter().any(|field| field.tags.iter().any(|known| known == tag));
@@ -143,7 +143,7 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
     let wanted = crate::workflow::words::stem(&pointed.name);
     let resource = wanted.strip_suffix("_id").or_else(|| wanted.strip_suffix("_name")).unwrap_or(&wanted);
     if contract.id.split([':', '_', '-', '/']).any(|word| crate::workflow::words::singular(word) == resource) {
-        why.push(format!("it lists what `{}` is named after", pointed.name));
+        why.push(format!("its name contains the resource that `{}` refers to", pointed.name));
         score += 2;
     }
     let select = select(&contract.returns, pointed);

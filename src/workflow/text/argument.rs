@@ -106,9 +106,7 @@ impl Text {
             Ok(bytes) => String::from_utf8(bytes)
                 .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error)),
             Err(error) if error.code() == Code::NoProject => self.read(),
-            Err(error) if error.code() == Code::NotFound => {
-                Err(error.hint(format!("there is no file `{name}` either")))
-            }
+            Err(error) if error.code() == Code::NotFound => Err(error.hint(format!("there is also no file `{name}`"))),
             Err(error) => Err(error),
         }
     }

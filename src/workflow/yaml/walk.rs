@@ -138,8 +138,7 @@ impl<'t> Walk<'t> {
                 let found = self.find(Kind::YamlSyntax, span, error.info());
                 if is_template {
                     found.hint = Some(
-                        "inside { } a template needs quotes: \"${{ ... }}\"; or write the mapping on separate \
-                        lines"
+                        "inside { }, put a template in quotes: \"${{ ... }}\"; or write the mapping on separate lines"
                             .to_owned(),
                     );
                 }

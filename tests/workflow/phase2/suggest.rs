@@ -41,7 +41,10 @@ fn a_provider_is_suggested_by_place_and_by_pointer_with_its_reason() {
     let first = &by_place["providers"][0];
     assert_eq!(first["id"], "hosting:apps:list", "{by_place:#}");
     assert_eq!(first["select"], json!({ "value_field": "id", "display_field": "name", "id_field": "id" }));
-    assert!(first["why"].to_string().contains("it is the provider of hosting:apps:logs:list.app_id"), "{first}");
+    assert!(
+        first["why"].to_string().contains("it is the declared provider of hosting:apps:logs:list.app_id"),
+        "{first}"
+    );
     let by_pointer = call(&mut client, "suggest_providers", json!({ "yaml": TEXT, "pointer": "/inputs/app" }));
     assert_eq!(ids(&by_pointer), ids(&by_place));
     let argument = call(&mut client, "suggest_providers", json!({ "yaml": TEXT, "line": 11, "column": 20 }));

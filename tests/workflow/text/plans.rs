@@ -182,8 +182,5 @@ steps:
     repeat: {until: steps.wait.output.ready, every: 5, timeout: 2m, max_attempts: 7}
 ";
     let plan = plan_of(&Api::new(), text, json!({}), json!({})).expect("a plan");
-    assert_eq!(
-        plan.steps[1].notes,
-        ["repeated every 5s until its condition is true, at most 7 times and for at most 2m"]
-    );
+    assert_eq!(plan.steps[1].notes, ["repeated every 5s until its condition is true (limits: 7 attempts, 2m)"]);
 }

@@ -130,7 +130,7 @@ impl News {
                 && catalogs::commands(db, before.id)? == stored;
             if !unchanged {
                 let why = format!(
-                    "Somebody else changed the catalog '{}' while its document was read; nothing was written",
+                    "The catalog '{}' was changed while mcpkg was reading its document; nothing was written",
                     before.name
                 );
                 return Err(Error::new(Code::PlanChanged, why).hint("try again"));

@@ -164,13 +164,15 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
 fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why));
     let Some(source) = &entry.source else {
-        return wrong("oatty did not record its source, and mcpkg does not read the commands that oatty generated");
+        return wrong(
+            "oatty did not record the catalog's source, and mcpkg cannot import commands that oatty has generated",
+        );
     };
     let path = match source.strip_prefix("~/") {
         _ if source.contains("://") => source.clone(),
         Some(rest) => disk::home()?.join(rest).display().to_string(),
         None if Path::new(source).is_absolute() => source.clone(),
-        None => return wrong(&format!("oatty recorded its source `{source}` without the folder")),
+        None => return wrong(&format!("oatty recorded the catalog's source `{source}` without its folder")),
     };
     let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
     let name = Some(super::name_of(&entry.title));
@@ -196,20 +198,21 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
                     Some(note)
                 }
                 _ => Some(format!(
-                    "was skipped: it combines `Bearer` and the variable {variable}, but the document has no bearer scheme; put both into \
-                        one variable, then run {by_hand}"
+                    "was skipped: it combines `Bearer` and the variable {variable}, but the document has no bearer scheme; put `Bearer` \
+                        and the value into one variable, then run {by_hand}"
                 )),
             }
         }
         Kept::Mixed => Some(format!(
-            "was skipped: its value combines text and variables; put all of it into one variable, then run {by_hand}"
+            "was skipped: its value combines text and variables; put the whole value into one variable, then run {by_hand}"
         )),
         Kept::Keychain(secret) => Some(format!(
-            "was skipped: its value is in the system keychain as '{}'; put it into an environment variable, then run {by_hand}",
+            "was skipped: its value is in the system keychain as '{}'; put the value into an environment variable, then run {by_hand}",
             secret.escape_debug()
         )),
         Kept::Raw => Some(format!(
-            "was skipped: its value is in the file, and mcpkg stores no secrets; put it into an environment variable, then run {by_hand}"
+            "was skipped: its value is in oatty's file, and mcpkg stores no secrets; put the value into an environment variable, then \
+                run {by_hand}"
         )),
     }
 }

@@ -50,7 +50,7 @@ impl Child {
             Failure::TimedOut | Failure::Cancelled => "it did not start".to_owned(),
         })?;
         let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
-            return Err("it has no pipes".to_owned());
+            return Err("its standard input and output are not connected".to_owned());
         };
         let lost = |error: std::io::Error| format!("its pipes cannot be used: {error}");
         let stdin = Sender::from_owned_fd(OwnedFd::from(stdin)).map_err(lost)?;
@@ -81,7 +81,7 @@ impl Child {
             ended.cancel();
         };
         let started = thread::Builder::new().name("plugin".to_owned()).spawn(guard);
-        started.map(drop).map_err(|error| Error::internal("there is no thread for a plugin").with_source(error))
+        started.map(drop).map_err(|error| Error::internal("cannot start a thread for a plugin").with_source(error))
     }
 
     /// Has it end; [`Child::ended`] says when it has.
