@@ -98,7 +98,7 @@ impl Operation for Providers {
         let reply = Reply::new(Body::Table(table), data(&listed)?);
         Ok(match &listed.next_cursor {
             Some(next) if context.is_shell() => {
-                reply.hint(format!("there are more: use `--cursor {next}`, or a higher --limit"))
+                reply.hint(format!("there are more results: use `--cursor {next}`, or a higher --limit"))
             }
             _ => reply,
         })

@@ -274,7 +274,7 @@ impl Operation for Search {
         }
         Ok(match &hits.next_cursor {
             Some(next) if context.is_shell() => {
-                reply.hint(format!("there are more: use `--cursor {next}`, or a higher --limit"))
+                reply.hint(format!("there are more results: use `--cursor {next}`, or a higher --limit"))
             }
             _ => reply,
         })

@@ -151,7 +151,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let arguments = Table {
         columns: &["ARGUMENT", "TYPE", "NEEDED", "PROVIDER", "DESCRIPTION"],
         rows: placeholders.chain(flags).collect(),
-        empty: "It takes no arguments".to_owned(),
+        empty: "The command takes no arguments".to_owned(),
     };
     let fields = &spec.output_contract.fields;
     let shown = if detail == Detail::Full { fields.len() } else { FIELDS };
@@ -163,7 +163,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let answer = Table {
         columns: &["FIELD", "TYPE", "TAGS"],
         rows: field.collect(),
-        empty: "Its output is not described".to_owned(),
+        empty: "The command's output is not described".to_owned(),
     };
     let mut parts = vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)];
     let rest = fields.len().saturating_sub(shown);

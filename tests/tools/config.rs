@@ -29,7 +29,7 @@ fn what_no_setting_takes_is_refused_and_the_nearest_name_is_told() {
     let typo = scratch.run(&["tool", "config", "cache.sizes"]);
     assert!(typo.status == 2 && typo.stderr.contains("did you mean 'cache.size'?"), "{typo}");
     let odd = scratch.run(&["tool", "config", "cache.size", "plenty"]);
-    assert!(odd.status == 2 && odd.stderr.contains("hint: write 512MiB or 2GiB"), "{odd}");
+    assert!(odd.status == 2 && odd.stderr.contains("hint: use a size such as 512MiB or 2GiB"), "{odd}");
     assert_eq!(scratch.json(&["tool", "config", "cache.size"])["is_set"], json!(false));
 }
 

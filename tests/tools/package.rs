@@ -160,7 +160,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stderr
     warning: enact.yaml:3:1: `descripton`: unknown field; did you mean `description`?
     warning: enact.yaml:1:1: `version`: `version` is missing; you need it to pack and publish
-    warning: enact.yaml:4:15: `scripts.a`: `|` is passed as an argument here, since no shell runs this; use `command` for shell syntax
+    warning: enact.yaml:4:15: `scripts.a`: `|` is passed as an argument here, since no shell runs this command; use `command` for shell syntax
     warning: 3 times: enact.yaml:1:1: `outputSchema`: `outputSchema` is missing; the same for `timeout`, `license`; `-v` lists them
     "##);
     assert_snapshot!(scratch.run(&["tool", "pack", "lax"]), @r##"

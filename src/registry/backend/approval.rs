@@ -37,7 +37,7 @@ pub fn check(context: &Context, place: &Place) -> Result<()> {
     }
     if context.confirmation == Confirmation::Ask {
         let token =
-            place.token.as_ref().map(|token| format!(", with the secret stored at `{token}`")).unwrap_or_default();
+            place.token.as_ref().map(|token| format!(", with the access token from `{token}`")).unwrap_or_default();
         let question = format!("The database lists the registry `{}`{token}. Use this registry?", place.location);
         (context.ask)(Body::Several(Vec::new()), &question)?;
         return approve(context, place);

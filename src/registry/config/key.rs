@@ -100,19 +100,19 @@ impl Key {
         };
         match self {
             Self::AllowUnsandboxed if text == TRUE || text == FALSE => Ok(text.to_owned()),
-            Self::AllowUnsandboxed => Err(wrong("it is a switch".to_owned(), "write true or false")),
+            Self::AllowUnsandboxed => Err(wrong("it is neither true nor false".to_owned(), "use true or false")),
             Self::StandIn => images(text)
                 .map_err(|why| wrong(why, "use image names such as node:20-alpine,docker.io/library/python:3.12")),
             Self::Timeout => match unit::time(text) {
                 Ok(time) if time <= LONGEST => Ok(text.to_owned()),
-                Ok(_) => Err(wrong("it is longer than an hour".to_owned(), "write 30s, 5m or 1h")),
-                Err(why) => Err(wrong(why, "write 30s, 5m or 1h")),
+                Ok(_) => Err(wrong("it is longer than an hour".to_owned(), "use a duration such as 30s, 5m or 1h")),
+                Err(why) => Err(wrong(why, "use a duration such as 30s, 5m or 1h")),
             },
-            Self::CacheTtl => {
-                unit::time(text).map(|_| text.to_owned()).map_err(|why| wrong(why, "write 10m, 1h or 24h"))
-            }
+            Self::CacheTtl => unit::time(text)
+                .map(|_| text.to_owned())
+                .map_err(|why| wrong(why, "use a duration such as 10m, 1h or 24h")),
             Self::CacheSize => {
-                unit::size(text).map(|_| text.to_owned()).map_err(|why| wrong(why, "write 512MiB or 2GiB"))
+                unit::size(text).map(|_| text.to_owned()).map_err(|why| wrong(why, "use a size such as 512MiB or 2GiB"))
             }
         }
     }

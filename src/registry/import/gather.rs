@@ -176,7 +176,7 @@ fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text,
     }
     let rows = context.store.read(registries::list)?;
     if let Some(known) = rows.iter().find(|row| row.place.location == location) {
-        left("registry.url", format!("this URL is already the registry '{}'", known.place.name));
+        left("registry.url", format!("this URL already belongs to the registry '{}'", known.place.name));
     } else if rows.iter().any(|row| row.place.name == REGISTRY) {
         left("registry.url", format!("a different registry already uses the name '{REGISTRY}'"));
     } else {

@@ -87,7 +87,7 @@ impl Import {
         match plan.packages.is_empty() {
             true => reply,
             false => {
-                reply.hint("these tools are unsigned: `mcpkg tool trust policy` shows what happens when one is called")
+                reply.hint("these tools are unsigned; `mcpkg tool trust policy` shows what mcpkg does when an unsigned tool is called")
             }
         }
     }

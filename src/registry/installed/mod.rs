@@ -67,11 +67,8 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(reference) };
     let wanted = Wanted::parse(version)?;
     if reference.version != Wanted::Latest && reference.version != wanted {
-        let what = format!(
-            "'{}' and version '{}' ask for two different versions",
-            tool.escape_debug(),
-            version.escape_debug()
-        );
+        let what =
+            format!("'{}' and version '{}' specify different versions", tool.escape_debug(), version.escape_debug());
         return Err(Error::new(Code::InvalidArgument, what).hint("give the version only once"));
     }
     reference.version = wanted;

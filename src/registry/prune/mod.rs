@@ -164,7 +164,7 @@ impl Unused {
 fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     let now = context.clock.now();
     let go_on = || match context.is_cancelled() {
-        true => Err(Error::new(Code::Cancelled, "Cancelled; anything already freed stays deleted")),
+        true => Err(Error::new(Code::Cancelled, "Cancelled; data that was already deleted is not restored")),
         false => Ok(()),
     };
     // What builds left goes by the archives that stay, so it is looked for first.

@@ -106,9 +106,9 @@ fn too_short(tool: &str, name: &str) -> Error {
         "{tool} needs the variable {name}, but its secret value has less than {SHORTEST_HIDDEN} bytes, which is too short to hide in the \
             tool's output"
     );
-    Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).hint(format!(
-        "if the value need not be hidden, set it with `mcpkg tool env set {name} --value TEXT --for {tool}`"
-    ))
+    Error::new(Code::ToolEnv, why)
+        .with_details(serde_json::json!({ "names": [name] }))
+        .hint(format!("if the value is not secret, set it with `mcpkg tool env set {name} --value TEXT --for {tool}`"))
 }
 
 #[cfg(test)]

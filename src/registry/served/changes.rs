@@ -31,7 +31,7 @@ pub fn yank(
         None | Some(Value::Null) => None,
         Some(value) => {
             let other = value.as_str().and_then(wire::version).filter(|other| other != version);
-            let why = || Failure::invalid("`replacement_version` is not another version of the tool");
+            let why = || Failure::invalid("`replacement_version` must be a different version of the tool");
             Some(other.ok_or_else(why)?.to_string())
         }
     };

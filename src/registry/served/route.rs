@@ -95,7 +95,7 @@ fn allowed(head: &Head, method: &'static str, route: Route) -> Result<Route, Fai
 fn name(segments: &[&str]) -> Result<Name, Failure> {
     // An escaped slash does not separate segments.
     if segments.iter().any(|segment| segment.contains('/')) {
-        return Err(Failure::bad_request("Do not escape the slashes in a tool's name in the address"));
+        return Err(Failure::bad_request("In the address, do not percent-encode the slashes of a tool name"));
     }
     Ok(Name::parse(&segments.join("/"))?)
 }

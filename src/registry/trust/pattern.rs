@@ -53,7 +53,7 @@ fn check_by(pattern: &str, takes: impl Fn(&Name) -> bool) -> Result<()> {
     if pattern.len() <= LONGEST && ["", "a", "a/a"].iter().any(is_name) {
         return Ok(());
     }
-    let message = format!("'{}' can match no tool name", pattern.escape_debug());
+    let message = format!("'{}' cannot match any tool name", pattern.escape_debug());
     Err(Error::new(Code::InvalidArgument, message)
         .hint("write a name such as `alice/weather`, or a pattern such as `alice/*`"))
 }

@@ -116,7 +116,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
         match style_of(flag, value, place) {
             Some(Style::Deep) => {
                 if let Some(name) = bracketed(value) {
-                    return refused(name, "it contains a bracket, which would mean a nested object");
+                    return refused(name, "the key contains a bracket, which would mean a nested object");
                 }
             }
             None => {
@@ -125,7 +125,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
                 };
                 for name in fields.keys() {
                     if names.iter().any(|other| is_of(name, other) || is_of(other, name)) {
-                        return refused(name, &format!("it would overwrite another argument of '{}'", spec.id));
+                        return refused(name, &format!("the key would overwrite another argument of '{}'", spec.id));
                     }
                 }
                 names.extend(fields.keys().map(String::as_str));

@@ -38,7 +38,7 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
     match output::find(contract, segments) {
         Found::Whole | Found::Field(_) | Found::Inside => None,
         Found::Unknown => {
-            let message = format!("cannot tell whether the output of `{id}` has `{way}`");
+            let message = format!("it is unknown whether the output of `{id}` has `{way}`");
             let hint = "declare the field in the step's `output_contract`";
             Some((Kind::OutputUnverifiable, message, Some(hint.to_owned())))
         }

@@ -82,7 +82,7 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     }
     properties.insert(
         NONCE.to_owned(),
-        json!({ "type": "string", "description": "Nonce from E_CONSENT_REQUIRED, after the user has approved" }),
+        json!({ "type": "string", "description": "Nonce from the E_CONSENT_REQUIRED error; pass it after the user has approved" }),
     );
     let wait = json!({ "type": "integer", "minimum": 0, "description": "Seconds to wait (at most 50) [default: 25]" });
     properties.insert(WAIT.to_owned(), wait);

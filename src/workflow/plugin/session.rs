@@ -104,10 +104,10 @@ impl Session {
             Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' returned an invalid response: {why}"), true),
             Broken::Ended(_) if self.was_replaced() => (
                 Code::PluginFailed,
-                format!("'{what}' was cut off: the plugin was removed or changed during the call"),
+                format!("The call to '{what}' was interrupted: the plugin was removed or changed during the call"),
                 true,
             ),
-            Broken::Ended(_) => (Code::PluginFailed, format!("'{what}' was cut off: {why}"), true),
+            Broken::Ended(_) => (Code::PluginFailed, format!("The call to '{what}' was interrupted: {why}"), true),
             Broken::Cut(Cut::TimedOut) => (Code::Timeout, format!("'{what}' did not answer in time"), true),
             Broken::Cut(Cut::Cancelled) => (Code::Cancelled, format!("'{what}' was canceled before it answered"), true),
         };

@@ -142,7 +142,7 @@ fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> R
             return Err(Error::new(Code::GitLocked, message)
                 .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string() }))
                 .hint(format!(
-                    "wait until that process has ended; if no git is running, delete `{}`",
+                    "wait until that process has ended; if no git process is running, delete `{}`",
                     lock.display()
                 )));
         }

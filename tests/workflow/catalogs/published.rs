@@ -129,7 +129,7 @@ fn a_form_is_written_as_its_encoding_says() {
         (
             "t:deep:create",
             json!({ "metadata": { "a][b": "c" } }),
-            "The argument 'metadata' cannot be sent with the key 'a][b': it contains a bracket, which would mean a nested object",
+            "The argument 'metadata' cannot be sent with the key 'a][b': the key contains a bracket, which would mean a nested object",
         ),
         (
             "t:plain:create",
@@ -141,12 +141,12 @@ fn a_form_is_written_as_its_encoding_says() {
         (
             "t:spread:create",
             json!({ "name": "a", "metadata": { "name": "evil" } }),
-            "The argument 'metadata' cannot be sent with the key 'name': it would overwrite another argument of 't:spread:create'",
+            "The argument 'metadata' cannot be sent with the key 'name': the key would overwrite another argument of 't:spread:create'",
         ),
         (
             "t:spread:create",
             json!({ "metadata": { "name": "evil" } }),
-            "The argument 'metadata' cannot be sent with the key 'name': it would overwrite another argument of 't:spread:create'",
+            "The argument 'metadata' cannot be sent with the key 'name': the key would overwrite another argument of 't:spread:create'",
         ),
         ("t:json:create", json!({ "expand": ["x"] }), "POST /json expand=%5B%22x%22%5D"),
     ] {

@@ -18,7 +18,7 @@ fn commands_are_found_and_shown() {
     mcpkg:prompt:create	write	Create a new prompt in the selected project
     mcpkg:prompt:diff	read	Show the last change of a prompt, or the difference between two…
     --- stderr
-    hint: there are more: use `--cursor CURSOR`, or a higher --limit
+    hint: there are more results: use `--cursor CURSOR`, or a higher --limit
     "#);
     assert_snapshot!(scratch.run(&["command", "search", "kangaroo"]), @r#"
     status: 0

@@ -84,8 +84,8 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
         });
     }
     if let Some(Report { install, .. }) = reports.iter().find(|report| matches!(report.result, Ok(Done::Held { .. }))) {
-        reply =
-            reply.hint(format!("to update a tool despite its chosen version: `mcpkg tool update {}`", install.name));
+        reply = reply
+            .hint(format!("to update a tool whose version you chose yourself: `mcpkg tool update {}`", install.name));
     }
     reply
 }

@@ -224,18 +224,21 @@ fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
     match &action.command {
         CommandLine::Argv(argv) => {
             for option in argv.lone_options(|name| schema::may_be_missing(schema, name)) {
-                let message = format!("`{option}` is passed even if its value is missing; put both in a nested list");
+                let message = format!(
+                    "`{option}` is passed even if its value is missing; put the option and its value in a nested list"
+                );
                 problems.warn(path, at, Kind::Advice, message);
             }
             let declared = schema.and_then(schema::properties).unwrap_or_default();
             for name in action.command.literal_names().into_iter().filter(|name| declared.contains(name)) {
-                let message =
-                    format!("`${{{name}}}` is passed unchanged here, since no shell runs this; write `{{{{{name}}}}}`");
+                let message = format!(
+                    "`${{{name}}}` is passed unchanged here, since no shell runs this command; write `{{{{{name}}}}}`"
+                );
                 problems.warn(path, at, Kind::Advice, message);
             }
             if let Some(word) = argv.shell_word() {
                 let message = format!(
-                    "`{word}` is passed as an argument here, since no shell runs this; use `command` for shell syntax"
+                    "`{word}` is passed as an argument here, since no shell runs this command; use `command` for shell syntax"
                 );
                 problems.warn(path, at, Kind::Advice, message);
             }

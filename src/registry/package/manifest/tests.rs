@@ -264,7 +264,10 @@ fn a_parameter_that_goes_nowhere_is_told() {
     );
     let found = warnings(&yaml);
     let told = |says: &str| found.iter().any(|line| line.contains(says));
-    assert!(told("`${city}` is passed unchanged here, since no shell runs this; write `{{city}}`"), "{found:#?}");
+    assert!(
+        told("`${city}` is passed unchanged here, since no shell runs this command; write `{{city}}`"),
+        "{found:#?}"
+    );
     assert!(told("no command uses the argument 'days'") && !told("no command uses the argument 'city'"), "{found:#?}");
 }
 

@@ -48,7 +48,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
         let (unit, after) = after.split_at(length);
         let Some((_, worth)) = TIMES.iter().find(|(name, _)| *name == unit) else {
             return Err(match unit {
-                "" => "it has no unit; write 30s, 5m or 1h".to_owned(),
+                "" => "it has no unit; use a duration such as 30s, 5m or 1h".to_owned(),
                 unit => format!("'{}' is not a unit of time; use ns, us, ms, s, m or h", unit.escape_debug()),
             });
         };

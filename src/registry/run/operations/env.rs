@@ -99,7 +99,7 @@ impl Operation for Set {
                 format!("Tools that match '{}' get {} from `{reference}`", variable.pattern, variable.name)
             }
             Setting::Value(_) => {
-                format!("Tools that match '{}' get {} with this value", variable.pattern, variable.name)
+                format!("Tools that match '{}' get {}, set to this value", variable.pattern, variable.name)
             }
         };
         Ok(Reply::sentence(sentence, data(&variable, true)))

@@ -76,7 +76,7 @@ impl Operation for List {
         }
         if ended {
             reply = reply.hint(
-                "an identity that was removed from ~/.enact/config.yaml can still veto tools; to end that, run `mcpkg tool trust \
+                "an identity that was removed from ~/.enact/config.yaml can still veto tools; to prevent that, run `mcpkg tool trust \
                     remove`",
             );
         }

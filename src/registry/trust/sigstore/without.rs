@@ -38,7 +38,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
     let message =
         format!("'{}' is a Sigstore identity, but this mcpkg cannot check Sigstore bundles", text.escape_debug());
     Err(Error::new(Code::TrustUnsupported, message)
-        .hint("instead, trust a key of that person: `mcpkg tool trust add KEYFILE`")
+        .hint("instead, trust that person's key: `mcpkg tool trust add KEYFILE`")
         .hint(BUILD))
 }
 

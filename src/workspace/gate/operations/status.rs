@@ -47,8 +47,8 @@ impl Operation for ShowStatus {
         let models = plural::count(usize::try_from(status.model_count).unwrap_or(usize::MAX), "model");
         let place = match (&status.url, &status.engine) {
             (Some(url), _) => format!("at {url}, version {}", crate::op::cell(&status.version)),
-            (None, Some(engine)) => format!("embedded, {engine} runs the models"),
-            (None, None) => "embedded, no engine to run models".to_owned(),
+            (None, Some(engine)) => format!("embedded, with the engine {engine}"),
+            (None, None) => "embedded, without an engine to run models".to_owned(),
         };
         let sentence = format!("The gate is {}, with {models} ({place})", crate::op::cell(&status.status));
         let reply = Reply::sentence(sentence, json!(status));
