@@ -28,8 +28,8 @@ pub fn name(what: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("`{name}` is not a valid {what} name")).hint(
-        "a name has up to 100 letters, digits, `.`, `_` and `-`, starts with a letter or digit, does not contain `..`, and \
-         does not end with `.` or `.lock`",
+        "a name has up to 100 letters, digits, `.`, `_` and `-`; it must start with a letter or digit, and must not contain `..` or end \
+            with `.` or `.lock`",
     ))
 }
 

@@ -8,7 +8,7 @@ use crate::registry::trust::{Policy, Rules};
 use crate::store::tools::registries::Place;
 
 /// Why it is left out.
-const WHY: &str = "this loosens the current rules, which only a person at a terminal can approve: run the import again at a terminal, \
+const WHY: &str = "only a person at a terminal can approve a setting that loosens the current rules: run the import again at a terminal, \
     without --yes";
 
 /// The most lines that the question itself lists; it counts the others.

@@ -174,7 +174,7 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
     match (another, failed) {
         (Some((registry, actual)), _) => {
             let what = format!(
-                "Registry '{registry}' has a different archive of {} than the lock file; nothing was installed",
+                "The archive that registry '{registry}' has for {} does not match the lock file; nothing was installed",
                 locked.reference()
             );
             Err(Error::new(Code::DigestMismatch, what)

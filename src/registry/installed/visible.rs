@@ -131,7 +131,7 @@ impl Border {
             false => format!(" after installing it with `mcpkg tool install {tool}`"),
         };
         Err(Error::new(Code::NotInToolset, format!("Tool '{tool}' is not in the toolset '{name}'")).hint(format!(
-            "a person can add it with `mcpkg toolset add {name} {tool}`{first}, or show every tool with `mcpkg toolset use --all`"
+            "a person can add the tool with `mcpkg toolset add {name} {tool}`{first}, or show every tool with `mcpkg toolset use --all`"
         )))
     }
 }

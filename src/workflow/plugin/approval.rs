@@ -95,7 +95,7 @@ fn lines(plugin: &Plugin) -> Vec<String> {
         lines.push("also allows addresses that are not public".to_owned());
     }
     if plugin.trusted {
-        lines.push("trusts the plugin's own descriptions of its tools, such as which of them are read-only".to_owned());
+        lines.push("trusts what the plugin says about its tools, such as which tools are read-only".to_owned());
     }
     for name in plugin.providers.keys() {
         lines.push(format!("treats the plugin's tool {name} as read-only"));

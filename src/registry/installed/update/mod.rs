@@ -193,7 +193,7 @@ fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     let whose = Scope::word(&found.scope);
     let error = Error::new(
         Code::ToolNotFound,
-        format!("Tool '{name}' is not installed in this scope, but in the scope '{whose}'"),
+        format!("Tool '{name}' is not installed in this scope; it is installed in the scope '{whose}'"),
     );
     Ok(match whose {
         "project" => error.hint("to update tools installed for the selected project, pass --for-project"),

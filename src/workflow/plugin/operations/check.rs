@@ -112,7 +112,7 @@ impl Looked {
             (true, _) => format!("The plugin '{name}' lists {tools}, as before"),
             (false, true) => format!("The plugin '{name}' lists {tools}; accepted the changes"),
             (false, false) => {
-                format!("The plugin '{name}' lists {tools}; some changed since a person last approved them")
+                format!("The plugin '{name}' lists {tools}; some of them changed since a person last approved them")
             }
         };
         let body = match *is_taken_over || difference.is_empty() {
