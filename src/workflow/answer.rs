@@ -110,7 +110,7 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
         let (of, last) = place::<(i64, String)>(list, after)?;
         if of != project {
             return Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
-                .hint("a different project has been selected since; omit the cursor to start from the first page"));
+                .hint("a different project has been selected since the cursor was created; omit the cursor to start from the first page"));
         }
         page.after = last;
     }

@@ -180,7 +180,7 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
     let Some(main) = usual.or_else(|| checked_out.filter(|branch| *branch != develop)).or(checked_out) else {
         return Err(Error::new(Code::BranchNotFound, format!("{name}: the repository has no main branch"))
             .with_details(serde_json::json!({ "repo": name }))
-            .hint("push a first commit to it"));
+            .hint("push a first commit to the repository"));
     };
     if !exists(main) {
         return Err(Error::new(
@@ -188,7 +188,7 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
             format!("{name}: the repository has no branch `{main}`, or no commits"),
         )
         .with_details(serde_json::json!({ "repo": name, "branch": main }))
-        .hint("push a first commit to it, or set `default_branch` to its main branch"));
+        .hint("push a first commit to the repository, or set `default_branch` to its main branch"));
     }
     for branch in [main, develop] {
         if has(format!("refs/heads/{branch}")) {

@@ -202,7 +202,7 @@ fn is_reserved(folder: &Path) -> bool {
 fn exists(root: &Path) -> Error {
     Error::new(Code::WorkspaceExists, format!("`{}` is already a workspace", root.display()))
         .with_details(json!({ "path": root.display().to_string() }))
-        .hint("`mcpkg workspace add URL` adds a repository to it")
+        .hint("`mcpkg workspace add URL` adds a repository to this workspace")
 }
 
 /// Reads what is to be cloned, and looks at its places.
@@ -261,7 +261,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
         format!("`{}` already exists, and is not a clone of `{}`", folder.display(), origin.shown()),
     )
     .with_details(json!({ "path": folder.display().to_string() }))
-    .hint("move it away, or choose another folder: --repo URL=PATH"))
+    .hint("move the existing file or folder away, or choose another folder: --repo URL=PATH"))
 }
 
 /// Asks a person where an agent would have a folder read that lies outside of the workspace.
@@ -362,6 +362,6 @@ fn shown(root: &Path, name: &str, new: &[New], dry_run: bool) -> Reply {
     } else if new.is_empty() {
         reply.hint("`mcpkg workspace add URL` adds a repository")
     } else {
-        reply.hint("start a change in all of them: `mcpkg flow feature start NAME`")
+        reply.hint("start a change in all repositories: `mcpkg flow feature start NAME`")
     }
 }

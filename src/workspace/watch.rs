@@ -164,7 +164,7 @@ impl Watching for Watch {
         };
         self.lacks = self.lacks.take().filter(|_| self.watcher.is_none());
         if let Some(kind) = wanted.folders.keys().find_map(|folder| remote(folder)) {
-            self.lack(format!("they are on {kind}"));
+            self.lack(format!("the files are on {kind}"));
         }
         let Some(mut watcher) = self.watcher.take() else { return };
         let stale = |(folder, depth): (&PathBuf, &Depth)| {

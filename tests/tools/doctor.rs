@@ -51,7 +51,7 @@ fn with_install() -> Scratch {
 fn where_all_is_well_each_area_says_so() {
     let scratch = with_install();
     let checks = checks(&scratch);
-    found(&checks, "tool registries", "ok", "'local' is this database");
+    found(&checks, "tool registries", "ok", "the registry 'local' is stored in this database");
     found(&checks, "tool trust", "ok", "the policy is prompt");
     found(&checks, "tool packages", "ok", "1 stored archive is intact");
     found(&checks, "tool installs", "ok", "1 installed tool is trusted");

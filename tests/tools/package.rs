@@ -191,6 +191,6 @@ fn x64_a_link_is_not_packed() {
     --- stdout
     --- stderr
     error: Invalid archive: `passwd` is a link
-    hint: replace it with a file, or list it in .gitignore
+    hint: replace this entry with a file, or list it in .gitignore
     "##);
 }

@@ -125,7 +125,7 @@ fn registries_are_listed_shown_indexed_and_removed() {
         (&["registry", "add", "x", "https://a", "--token", "sk-secret"], 2, "where the secret is stored"),
         (&["registry", "index", "web"], 2, "not a folder"),
         (&["registry", "show", "taem"], 1, "did you mean 'team'"),
-        (&["registry", "remove", "local"], 2, "it is this database"),
+        (&["registry", "remove", "local"], 2, "it is part of this database"),
     ] {
         let ran = scratch.run(arguments);
         let said = ran.stderr.to_lowercase();

@@ -34,7 +34,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 fn one(context: &Context, known: &Known) -> Result<Finding> {
     let name = &known.name;
     let Some(place) = &known.place else {
-        return Ok(Finding::new(AREA, Health::Ok, format!("'{name}' is this database")));
+        return Ok(Finding::new(AREA, Health::Ok, format!("the registry '{name}' is stored in this database")));
     };
     if !approval::is_approved(context, place)? {
         let what = format!("you have not approved '{name}' ({}) on this machine", place.location);

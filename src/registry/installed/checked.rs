@@ -41,7 +41,8 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
         let bytes = row.map(|row| packages::archive(db, &row)).transpose()?.flatten();
         bytes.ok_or_else(|| {
             let what = format!("The archive of {} is missing from the database", subject.reference());
-            Error::new(Code::Damaged, what).hint(format!("`mcpkg tool install {}` fetches it again", subject.name))
+            Error::new(Code::Damaged, what)
+                .hint(format!("`mcpkg tool install {}` fetches the archive again", subject.name))
         })
     })
 }

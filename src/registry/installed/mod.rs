@@ -100,7 +100,7 @@ fn scope(context: &Context, for_project: bool) -> Result<Scope> {
         None => Ok(key().or_else(session).unwrap_or(Scope::Global)),
         Some(InstallScope::Global) => Ok(Scope::Global),
         Some(InstallScope::Key) => key().ok_or_else(|| {
-            lacking("access key", "create a key with `mcpkg access create NAME`, and have the client send it")
+            lacking("access key", "create a key with `mcpkg access create NAME`, and configure the client to send that key")
         }),
         Some(InstallScope::Session) => session().ok_or_else(|| {
             lacking("session", "only protocol revisions that begin with a handshake have sessions; revision 2026-07-28 has no handshake")

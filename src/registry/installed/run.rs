@@ -315,7 +315,7 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
         kept.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 Error::new(Code::AlreadyExists, format!("`{}` already exists", path.display()))
-                    .hint("the tool has already run; to run it again, choose an empty folder")
+                    .hint("the tool has already run; to run the tool again, choose an empty folder")
             }
             _ => Error::file("write", &path, error),
         })?;
@@ -350,7 +350,7 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
     if let Some(written) = written {
         reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
     } else if !files.is_empty() {
-        reply = reply.hint("the tool wrote files; to keep them, run it with `-o DIR`");
+        reply = reply.hint("the tool wrote files; to keep the files, run the tool with `-o DIR`");
     }
     if outcome.runner == RunnerKind::None {
         reply = reply.warn(["the tool ran without a sandbox, because a person allowed it".to_owned()]);

@@ -52,8 +52,9 @@ impl Operation for Use {
         let author = context.author();
         context.store.write(|db| {
             if !installs::activate(db, &scope, name, &version)? {
-                return Err(Error::new(Code::VersionNotFound, format!("{name}@{version} is not installed"))
-                    .hint(format!("`mcpkg tool install {name}@{version}` installs it next to the other versions")));
+                return Err(Error::new(Code::VersionNotFound, format!("{name}@{version} is not installed")).hint(
+                    format!("`mcpkg tool install {name}@{version}` installs this version next to the other versions"),
+                ));
             }
             context.event(db, author, None, "tool.use", &self.tool)
         })?;

@@ -45,7 +45,7 @@ pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Insta
     Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed")).suggest(
         name,
         known.iter().map(String::as_str),
-        format!("`mcpkg tool install {name}` installs it; `mcpkg tool list` lists the installed tools"),
+        format!("`mcpkg tool install {name}` installs the tool; `mcpkg tool list` lists the installed tools"),
     ))
 }
 

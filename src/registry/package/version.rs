@@ -39,7 +39,7 @@ impl Wanted {
             }
         }
         Err(Error::new(Code::InvalidArgument, format!("'{}' is neither a version nor a range", text.escape_debug()))
-            .hint("write a version such as 1.2.0, a range such as ^1.2, or latest"))
+            .hint("use a version such as 1.2.0, a range such as ^1.2, or `latest`"))
     }
 
     /// Returns the version of `available` that is meant: the highest by semver. Versions that were yanked are not among

@@ -163,7 +163,10 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
         (*builds, "mcpkg runs builds only in a sandbox".to_owned()),
         (is_module(call), "mcpkg itself runs WebAssembly modules".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
-        (!granted.unsandboxed, format!("you have not allowed it: `mcpkg tool allow {tool} unsandboxed`")),
+        (
+            !granted.unsandboxed,
+            format!("you have not allowed this tool to run without a sandbox: `mcpkg tool allow {tool} unsandboxed`"),
+        ),
         (!is_trusted(&call.verdict), format!("{tool} is {}", call.verdict)),
         (!call.is_local, "mcpkg never runs a tool without a sandbox for a call over the network".to_owned()),
     ];
@@ -221,7 +224,7 @@ impl Why {
     pub fn text(&self) -> String {
         match self {
             Self::Reason(why) | Self::Unsuitable(why) => why.clone(),
-            Self::ImageMissing(pull) => format!("the image is missing: fetch it with `{pull}`"),
+            Self::ImageMissing(pull) => format!("the image is missing: fetch the image with `{pull}`"),
         }
     }
 }

@@ -163,7 +163,7 @@ pub fn choose(named: Option<&str>) -> Result<Key> {
             [only] => load(&path_of(only)?, Some(only)),
             several if several.iter().any(|name| name == USUAL) => load(&path_of(USUAL)?, Some(USUAL)),
             several => Err(Error::new(Code::InvalidArgument, format!("Several keys can sign: {}", several.join(", ")))
-                .hint("choose one with `--key`")),
+                .hint("choose a key with `--key`")),
         },
     }
 }
@@ -321,7 +321,7 @@ fn refused(path: &Path, why: &str) -> Error {
 
 fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("The key '{name}' already exists"))
-        .hint(format!("`mcpkg tool key show {name}` shows it"))
+        .hint(format!("`mcpkg tool key show {name}` shows the key"))
 }
 
 fn missing(name: &str) -> Error {

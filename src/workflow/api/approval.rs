@@ -41,7 +41,7 @@ pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
         let with =
             if secrets.is_empty() { String::new() } else { format!(", with secrets from {}", secrets.join(", ")) };
         let question = format!(
-            "The database contains the catalog '{}' from `{}` (base URL: {base_url}{with}). Use it on this machine?",
+            "The database contains the catalog '{}' from `{}` (base URL: {base_url}{with}). Use this catalog on this machine?",
             catalog.name, catalog.source
         );
         (context.ask)(Body::Several(Vec::new()), &question)?;
@@ -52,7 +52,7 @@ pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
         catalog.name
     );
     Err(Error::new(Code::Unapproved, why).hint(format!(
-        "approve it with `mcpkg catalog refresh {}` at a terminal, or remove the catalog and import it again",
+        "approve the catalog with `mcpkg catalog refresh {}` at a terminal, or remove the catalog and import it again",
         catalog.name
     )))
 }

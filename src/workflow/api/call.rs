@@ -69,7 +69,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
         let why = format!("The catalog '{}' has no base URL", spec.id);
         return Err(Error::new(Code::HttpRefused, why)
-            .hint(format!("set it with `mcpkg catalog set {} --base-url URL`", catalog.name)));
+            .hint(format!("set the base URL with `mcpkg catalog set {} --base-url URL`", catalog.name)));
     };
     let mut outgoing = request(&base, spec, arguments)?;
     outgoing.headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, */*;q=0.5"));

@@ -274,7 +274,7 @@ impl Catalog {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
                 spec.runnable = false;
-                let mut why = format!("its host is {}, but the host of the catalog is {}", own.host(), base.host());
+                let mut why = format!("its host is {}, but the catalog's host is {}", own.host(), base.host());
                 if let Some(scheme) = spec.auth.first() {
                     let at = origin(&own);
                     why += &format!(

@@ -26,13 +26,13 @@ fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
         let what = format!("'{name}' is not approved on this machine with its current base URL and secrets");
         return Ok(vec![
             Finding::new(AREA, Health::Note, what)
-                .action(format!("approve it with `mcpkg catalog refresh {name}` at a terminal")),
+                .action(format!("approve the catalog with `mcpkg catalog refresh {name}` at a terminal")),
         ]);
     }
     let mut findings = Vec::new();
     if catalog.base_url.is_none() {
         let finding = Finding::new(AREA, Health::Note, format!("'{name}' has no base URL"));
-        findings.push(finding.action(format!("set it with `mcpkg catalog set {name} --base-url URL`")));
+        findings.push(finding.action(format!("set the base URL with `mcpkg catalog set {name} --base-url URL`")));
     }
     for reference in catalog.headers.values().chain(catalog.auth.values()) {
         // A look starts no program.

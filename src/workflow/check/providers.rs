@@ -150,7 +150,7 @@ fn args(
         if is_required && bound.source.is_none() {
             let message = format!("{}.{arg} is required, but nothing is bound to it", contract.id);
             let found = book.at(Kind::MissingProviderArg, &format!("{pointer}/provider"), message);
-            found.hint(format!("bind it with `provider_args: {{{arg}: ...}}`"));
+            found.hint(format!("bind the argument with `provider_args: {{{arg}: ...}}`"));
         }
     }
 }

@@ -223,7 +223,7 @@ fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             let message = format!("step `{}` depends on `{other}`, which has a condition", step.id);
             let found = book.at(Kind::DependsOnConditionalStep, &format!("/steps/{index}/id"), message);
             found.hint(format!(
-                "this step is skipped when `{other}` is skipped; give both the same condition to make that explicit"
+                "this step is skipped when `{other}` is skipped; to make that explicit, give both steps the same condition"
             ));
         }
     }

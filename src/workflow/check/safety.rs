@@ -32,7 +32,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         if named.input.r#type == InputType::Secret && !value.as_str().is_some_and(is_reference) {
             let message = format!("the text contains a default value for the secret `{}`", named.id);
             book.at(Kind::SecretLiteral, &pointer, message)
-                .hint("give a reference to where it is stored: env:NAME, file:PATH or command:ARGV");
+                .hint("give a reference to the place where the secret is stored: env:NAME, file:PATH or command:ARGV");
         } else {
             let mut found = Vec::new();
             sources.each(&Root::Input(named.id.clone()), &mut value.clone(), &mut |at, value| {
@@ -53,7 +53,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         for at in &found {
             let name = at.trim_start_matches("/with/").trim_start_matches('/').replace('/', ".");
             let message = format!("the text contains the secret `{name}`");
-            book.at(Kind::SecretLiteral, &format!("{begin}{at}"), message).hint("make it an input of type secret");
+            book.at(Kind::SecretLiteral, &format!("{begin}{at}"), message).hint("use an input of type secret instead");
         }
         let is_found = |at: &str| found.iter().any(|found| at.strip_prefix(&begin) == Some(found));
         for (arg, value) in &step.with {
@@ -88,7 +88,7 @@ fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn 
         Value::String(_) if is_found(pointer) => {}
         Value::String(text) if !is_identifier(text) && holds_token(text) => {
             let found = book.at(Kind::SecretLiteral, pointer, "the text contains what looks like a secret");
-            found.hint("make it an input of type secret");
+            found.hint("use an input of type secret instead");
         }
         Value::Array(values) => {
             values

@@ -83,7 +83,7 @@ impl Shape<'_, '_> {
         let found = self.book.at(Kind::WrongType, &self.pointer, format!("{what} must be {}, but is {is}", a(wanted)));
         if wanted.starts_with("string") && matches!(value, Value::Number(_) | Value::Bool(_)) {
             let span = found.span;
-            found.hint("put it in quotes").fix(span, json!(value.to_string()).to_string());
+            found.hint("put the value in quotes").fix(span, json!(value.to_string()).to_string());
         }
         false
     }

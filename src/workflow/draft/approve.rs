@@ -57,7 +57,7 @@ impl Operation for Approve {
         let (model, checked) = Model::checked(context, &kept.text)?;
         if checked.sound.is_none() {
             let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
-            return Err(error.hint(format!("fix them with `mcpkg draft edit {}`", tail(kept.draft.uuid))));
+            return Err(error.hint(format!("fix the draft with `mcpkg draft edit {}`", tail(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
         let question = format!("Save the draft as revision {number} of workflow '{}'?", kept.draft.name);

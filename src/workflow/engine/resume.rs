@@ -79,7 +79,8 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
             return Err(wrong_state(&run, run.state, why));
         }
         (_, true) => {
-            let why = format!("Run {} has not failed; continue it with `mcpkg workflow resume {}`", run.uuid, run.uuid);
+            let why =
+                format!("Run {} has not failed; continue the run with `mcpkg workflow resume {}`", run.uuid, run.uuid);
             return Err(wrong_state(&run, run.state, why));
         }
         (_, false) => {}
@@ -260,7 +261,9 @@ pub fn pause(context: &Context, run: &Run) -> Result<()> {
 fn busy(context: &Context, run: Uuid) -> Error {
     let hint = match context.is_shell() {
         true => {
-            format!("see its progress with `mcpkg workflow runs {run}`, or stop it with `mcpkg workflow pause {run}`")
+            format!(
+                "see the run's progress with `mcpkg workflow runs {run}`, or stop the run with `mcpkg workflow pause {run}`"
+            )
         }
         false => goes_on(context, run),
     };

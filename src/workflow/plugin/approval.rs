@@ -52,7 +52,7 @@ pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
             plugin.name(),
             runs(&plugin.server)
         );
-        let hint = format!("approve it with `mcpkg plugin check {}` at a terminal", plugin.name());
+        let hint = format!("approve the plugin with `mcpkg plugin check {}` at a terminal", plugin.name());
         return Err(Error::new(Code::Unapproved, why).hint(hint));
     }
     ask(context, plugin)?;

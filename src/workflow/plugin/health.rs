@@ -32,11 +32,11 @@ fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
     if is_taken {
         let what = format!("'{name}' has no commands: its name is already used by another group of commands");
         return Ok(Finding::new(AREA, Health::Problem, what)
-            .action(format!("rename it with `mcpkg mcp set {name} --rename OTHER`")));
+            .action(format!("rename the plugin with `mcpkg mcp set {name} --rename OTHER`")));
     }
     if !plugin.server.enabled {
         return Ok(Finding::new(AREA, Health::Note, format!("'{name}' is disabled"))
-            .action(format!("enable it with `mcpkg mcp set {name} --enabled true`")));
+            .action(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`")));
     }
     if !approval::is_approved(context, plugin)? {
         let what = format!("'{name}' is not approved on this machine in its current form");

@@ -73,7 +73,7 @@ fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>
             && value != on
         {
             enabled = false;
-            note("it is disabled; enable it with `mcpkg mcp set NAME --enabled true`");
+            note("it is disabled; enable the server with `mcpkg mcp set NAME --enabled true`");
         }
     }
     for key in ["env", "headers"] {
@@ -82,7 +82,7 @@ fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>
             let kept = value.as_str().and_then(|text| text.split_once(KEYCHAIN)?.1.split_once('}'));
             if let Some((secret, _)) = kept {
                 note(&format!(
-                    "the value of {variable} is in the system keychain as '{secret}'; put it into an environment variable"
+                    "the value of {variable} is in the system keychain as '{secret}'; put the value into an environment variable"
                 ));
                 *value = Value::String(format!("${{env:{}}}", variable_of(variable)));
             }

@@ -50,7 +50,7 @@ impl CommandSource for Plugins {
             let name = plugin.name();
             let why = format!("The plugin '{name}' is disabled");
             return Err(Error::new(Code::PluginUnavailable, why)
-                .hint(format!("enable it with `mcpkg mcp set {name} --enabled true`"))
+                .hint(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`"))
                 .into());
         }
         // What was planned, and consented to, is what is run: a plugin that lists another tool once it runs is not called.

@@ -112,7 +112,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     Err(Error::new(Code::PluginUnavailable, format!("The plugin '{name}' {how}{reason}"))
         .with_details(json!({ "plugin": name, "retry_after_ms": millis }))
-        .hint(format!("retry it now with `mcpkg plugin check {name}`")))
+        .hint(format!("retry the plugin now with `mcpkg plugin check {name}`")))
 }
 
 /// Looks after a plugin as long as it runs.

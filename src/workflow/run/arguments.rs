@@ -95,8 +95,10 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     let is_given = |name: &str| with.contains_key(name);
     let required = spec.needed(is_given).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| !is_given(name)) {
-        Some(name) => Err(wrong(name, "it is required")
-            .hint(format!("give it with `--arg {name}=VALUE`; `mcpkg command show {}` lists the arguments", spec.id))),
+        Some(name) => Err(wrong(name, "it is required").hint(format!(
+            "pass the argument with `--arg {name}=VALUE`; `mcpkg command show {}` lists the arguments",
+            spec.id
+        ))),
         None => Ok(()),
     }
 }

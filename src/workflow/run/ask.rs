@@ -116,7 +116,7 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
 
 fn question(name: &str, input: &Input, choices: usize) -> String {
     let how = match (choices, input.mode, input.r#type) {
-        (0, _, InputType::Secret) => "where it is stored, as env:NAME or file:PATH",
+        (0, _, InputType::Secret) => "where the secret is stored, as env:NAME or file:PATH",
         (0, Mode::Multiple, _) => "one or more, separated by commas",
         (0, Mode::Single, _) => return format!("Value of '{name}':"),
         (_, Mode::Multiple, _) => "numbers or values, separated by commas",

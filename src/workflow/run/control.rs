@@ -44,7 +44,7 @@ impl Operation for Pause {
         resume::pause(context, &run)?;
         let (id, data) = (run.uuid, json!({ "run": run.uuid.to_string(), "wanted": "pause" }));
         Ok(Reply::sentence(format!("Run {id} will pause"), data)
-            .hint(format!("continue it with `mcpkg workflow resume {id}`")))
+            .hint(format!("continue the run with `mcpkg workflow resume {id}`")))
     }
 }
 

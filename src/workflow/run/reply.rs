@@ -60,7 +60,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
         }
         State::Interrupted if context.is_cancelled() => {
             Err(Error::new(Code::Cancelled, format!("Canceled; run {id} is interrupted")).hint(format!(
-                "continue it with `mcpkg workflow resume {id}`, or end it with `mcpkg workflow cancel {id}`"
+                "continue the run with `mcpkg workflow resume {id}`, or end the run with `mcpkg workflow cancel {id}`"
             )))
         }
         state => {
@@ -75,7 +75,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             Ok(match state {
                 State::Succeeded | State::Canceled => reply,
                 State::Paused | State::Interrupted => {
-                    reply.hint(format!("continue it with `mcpkg workflow resume {id}`"))
+                    reply.hint(format!("continue the run with `mcpkg workflow resume {id}`"))
                 }
                 _ => going_on(context, reply, id),
             })

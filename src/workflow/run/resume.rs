@@ -79,7 +79,7 @@ impl FromStr for Word {
             "retry" => What::Retry,
             "skip" => What::Skip,
             "done" => What::Done,
-            _ => return Err(format!("'{what}' is not one of retry, skip and done")),
+            _ => return Err(format!("'{what}' is not valid: it must be retry, skip or done")),
         };
         Ok(Self { step: step.to_owned(), what })
     }

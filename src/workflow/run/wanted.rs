@@ -120,7 +120,7 @@ fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     if definition[IS_HIDDEN] == true {
         let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";
-        return Err(Error::new(Code::SecretMissing, why).hint("run it again with all its arguments"));
+        return Err(Error::new(Code::SecretMissing, why).hint("start the run again with all its arguments"));
     }
     let inputs = definition["inputs"].as_object();
     match (definition["command"].as_str(), definition["with"].as_object(), definition.get("workflow"), inputs) {

@@ -46,6 +46,6 @@ impl Operation for Delete {
         let (name, before) = (&workflow.name, workflow.revision.saturating_sub(1));
         let sentence = format!("Deleted workflow '{name}' from project '{project}'");
         Ok(Reply::sentence(sentence, data(&project, &workflow))
-            .hint(format!("restore it with `mcpkg workflow restore {name} {before}`")))
+            .hint(format!("restore the workflow with `mcpkg workflow restore {name} {before}`")))
     }
 }

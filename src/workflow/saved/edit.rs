@@ -92,7 +92,7 @@ impl Edit {
         model::without_secrets(&findings)?;
         if model.name != before.name {
             let what = format!("The text names workflow '{}' instead of '{}'", model.name, before.name);
-            let how = format!("rename it with `mcpkg workflow rename {} {}`", before.name, model.name);
+            let how = format!("rename the workflow with `mcpkg workflow rename {} {}`", before.name, model.name);
             return Err(Error::new(Code::InvalidArgument, what).hint(how));
         }
         let workflow = context.write("workflow.edit", &self.name, |db, project, author| {

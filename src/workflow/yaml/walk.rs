@@ -266,7 +266,7 @@ impl<'t> Walk<'t> {
         if is_ambiguous {
             let message = format!("`{text}` is text here, but other YAML parsers read it differently");
             let found = self.find(Kind::AmbiguousScalar, span, message);
-            found.hint("put it in quotes if you mean text");
+            found.hint("if you mean text, put the value in quotes");
         }
         value
     }
@@ -339,7 +339,7 @@ impl<'t> Walk<'t> {
                 let is_text = !matches!(style, ScalarStyle::Plain) || scalar::plain(&text).0.is_string();
                 if !is_text {
                     let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is not text"));
-                    found.hint("put it in quotes").fix(span, json!(text).to_string());
+                    found.hint("put the key in quotes").fix(span, json!(text).to_string());
                     // A key that was left out has no text that could be quoted.
                     found.fix.take_if(|_| span.start == span.end);
                 }

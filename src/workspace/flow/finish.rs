@@ -330,7 +330,7 @@ impl Finish<'_> {
                 format!("{}: {name} and the branch to merge into it have no common commits", seen.repo.name),
             )
             .with_details(json!({ "repo": seen.repo.name }))
-            .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
+            .hint("merge by hand with `git merge --allow-unrelated-histories`"));
         };
         if base == tip {
             return Ok(None);
@@ -493,7 +493,7 @@ fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
     Some(
         Error::new(Code::GitFailed, format!("{repo}: git has no name and email address for you"))
             .with_details(json!({ "repo": repo, "operation": "finish" }))
-            .hint("set them: `git config --global user.name NAME` and `git config --global user.email EMAIL`")
+            .hint("set the name and email: `git config --global user.name NAME` and `git config --global user.email EMAIL`")
             .with_source(error),
     )
 }

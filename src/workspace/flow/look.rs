@@ -65,7 +65,7 @@ impl<'w> Seen<'w> {
         if !refs.iter().any(|found| found.name.starts_with("refs/heads/")) {
             return Err(Error::new(Code::BranchNotFound, format!("{}: the repository has no commits yet", repo.name))
                 .with_details(serde_json::json!({ "repo": repo.name }))
-                .hint("make a first commit in it, then `mcpkg flow init`"));
+                .hint("make a first commit in the repository, then run `mcpkg flow init`"));
         }
         let in_progress = git::folder(&folder).map(|shared| git::in_progress(&shared)).unwrap_or_default();
         Ok(Self { repo, folder, refs, head, in_progress })
@@ -225,5 +225,5 @@ fn dirty(repo: &Repo, worktree: &Path, paths: &[String], stash: &str) -> Error {
         .with_details(
             serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string(), "paths": paths }),
         )
-        .hint(format!("commit them, or stash them: `{stash}`"))
+        .hint(format!("commit the changes, or stash them: `{stash}`"))
 }

@@ -82,8 +82,8 @@ impl Operation for Undo {
             return Ok(reply);
         }
         Ok(reply.hint(match &done.again {
-            None => format!("redo it: `mcpkg flow undo {}`", named::shown(plan.uuid)),
-            Some(_) => "undo it again: `mcpkg flow undo`".to_owned(),
+            None => format!("to redo the run: `mcpkg flow undo {}`", named::shown(plan.uuid)),
+            Some(_) => "to undo the run again: `mcpkg flow undo`".to_owned(),
         }))
     }
 }
@@ -164,7 +164,7 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
         let error = if *state == State::Done {
             Error::new(Code::RunState, format!("{what} redid a run: undo that run instead"))
         } else {
-            Error::new(Code::RunState, format!("cannot undo {what}: it is {}", state.word()))
+            Error::new(Code::RunState, format!("cannot undo {what}: the run is {}", state.word()))
         };
         let error = error.with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }));
         return Err(error.hint("list the runs: `mcpkg flow log`"));

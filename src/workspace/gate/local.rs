@@ -54,7 +54,7 @@ impl Local<'_> {
             Some(route) if !route.active => {
                 return Err(Error::new(Code::GateFailed, format!("The route '{name}' is not active"))
                     .with_details(json!({ "kind": "inactive_route", "endpoint": name, "model": route.model }))
-                    .hint(format!("`mcpkg gate routes set {} {name}` activates it", route.model)));
+                    .hint(format!("`mcpkg gate routes set {} {name}` activates the route", route.model)));
             }
             Some(route) => &route.model,
             None => name,

@@ -195,7 +195,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
                 format!("{}: the repository has no branch `{develop}`", repo.name),
             )
             .with_details(json!({ "repo": repo.name, "branch": develop }))
-            .hint("create it with `mcpkg flow init`"));
+            .hint("create the branch with `mcpkg flow init`"));
         }
     };
     let path = relative(&workspace.root, &place);
@@ -226,5 +226,5 @@ fn free(repo: &Repo, place: &Path) -> Result<()> {
         format!("{}: `{}` already exists, and is not a worktree of that repository", repo.name, place.display());
     Err(Error::new(Code::AlreadyExists, message)
         .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
-        .hint("move it away, or choose another name"))
+        .hint("move the existing file or folder away, or choose another name"))
 }

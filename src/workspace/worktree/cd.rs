@@ -45,7 +45,7 @@ impl Operation for Cd {
                 let member = members.iter().find(|member| member.repo.name == *name);
                 let member = member.ok_or_else(|| {
                     Error::new(Code::NotFound, format!("The worktree set '{}' has no repository '{name}'", self.name))
-                        .hint(format!("add it with `mcpkg worktree add {} --repo {name}`", self.name))
+                        .hint(format!("add the repository with `mcpkg worktree add {} --repo {name}`", self.name))
                 })?;
                 member.worktree.path.clone()
             }

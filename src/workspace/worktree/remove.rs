@@ -127,7 +127,7 @@ impl Operation for Remove {
             Table { columns: &["REPO", "BRANCH", "KEPT", "IGNORED"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(self.sentence("Removed", &looks));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
-            .hint(format!("bring it back with `mcpkg worktree restore {}`", crate::shell::quote(&self.name)))
+            .hint(format!("to bring the set back: `mcpkg worktree restore {}`", crate::shell::quote(&self.name)))
             .warn(warnings))
     }
 }

@@ -132,7 +132,7 @@ fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept
         let message = format!("{}: `{}` already exists", repo.name, place.display());
         return Err(Error::new(Code::AlreadyExists, message)
             .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
-            .hint("move it away, or remove the existing set"));
+            .hint("move the existing file or folder away, or remove the existing set"));
     }
     let head = keep::checked_out(&git, &kept.id)?;
     let name = keep::branch(&git, &kept.id)?;

@@ -283,7 +283,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
     scratch.ok(&["tool", "install", TOOL]);
 
     let (shown, done) = at_terminal(&["tool", "trust", "root", "--default"], "y\n").expect("there is a script");
-    assert!(done && shown.contains("is now the one of 2026-10-23"), "{shown}");
+    assert!(done && shown.contains("is now the one embedded in this mcpkg, dated 2026-10-23"), "{shown}");
     let (status, why) = verified();
     assert!(status == "unverified" && why.contains("the bundle does not verify"), "{status} {why}");
     let ran = scratch.run(&["--json", "tool", "run", TOOL]);

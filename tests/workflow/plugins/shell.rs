@@ -86,7 +86,7 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     --- stdout
     Imported 2 plugins from `mcp.json`
     --- stderr
-    warning: server 'files': it is disabled; enable it with `mcpkg mcp set NAME --enabled true`
+    warning: server 'files': it is disabled; enable the server with `mcpkg mcp set NAME --enabled true`
     warning: server 'files': the value of env TOKEN was not stored; set the variable TOKEN to that value
     warning: server 'files': skipped its key `tags`
     warning: server 'docs': `baseUrl` is read as `url`

@@ -81,7 +81,7 @@ impl<'c> Directory<'c> {
         }
         let Some(listings) = index::read(&self.root)? else {
             let why = self.root.malformed(format!("it has no {}", index::INDEX));
-            return Err(why.hint(format!("`mcpkg registry index {}` creates it", self.name)));
+            return Err(why.hint(format!("`mcpkg registry index {}` creates the index", self.name)));
         };
         if !self.context.store.may_write() {
             return Ok(true);

@@ -70,7 +70,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
             Code::InvalidArgument,
             "A folder registry cannot hide a private version: everyone who can read the folder can see the version's files",
         )
-        .hint("publish it with --unlisted, or without --private"));
+        .hint("publish the version with --unlisted, or without --private"));
     }
     let _lock = lock(root, context)?;
     sweep(root)?;

@@ -39,7 +39,10 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if self.name == LOCAL {
-            return Err(Error::new(Code::InvalidArgument, "Cannot remove the registry 'local': it is this database"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "Cannot remove the registry 'local': it is part of this database",
+            ));
         }
         let author = context.author();
         context.store.write(|db| {

@@ -79,7 +79,7 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
                 true => (Rule::Link, "is a link"),
                 false => (Rule::Special, "is neither a file nor a folder"),
             };
-            return Err(refused(rule, &path, what).hint("replace it with a file, or list it in .gitignore"));
+            return Err(refused(rule, &path, what).hint("replace this entry with a file, or list it in .gitignore"));
         }
     }
     ignores.pop();

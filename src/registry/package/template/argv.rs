@@ -55,7 +55,7 @@ impl Argv {
     pub fn list(items: &[Value]) -> Result<Self, String> {
         let one = |item: &Value| match item {
             Value::String(text) => pieces(text),
-            other => Err(format!("`{other}` is not text; put it in quotes")),
+            other => Err(format!("`{other}` is not text; put the value in quotes")),
         };
         let element = |item: &Value| match item {
             Value::Array(group) => Ok(Element::Group(group.iter().map(one).collect::<Result<_, String>>()?)),
@@ -174,7 +174,8 @@ fn join(pieces: &[Piece], texts: Vec<Option<Text>>, options_end: bool, given: &m
                     let why =
                         format!("the value of '{name}' starts with '-', so the program would read it as an option");
                     return Err(refused(name, why).hint(
-                        "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
+                        "to allow such a value, put the parameter after `--` in the command, or set `x-dash: true` in the parameter's \
+                            schema",
                     ));
                 }
                 argument.push_str(&text);

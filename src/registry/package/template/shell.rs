@@ -98,7 +98,7 @@ impl Shell {
             if begins_option && !value.may_be_option {
                 let why = format!("the value of '{name}' starts with '-', so the program would read it as an option");
                 return Err(refused(name, why).hint(
-                    "to allow such a value, put it after `--` in the command, or set `x-dash: true` in its schema",
+                    "to allow such a value, put the parameter after `--` in the command, or set `x-dash: true` in the parameter's schema",
                 ));
             }
             check_length(name, &value.text)?;

@@ -135,7 +135,7 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
     })?;
     let sentence = format!("{} can now {does}", grant.tool);
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [data(grant, true)] })).hint(format!(
-        "revoke it with `mcpkg tool allow {} {} --revoke`",
+        "to revoke this permission: `mcpkg tool allow {} {} --revoke`",
         grant.tool,
         words(&grant.allowed)
     )))

@@ -94,7 +94,7 @@ fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
 fn which(root: &Root, described: &Described) -> String {
     match (root, described.dated) {
         (Root::Replaced(root), _) => format!("the one you chose on {}", rfc3339(root.since)),
-        (_, Some(dated)) => format!("the one of {dated} embedded in this mcpkg"),
+        (_, Some(dated)) => format!("the one embedded in this mcpkg, dated {dated}"),
         (_, None) => "the one embedded in this mcpkg".to_owned(),
     }
 }

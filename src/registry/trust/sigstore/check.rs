@@ -57,7 +57,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
         }
         _ => None,
     });
-    let Some(digest) = named else { return Err("the statement names no supported digest".to_owned()) };
+    let Some(digest) = named else { return Err("the statement contains no supported digest".to_owned()) };
     // Nothing is left out of the check. The signer is read from the certificate that was checked.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())

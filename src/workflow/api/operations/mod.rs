@@ -162,7 +162,7 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let mut hints = Vec::new();
     let name = &catalog.name;
     if catalog.base_url.is_none() {
-        hints.push(format!("the API has no base URL; set it with `mcpkg catalog set {name} --base-url URL`"));
+        hints.push(format!("the API has no base URL; set the base URL with `mcpkg catalog set {name} --base-url URL`"));
     }
     let used = |scheme: &String| imported.commands.iter().filter(|command| command.spec.auth.contains(scheme)).count();
     let lacking = catalog.schemes.keys().filter(|scheme| !catalog.auth.contains_key(*scheme));

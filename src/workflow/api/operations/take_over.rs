@@ -46,7 +46,7 @@ impl Left {
     fn taken(entry: &Entry, why: &str) -> Self {
         let document = entry.source.as_deref().unwrap_or("FILE|URL");
         let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
-        Self::with(entry, why, &format!("import it under other names with `{line}`"))
+        Self::with(entry, why, &format!("import the catalog under other names with `{line}`"))
     }
 
     /// An address may hold a password, which is not repeated.

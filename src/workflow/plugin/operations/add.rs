@@ -132,7 +132,7 @@ impl Add {
             Some(_) if !self.given.is_empty() => {
                 let why = format!("MCP server '{}' already exists in project '{project}'", self.name);
                 return Err(Error::new(Code::AlreadyExists, why).hint(format!(
-                    "run it unchanged with `mcpkg plugin add {}`, or change it with `mcpkg mcp set {}`",
+                    "run the server unchanged with `mcpkg plugin add {}`, or change the server with `mcpkg mcp set {}`",
                     self.name, self.name
                 )));
             }

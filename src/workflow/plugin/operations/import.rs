@@ -96,8 +96,9 @@ fn kept_out(db: &Db<'_>, project: &Project, name: &str, definition: &servers::De
     if groups::is_taken(db, name)? {
         return Ok(Some("a catalog already uses this group name".to_owned()));
     }
-    Ok(servers::find(db, project.id, name)?
-        .map(|_| format!("the project already has an MCP server of this name; run it with `mcpkg plugin add {name}`")))
+    Ok(servers::find(db, project.id, name)?.map(|_| {
+        format!("the project already has an MCP server of this name; run that server with `mcpkg plugin add {name}`")
+    }))
 }
 
 fn add(db: &Db<'_>, server: &Server, project: &str, clock: &Clock) -> Result<()> {

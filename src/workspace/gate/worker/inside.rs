@@ -64,7 +64,7 @@ fn job(engine: Engine, mut from: impl Read) -> io::Result<Answer> {
     let differs = expected.iter().filter_map(|(name, expected)| {
         let why = match given.outputs.iter().find(|(known, _)| known == name) {
             Some((_, tensor)) => tensor.differs(expected, head.tolerance)?,
-            None => "the model did not return it".to_owned(),
+            None => "the model did not return this output".to_owned(),
         };
         Some(format!("`{name}`: {why}"))
     });

@@ -120,7 +120,9 @@ fn check_complete(spec: &Spec, workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     let error = invalid(&spec.found, &report, "is not complete, so it was not archived", &open);
-    Err(error.hint("check off its tasks and strike through its questions; a person can archive it anyway with --force"))
+    Err(error.hint(
+        "check off its tasks and strike through its questions; a person can archive the spec anyway with --force",
+    ))
 }
 
 /// Returns where an archived spec goes.
