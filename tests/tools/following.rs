@@ -44,7 +44,7 @@ fn approved(scratch: &Scratch) -> bool {
     match at_a_terminal(&import, "y\n") {
         None => false,
         Some((shown, done)) => {
-            assert!(done && shown.contains("Approve these settings"), "{shown}");
+            assert!(done && shown.contains("Approve settings that loosen"), "{shown}");
             true
         }
     }

@@ -152,7 +152,7 @@ fn the_same_again_takes_nothing_and_what_needs_a_terminal_is_taken_there() {
     command.args(["tool", "import"]);
     let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
     assert!(
-        !done && shown.contains("Approve these settings, which loosen the current rules: ") && shown.contains(KEY),
+        !done && shown.contains("Approve settings that loosen the current rules: ") && shown.contains(KEY),
         "{shown}"
     );
     assert_eq!(scratch.json(&["tool", "trust", "list"])["trusted"], json!([]));

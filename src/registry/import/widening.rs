@@ -26,7 +26,7 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     }
     if context.confirmation == Confirmation::Ask {
         let lines: Vec<String> = lines.into_iter().map(|(line, _)| line).collect();
-        let what = format!("Approve these settings, which loosen the current rules: {}?", plural::first(&lines, NAMED));
+        let what = format!("Approve settings that loosen the current rules: {}?", plural::first(&lines, NAMED));
         return (context.ask)(Body::lines(lines), &what);
     }
     plan.left.extend(lines.into_iter().map(|(line, from)| LeftOut::new(line, from, WHY)));
