@@ -81,8 +81,8 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     };
     assert_eq!(left.len(), 7, "{left:?}");
     told("Gone", "/nowhere/gone.json");
-    told("Unknown", "oatty did not record its source");
-    told("Relative", "without the folder");
+    told("Unknown", "oatty did not record the catalog's source");
+    told("Relative", "without its folder");
     told("Off", "it is disabled in oatty");
     told("Plain", "api.example.com");
     told("Hosting", "hosting");

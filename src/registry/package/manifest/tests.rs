@@ -205,7 +205,7 @@ fn what_breaks_a_rule_is_an_error() {
         (&format!("{BARE}outputSchema: {{ $ref: 'https://example.com/x' }}\n"), "points to nothing"),
         (&format!("{BARE}annotations: {{ readOnlyHint: 1 }}\n"), "true or false"),
         (&format!("{BARE}command: [a]\n"), "string"),
-        (&format!("{BARE}command: echo $(( ${{x}} ))\n"), "arithmetic"),
+        (&format!("{BARE}command: echo $(( ${{x}} ))\n"), "as an expression"),
         (&format!("{BARE}command: ls\nscripts: {{ main: ls }}\n"), "already"),
         (&format!("{BARE}scripts: [ls]\n"), "mapping"),
         (&format!("{BARE}scripts: {{ a: 5 }}\n"), "command line"),
