@@ -36,7 +36,7 @@ impl Origin {
     pub fn read(text: &str, start: &Path) -> Result<Self> {
         let refused = |why: &str| {
             Err(Error::new(Code::InvalidArgument, format!("cannot clone `{}`: {why}", redact(text)))
-                .hint("give an https, ssh, git or file URL, host:path, or a folder"))
+                .hint("use an https, ssh, git or file URL, an address such as host:path, or a folder"))
         };
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
             return refused("it is empty, starts with `-`, or contains control characters");
@@ -110,7 +110,7 @@ impl Origin {
             return Ok(name.to_owned());
         }
         Err(Error::new(Code::InvalidArgument, format!("`{}` does not end with a repository name", self.shown()))
-            .hint("give a folder for the clone: URL=PATH"))
+            .hint("choose a folder for the clone: URL=PATH"))
     }
 }
 

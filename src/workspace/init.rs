@@ -225,7 +225,7 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
                 Code::InvalidArgument,
                 format!("`{}` is not a valid path for a repository", path.escape_debug()),
             )
-            .hint("give a path below the workspace, without `..`, `.git` and `.smctl`"));
+            .hint("use a path below the workspace, without `..`, `.git` and `.smctl`"));
         }
         let folder = super::root::below(root, &path)?;
         if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {

@@ -124,7 +124,7 @@ pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
     }
     Err(Error::new(Code::InvalidPath, format!("`{path}` leads out of the workspace `{}`", root.display()))
         .with_details(serde_json::json!({ "path": path }))
-        .hint("give a path below the workspace, without links that lead out of it"))
+        .hint("use a path below the workspace, without links that lead out of the workspace"))
 }
 
 /// Returns the folder from which a workspace is looked for.

@@ -69,7 +69,7 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     if reference.version != Wanted::Latest && reference.version != wanted {
         let what =
             format!("'{}' and version '{}' specify different versions", tool.escape_debug(), version.escape_debug());
-        return Err(Error::new(Code::InvalidArgument, what).hint("give the version only once"));
+        return Err(Error::new(Code::InvalidArgument, what).hint("pass the version only once"));
     }
     reference.version = wanted;
     Ok(reference)

@@ -244,7 +244,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let resolved = resolve(context, reference, Choice::default()).map_err(|error| {
         let name = reference.name.as_str();
         match error.code() == Code::ToolNotFound && context.is_shell() && Path::new(name).is_dir() {
-            true => error.hint(format!("to run the folder, give its path: `mcpkg tool run ./{name}`")),
+            true => error.hint(format!("to run the folder, pass its path: `mcpkg tool run ./{name}`")),
             false => error,
         }
     })?;

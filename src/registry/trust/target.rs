@@ -161,7 +161,7 @@ impl Target {
             return Err(Error::new(Code::ToolNotFound, format!("This database has no archive of the tool '{name}'"))
                 .with_details(json!({ "tool": name }))
                 .hint(
-                    "publish the tool to this database or install it; to use a folder, give its path, such as ./my-tool",
+                    "publish the tool to this database or install it; to use a folder, pass its path, such as ./my-tool",
                 ));
         }
         let version = choose(&reference.version, &found).ok_or_else(|| no_version(&reference, &found))?;

@@ -238,7 +238,7 @@ impl Catalog {
                     name.escape_debug()
                 );
                 return Err(
-                    Error::new(Code::InvalidArgument, message).hint("give a header such as X-Api-Key=env:API_KEY")
+                    Error::new(Code::InvalidArgument, message).hint("use a header such as X-Api-Key=env:API_KEY")
                 );
             }
             change(&mut self.headers, name, reference);

@@ -82,7 +82,7 @@ struct File<'v> {
 
 impl<'v> File<'v> {
     fn of(flag: &Flag, value: &'v Value) -> Result<Self> {
-        let refused = || refused(flag, "give the file as base64, or as an object with `data`, `name` and `type`");
+        let refused = || refused(flag, "pass the file as base64, or as an object with `data`, `name` and `type`");
         let Value::Object(fields) = value else {
             return Ok(Self { data: value.as_str().ok_or_else(refused)?, ..Self::default() });
         };

@@ -169,7 +169,7 @@ fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
 fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value, at: &str) {
     let (key, id, is_known, names): (_, _, _, Vec<&str>) = match Bound::of(value) {
         None => {
-            let message = "give exactly one of `from_step` and `from_input`";
+            let message = "set exactly one of `from_step` and `from_input`";
             book.at(Kind::WrongType, at, message);
             return;
         }

@@ -32,7 +32,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
         if named.input.r#type == InputType::Secret && !value.as_str().is_some_and(is_reference) {
             let message = format!("the text contains a default value for the secret `{}`", named.id);
             book.at(Kind::SecretLiteral, &pointer, message)
-                .hint("give a reference to the place where the secret is stored: env:NAME, file:PATH or command:ARGV");
+                .hint("use a reference to the place where the secret is stored: env:NAME, file:PATH or command:ARGV");
         } else {
             let mut found = Vec::new();
             sources.each(&Root::Input(named.id.clone()), &mut value.clone(), &mut |at, value| {

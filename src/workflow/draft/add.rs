@@ -72,7 +72,7 @@ impl Operation for Add {
         let text = match (yaml, draft) {
             (Some(text), None) => text.read()?,
             (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
-            _ => return Err(Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`")),
+            _ => return Err(Error::new(Code::InvalidArgument, "Pass either `yaml` or `draft`")),
         };
         let said = Said::of(context, model::written(&Model::of(&text)?.definition)?)?;
         let uuid = context.clock.uuid();

@@ -78,7 +78,7 @@ impl Operation for Infer {
             ([], since) => of_asker(context, since)?,
             (log, None) => of_log(context, log)?,
             (_, Some(_)) => {
-                let why = "Give either `session_log` or `since`, not both";
+                let why = "Pass either `session_log` or `since`, not both";
                 return Err(Error::new(Code::InvalidArgument, why));
             }
         };

@@ -111,14 +111,14 @@ pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> 
     if !context.is_shell() {
         return Err(Error::new(
             Code::TerminalRequired,
-            format!("Only a person at a shell can give the secret '{name}'"),
+            format!("Only a person at a shell can provide the secret '{name}'"),
         )
         .with_details(json!({ "argument": name }))
         .hint("a person can run the command with `mcpkg command run`"));
     }
-    let reference = value
-        .as_str()
-        .ok_or_else(|| wrong(name, "give a reference to where the secret is stored, not the secret itself"))?;
+    let reference = value.as_str().ok_or_else(|| {
+        wrong(name, "pass a reference to the place where the secret is stored, not the secret itself")
+    })?;
     reference.parse::<Reference>().map(drop)
 }
 

@@ -53,7 +53,7 @@ fn as_arguments(error: Error) -> Error {
     let details = error.details().cloned().unwrap_or_default();
     Error::new(Code::InputsRequired, error.message())
         .with_details(details)
-        .hint("give the missing inputs as arguments of this tool")
+        .hint("pass the missing inputs as arguments of this tool")
 }
 
 /// Takes an argument that is not the workflow's own out of the others.

@@ -142,8 +142,8 @@ impl Execute {
 }
 
 fn which() -> Error {
-    let takes = "Give execute exactly one of: `command` (with `args`); `workflow`, `yaml` or `draft_id` (with `inputs`); `run`. To run a \
-        single step, also give `step`, with `step_outputs` or the `run` that has the outputs";
+    let takes = "Pass exactly one of these to execute: `command` (with `args`); `workflow`, `yaml` or `draft_id` (with `inputs`); or \
+        `run`. To run a single step, also pass `step`, with `step_outputs` or the `run` that has the outputs";
     Error::new(Code::InvalidArgument, takes)
         .hint("`mcpkg command search` finds commands, `mcpkg workflow list` lists workflows, `mcpkg workflow runs` lists runs")
 }

@@ -135,7 +135,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
         let why = format!("{} needs values for its inputs: {}", sound.definition.workflow, missing.join(", "));
         return Err(Error::new(Code::InputsRequired, why)
             .with_details(json!({ "inputs_required": missing }))
-            .hint_for("give the inputs with `--input NAME=VALUE`", "give the values as inputs"));
+            .hint_for("pass the inputs with `--input NAME=VALUE`", "pass the values as inputs"));
     }
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
     let definition = kept::of_workflow(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;

@@ -74,7 +74,7 @@ impl FromStr for Word {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (step, what) = text.rsplit_once('=').ok_or("give ID=retry, ID=skip or ID=done")?;
+        let (step, what) = text.rsplit_once('=').ok_or("use ID=retry, ID=skip or ID=done")?;
         let what = match what {
             "retry" => What::Retry,
             "skip" => What::Skip,

@@ -95,5 +95,5 @@ fn unless_missing(sound: &Sound, step: usize, inputs: &Map<String, Value>, outpu
     let why = format!("The step {} needs values for {named}", sound.definition.steps[step].id);
     Err(Error::new(Code::InputsRequired, why)
         .with_details(json!({ "inputs_required": no_input, "outputs_required": no_output }))
-        .hint("give the values with `inputs` and `step_outputs`, or give an earlier `run` that has the values"))
+        .hint("pass the values with `inputs` and `step_outputs`, or pass an earlier `run` that has the values"))
 }

@@ -181,7 +181,7 @@ fn which(context: &Context, name: &str) -> Result<Error> {
         let newest = workflows::last(db, project.id, name, SHOWN)?;
         if newest.is_empty() { Err(workflows::missing(db, project, name)) } else { Ok(newest) }
     })?;
-    let error = Error::new(Code::InvalidArgument, format!("Give the revision to restore for workflow '{name}'"));
+    let error = Error::new(Code::InvalidArgument, format!("Specify the revision of workflow '{name}' to restore"));
     let error = newest.iter().fold(error, |error, revision| {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });

@@ -44,7 +44,7 @@ pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>>
 fn nowhere(pointer: &str) -> Error {
     let what = format!("'{}' is neither an input nor a step argument", pointer.escape_debug());
     Error::new(Code::InvalidArgument, what)
-        .hint("give the JSON pointer of an input, such as /inputs/app, or of an argument, such as /steps/0/with/app")
+        .hint("pass the JSON pointer of an input, such as /inputs/app, or of an argument, such as /steps/0/with/app")
         .with_details(json!({ "pointer": pointer }))
 }
 

@@ -86,7 +86,7 @@ impl Operation for Suggest {
             (Some(pointer), None) => pointer,
             (None, Some(line)) => surveyed.places.at(line, self.column.unwrap_or(usize::MAX)),
             _ => {
-                let why = "Give either `pointer`, or `line` and `column`";
+                let why = "Pass either `pointer`, or `line` and `column`";
                 return Err(Error::new(Code::InvalidArgument, why));
             }
         };

@@ -137,7 +137,7 @@ fn values(
     if !open.is_empty() {
         let what = format!("Template '{}' needs values for its parameters: {}", template.name, open.join(", "));
         return Err(Error::new(Code::InputsRequired, what)
-            .hint_for("give the values with `--set NAME=VALUE`", "give the values as parameters")
+            .hint_for("pass the values with `--set NAME=VALUE`", "pass the values as parameters")
             .with_details(json!({ "inputs_required": open })));
     }
     let mut specs: BTreeMap<&str, Arc<CommandSpec>> = BTreeMap::new();

@@ -57,7 +57,7 @@ impl Operation for Render {
             (Some(text), None) => text.read_or_saved(context)?,
             (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
             _ => {
-                let error = Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`, not both");
+                let error = Error::new(Code::InvalidArgument, "Pass either `yaml` or `draft`, not both");
                 return Err(error.hint("`draft` is an object with workflow, inputs and steps; `yaml` is text"));
             }
         };

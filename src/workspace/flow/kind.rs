@@ -71,7 +71,7 @@ impl Kind {
         let prefix = self.prefix(flow);
         if !prefix.is_empty() && name.starts_with(prefix) {
             return Err(Error::new(Code::InvalidArgument, format!("`{name}` already has the prefix `{prefix}`"))
-                .hint("give the name without the prefix"));
+                .hint("pass the name without the prefix"));
         }
         Ok(format!("{prefix}{name}"))
     }

@@ -87,7 +87,7 @@ impl Start<'_> {
                 if place.exists() {
                     return Err(Error::new(Code::BranchInUse, format!("{repo}: `{path}` already exists"))
                         .with_details(serde_json::json!({ "repo": repo, "path": path }))
-                        .hint("remove the existing file or folder, or give the feature another name"));
+                        .hint("remove the existing file or folder, or choose another name for the feature"));
                 }
                 row.worktree = Some(place.display().to_string());
                 places.push(Step::AddWorktree { repo: repo.clone(), folder, path, branch: branch.to_owned() });

@@ -60,7 +60,7 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
             format!("{source} is not the address of a gate: `{}`", redact(&url).escape_debug()),
         )
         .with_details(json!({ "url": redact(&url) }))
-        .hint("give an http or https address without a user name and password, such as http://127.0.0.1:8080")
+        .hint("use an http or https address without a user name and password, such as http://127.0.0.1:8080")
     })?;
     // Without a query, which may hold a secret that no answer is to show.
     let base = base.below("", &[]);

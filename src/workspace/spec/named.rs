@@ -35,7 +35,7 @@ pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<Strin
             Error::new(Code::InvalidArgument, "You did not name a spec, and the current branch has none")
                 .hint("`mcpkg spec list` lists the specs")
         }),
-        None => Err(Error::new(Code::InvalidArgument, "`name` is missing: give the name of the spec")),
+        None => Err(Error::new(Code::InvalidArgument, "`name` is missing: pass the name of the spec")),
     }
 }
 

@@ -70,8 +70,8 @@ fn a_form_of_several_parts_carries_files_texts_and_json() {
         assert_eq!(made(arguments).expect("a request").body, outgoing.body);
         for (file, says) in [
             (json!("no base64!"), "it is not base64"),
-            (json!({ "name": "x" }), "give the file as base64"),
-            (json!({ "data": "aGk=", "nam": "x" }), "give the file as base64"),
+            (json!({ "name": "x" }), "pass the file as base64"),
+            (json!({ "data": "aGk=", "nam": "x" }), "pass the file as base64"),
             (json!({ "data": "aGk=", "type": "a\r\nX: b" }), "control characters"),
             (json!(null), "needs the argument 'file'"),
         ] {

@@ -93,7 +93,7 @@ fn x33_a_draft_has_no_nulls_and_nothing_empty() {
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     for arguments in [both, json!({})] {
         let (text, failed) = client.call("propose_workflow", arguments);
-        assert!(failed && text.contains("Give either `yaml` or `draft`"), "{text}");
+        assert!(failed && text.contains("Pass either `yaml` or `draft`"), "{text}");
     }
     client.finish();
 }

@@ -52,7 +52,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
     match real.is_dir() {
         true => Ok(real),
         false => Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", path.display()))
-            .hint("give the folder that contains the tool's manifest")),
+            .hint("pass the folder that contains the tool's manifest")),
     }
 }
 
@@ -85,7 +85,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     let reference = Reference { name, version: Wanted::Latest, action: None };
     let resolved = resolve(context, &reference, Choice::default()).map_err(|error| match error.code() {
         Code::ToolNotFound => {
-            error.hint("`mcpkg tool list` shows the installed tools; to use a folder, give its path, such as ./my-tool")
+            error.hint("`mcpkg tool list` shows the installed tools; to use a folder, pass its path, such as ./my-tool")
         }
         _ => error,
     })?;

@@ -78,7 +78,7 @@ impl Operation for Set {
         if self.says_nothing() {
             let why = format!("No setting given for the catalog '{}'", self.name);
             return Err(Error::new(Code::InvalidArgument, why).hint(
-                "give --base-url, --header, --auth, --private, --public, --timeout or --max-answer; `mcpkg catalog show` shows the \
+                "pass --base-url, --header, --auth, --private, --public, --timeout or --max-answer; `mcpkg catalog show` shows the \
                     current settings",
             ));
         }
