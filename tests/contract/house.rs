@@ -164,6 +164,7 @@ fn imports_go_down_only() {
             "file" | "redact" => &[],
             "editor" => &["error", "file", "process"],
             "process" => &["file"],
+            "names" => &["error", "store"],
             room if ANYWHERE.contains(&room) => &[],
             "secret" => &["disk", "error", "file", "process", "redact"],
             "http" => &[],
