@@ -74,7 +74,7 @@ impl Clock {
     /// `E_INTERNAL` where the system has none to give.
     pub fn fill(&self, bytes: &mut [u8]) -> Result<()> {
         getrandom::fill(bytes)
-            .map_err(|error| Error::internal("the system gives no random bytes").with_source(error.to_string()))
+            .map_err(|error| Error::internal("the system returned no random bytes").with_source(error.to_string()))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 /// `E_INVALID_ARGUMENT`.
 pub(super) fn parse(text: &str) -> Result<Millis> {
     let why = match span::parse(text) {
-        Ok(0) => "would expire at once",
+        Ok(0) => "would make the key expire immediately",
         Ok(span) => return Ok(span),
         Err(why) => why,
     };
@@ -30,7 +30,7 @@ mod tests {
             error.to_string()
         };
         assert_eq!(why("30"), "--expires '30' has no unit");
-        assert_eq!(why("0d"), "--expires '0d' would expire at once");
+        assert_eq!(why("0d"), "--expires '0d' would make the key expire immediately");
         assert_eq!(why("1d\n"), "--expires '1d\\n' is not a duration");
     }
 }

@@ -92,7 +92,7 @@ impl Demo<'_> {
     /// This very binary on the demo's database, apart from what the user's environment says.
     fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
-            .map_err(|error| Error::internal("cannot find the path of this program").with_source(error))?;
+            .map_err(|error| Error::internal("cannot determine the path of this program").with_source(error))?;
         let mut program = Program::new(binary).environment(Environment::Inherited).folder(&self.code);
         for name in ["HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
             program = program.variable(name, &self.folder);

@@ -32,7 +32,7 @@ pub(super) fn screen() -> String {
     }
     let _ = writeln!(text);
     for (line, about) in [
-        ("mcpkg help", "all commands, and the topics"),
+        ("mcpkg help", "all commands and topics"),
         ("mcpkg help COMMAND", "a command, such as `mcpkg help prompt create`"),
         ("mcpkg help words", "what words such as project, skill and target mean"),
     ] {
@@ -111,7 +111,7 @@ fn of_command(words: &[String], width: u16) -> Result<String> {
         }
         command = match command.find_subcommand_mut(word) {
             Some(below) => below,
-            None => return Err(Error::internal("a command that was found no longer exists")),
+            None => return Err(Error::internal("a subcommand was found, but a second lookup failed")),
         };
     }
     Ok(command.render_long_help().ansi().to_string())

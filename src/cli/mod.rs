@@ -97,8 +97,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     if let Some(words) = explain::asked(matches) {
         return explain::run(&words, output);
     }
-    let (name, inner) =
-        matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
+    let (name, inner) = matches.subcommand().ok_or_else(|| Error::internal("clap accepted an empty command line"))?;
     match name {
         "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
         "demo" => return demo::run(inner, globals, output),

@@ -244,7 +244,7 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
         return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     text.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| {
-        "give an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all; host names go to --allow-host"
+        "give an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all addresses; use --allow-host for host names"
             .to_owned()
     })
 }

@@ -57,7 +57,7 @@ impl ConfigFile {
         let homes = Homes::find()?;
         if scope == Scope::User {
             if root.is_some() {
-                return Err(Error::new(Code::InvalidArgument, "--root applies only to a project's entry")
+                return Err(Error::new(Code::InvalidArgument, "--root applies only to entries with --scope project")
                     .hint("add --scope project"));
             }
             return Ok(Self { agent, scope, path: (agent.user_file)(&homes), root: None });
@@ -67,7 +67,7 @@ impl ConfigFile {
             let title = agent.title;
             return Err(Error::new(Code::InvalidArgument, format!("{title} does not read per-project configuration"))
                 .with_details(json!({ "agent": agent.name, "scopes": ["user"] }))
-                .hint("connect it for your user: --scope user"));
+                .hint("connect the agent for your user: --scope user"));
         };
         Ok(Self { agent, scope, path, root: Some(root) })
     }
@@ -115,7 +115,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     if !root.is_absolute() || home.starts_with(&root) {
         return Err(Error::new(
             Code::RootRequired,
-            "This folder cannot be a project folder: it is your home folder, or contains it",
+            "This folder cannot be a project folder: it is or contains your home folder",
         )
         .hint("go to the project's folder, or give it with --root DIR"));
     }

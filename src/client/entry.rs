@@ -158,7 +158,7 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     }
     let base = url.strip_suffix("/mcp").filter(|_| address.path == "/mcp");
     base.map(|base| format!("{base}/projects/{project}/mcp")).ok_or_else(|| {
-        refused(format!("Cannot add the project '{project}' to '{shown}': its path is not /mcp"))
+        refused(format!("Cannot add the project '{project}' to '{shown}': the URL's path is not /mcp"))
             .hint(format!("give the complete URL, which ends in /projects/{project}/mcp"))
     })
 }
@@ -176,7 +176,7 @@ fn variable(name: &str) -> Result<&str> {
     if !secret::is_variable(name) {
         let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
         let more = if name.chars().count() > 12 { "..." } else { "" };
-        return no_name(format!("'{shown}{more}' is not a valid name of an environment variable"));
+        return no_name(format!("'{shown}{more}' is not a valid environment variable name"));
     }
     Ok(name)
 }

@@ -99,7 +99,8 @@ impl Standing {
 
     fn refused(&self, fault: &Fault) -> Error {
         let name = self.config.agent.name;
-        file::invalid(&self.config.path, fault).hint(format!("`mcpkg client show {name}` prints what to add by hand"))
+        file::invalid(&self.config.path, fault)
+            .hint(format!("`mcpkg client show {name}` prints the entry to add by hand"))
     }
 
     /// Asks before it replaces or removes an entry that mcpkg did not write.

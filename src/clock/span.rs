@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Millis, &'static str> {
     };
     match number.parse::<Millis>().ok().and_then(|number| number.checked_mul(*unit)) {
         Some(span) if span <= LONGEST => Ok(span),
-        _ => Err("is longer than a hundred years"),
+        _ => Err("is longer than 100 years"),
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
             assert_eq!(parse(bad), Err("is not a duration"), "{bad}");
         }
         for long in ["36526d", "99999999999999999999d", "9223372036854775807w"] {
-            assert_eq!(parse(long), Err("is longer than a hundred years"), "{long}");
+            assert_eq!(parse(long), Err("is longer than 100 years"), "{long}");
         }
     }
 

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const KEY: &str = "consent";
 
 /// What the hints tell a caller to do with its nonce.
-const AGAIN: &str = "call again with `nonce` from the details: it is valid once, and only for the same plan";
+const AGAIN: &str = "call again with `nonce` from the details; the nonce is valid once, and only for the same plan";
 
 /// What a caller already holds of a consent.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
 /// Returns the consent that a request has become, or the error that says why it is not one.
 fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Consent> {
     if request.asker != context.caller.asker() {
-        return Err(mismatch("session_differs", "was given to a different caller"));
+        return Err(mismatch("session_differs", "was issued to a different caller"));
     }
     if request.state == State::Consumed {
         return Err(mismatch("consumed", "was already used"));

@@ -16,7 +16,7 @@ use crate::error::Result;
 /// requests of each asker.
 pub const GROWING: Growing = Growing {
     name: "consents",
-    about: "confirm tokens and requests for consent, per caller; pending ones are never deleted",
+    about: "confirm tokens and consent requests, per caller; pending tokens and requests are never deleted",
     usual: Limits { age: Some(86_400_000), number: Some(1_000) },
     beyond,
     delete,

@@ -21,9 +21,9 @@ fn a_key_from_its_making_to_its_end() {
     --- stderr
     hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'laptop' reads and writes every project, until it is revoked
-    hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let clients run them, each time with your consent, create a key with --execute
-    hint: this is the first key: from now on, every client over HTTP must send a key, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
+    hint: clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY
+    hint: clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let clients run them, with your consent each time, create a key with --execute
+    hint: this is the first key: from now on, every HTTP client must send a key, even on this machine; connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci", "-p", "p", "--read-only", "--expires", "30d"])), @r#"
     status: 0
@@ -32,8 +32,8 @@ fn a_key_from_its_making_to_its_end() {
     --- stderr
     hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
     hint: 'ci' reads project 'p', until <TIME>
-    hint: clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: clients with this key can call 22 tools, for prompts, resources, search, skills, commands and workflows; the other 17, for deploys, installs and workspaces, need stdio or a key for all projects
+    hint: clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY
+    hint: clients with this key can call 22 tools (prompts, resources, search, skills, commands and workflows); the other 17 tools (deploys, installs and workspaces) require stdio or a key for all projects
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "list"])), @r#"
     status: 0
@@ -66,14 +66,14 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: Access key 'ci' already exists
-    hint: it was revoked, but its name cannot be used again, because `mcpkg events` refers to it; choose another name
+    hint: the key was revoked, but its name cannot be reused because `mcpkg events` still shows it; choose another name
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "laptop"])), @r#"
     status: 1
     --- stdout
     --- stderr
     error: Access key 'laptop' already exists
-    hint: it is active; choose another name for a second key, or revoke it with `mcpkg access revoke laptop`
+    hint: the key is active; choose another name for a second key, or revoke it with `mcpkg access revoke laptop`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "a", "--expires", "-1d"])), @r#"
     status: 2

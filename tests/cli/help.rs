@@ -61,7 +61,7 @@ fn mcpkg_alone_is_one_screen() {
       Server and database   serve, access, limit, backup, restore, move, check,
                             compact, events, prune
 
-    mcpkg help              all commands, and the topics
+    mcpkg help              all commands and topics
     mcpkg help COMMAND      a command, such as `mcpkg help prompt create`
     mcpkg help words        what words such as project, skill and target mean
     ");

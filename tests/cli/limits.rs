@@ -16,7 +16,7 @@ fn limits_are_listed_and_set() {
     builds	none	50	0	builds, per workspace; running builds are never deleted
     drafts	90d	500	0	workflow drafts, per project; drafts that are waiting for a person are never deleted
     workflow-runs	90d	10000	0	runs of workflows and commands, with every attempt; unfinished runs are never deleted
-    consents	1d	1000	0	confirm tokens and requests for consent, per caller; pending ones are never deleted
+    consents	1d	1000	0	confirm tokens and consent requests, per caller; pending tokens and requests are never deleted
     events	none	none	0	the audit trail; events of the last hour are never deleted, so that all servers can read them
     tasks	1h	256	0	long-running calls by agents, with their results, per caller; running calls are never deleted
     locks	30d	none	0	processes that held PostgreSQL locks; processes seen within the last day are never deleted

@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_step_by_step() {
 
     scripted(&ground, "cursor", "echo Welcome to mcpkg; /bin/cat > /dev/null");
     let seen = steps(&ground, &["cursor"], 1);
-    assert_eq!(step(&seen, "greeting").1, "it printed `Welcome to mcpkg`, which is not an MCP message");
+    assert_eq!(step(&seen, "greeting").1, "the server printed `Welcome to mcpkg`, which is not an MCP message");
     assert_eq!(step(&seen, "end").0, "ok");
 
     std::fs::remove_file(ground.scratch.path().join("bin/mcpkg")).expect("a file");
@@ -112,7 +112,7 @@ fn a_server_that_hangs_is_given_up_and_killed() {
     assert_eq!(step(&seen, "greeting").1, "no response to initialize within 10 seconds");
     assert_eq!(
         step(&seen, "end"),
-        ("failed".to_owned(), "it did not exit when its input closed, so mcpkg killed it".to_owned())
+        ("failed".to_owned(), "the server did not exit when its input closed, so mcpkg killed the server".to_owned())
     );
     let id = std::fs::read_to_string(ground.home().join("pid")).expect("an id");
     assert!(!std::path::Path::new("/proc").join(id.trim()).exists(), "{id}");

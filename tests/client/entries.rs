@@ -110,7 +110,7 @@ fn a_url_pins_a_projects_entry_and_the_named_project() {
     status: 2
     --- stdout
     --- stderr
-    error: Cannot add the project 'p' to 'https://a.example/': its path is not /mcp
+    error: Cannot add the project 'p' to 'https://a.example/': the URL's path is not /mcp
     hint: give the complete URL, which ends in /projects/p/mcp
     "#);
     assert!(run(&ground, &["add", "cursor", "--http", url, "--project", "a/b"]).stderr.contains("invalid characters"));
@@ -133,7 +133,7 @@ fn a_key_is_never_written() {
     status: 2
     --- stdout
     --- stderr
-    error: '9-0123456789...' is not a valid name of an environment variable
+    error: '9-0123456789...' is not a valid environment variable name
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert!(!ground.home().join(".codex").exists());
@@ -213,7 +213,7 @@ fn it_is_told_what_was_done() {
     assert_snapshot!(shown(&["remove", "claude-code"]), @r#"
     status: 0
     --- stdout
-    Removed <SCRATCH>/ground/home/.claude.json, which contained only 'mcpkg'
+    Removed <SCRATCH>/ground/home/.claude.json, which contained only the entry 'mcpkg'
     --- stderr
     "#);
     let events = ground.ok(&["events"]);

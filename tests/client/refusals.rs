@@ -122,14 +122,14 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     --- stdout
     --- stderr
     error: Windsurf does not read per-project configuration
-    hint: connect it for your user: --scope user
+    hint: connect the agent for your user: --scope user
     "#);
     assert_snapshot!(run(&ground, &["add", "claude-desktop", "--scope", "project"]), @r#"
     status: 2
     --- stdout
     --- stderr
     error: Claude Desktop does not read per-project configuration
-    hint: connect it for your user: --scope user
+    hint: connect the agent for your user: --scope user
     "#);
     let ran = ground
         .scratch
@@ -138,7 +138,7 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     status: 1
     --- stdout
     --- stderr
-    error: This folder cannot be a project folder: it is your home folder, or contains it
+    error: This folder cannot be a project folder: it is or contains your home folder
     hint: go to the project's folder, or give it with --root DIR
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--name", "a b"]), @r#"

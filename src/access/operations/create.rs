@@ -92,7 +92,7 @@ impl Operation for Create {
         let author = context.author();
         let life = self.expires.as_deref().map(life::parse).transpose()?;
         let secret = key::make(&context.clock)?;
-        let parts = key::parse(&secret).ok_or_else(|| Error::internal("a key that was just made does not parse"))?;
+        let parts = key::parse(&secret).ok_or_else(|| Error::internal("a newly created key cannot be parsed"))?;
         let made = context.store.write(|db| {
             let first = !required(db)?;
             let project = match &context.selection.named {
@@ -133,17 +133,17 @@ impl Operation for Create {
         let mut reply = Reply::sentence(secret, data)
             .hint("copy the key now: it is not shown again, because mcpkg stores only its SHA-256")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
-            .hint("clients send it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+            .hint("clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY");
         if !made.execute && !made.read_only {
             reply.hints.push(
                 "clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let \
-                    clients run them, each time with your consent, create a key with --execute"
+                    clients run them, with your consent each time, create a key with --execute"
                     .to_owned(),
             );
         }
         if made.consent {
             reply.hints.push(
-                "anyone who holds this key can consent to what its agents ask for, as you can at a terminal".to_owned(),
+                "anyone who has this key can approve the requests that agents make with the key, as you can at a terminal".to_owned(),
             );
         }
         if let Some(there) = at_registry(&made) {
@@ -154,8 +154,8 @@ impl Operation for Create {
         }
         if first {
             reply.hints.push(
-                "this is the first key: from now on, every client over HTTP must send a key, even on this machine; \
-                 connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`"
+                "this is the first key: from now on, every HTTP client must send a key, even on this machine; \
+                    connect an agent with `mcpkg client add NAME --http URL --key-env MCPKG_KEY`"
                     .to_owned(),
             );
         }
@@ -171,9 +171,8 @@ fn tools(domains: Domains, read_only: bool) -> String {
     let within: Vec<&str> = groups.map(|group| group.name).collect();
     let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "clients with this key can call {inside} tools, for prompts, resources, search, skills, commands and \
-            workflows; the \
-         other {}, for deploys, installs and workspaces, need stdio or a key for all projects",
+        "clients with this key can call {inside} tools (prompts, resources, search, skills, commands and \
+            workflows); the other {} tools (deploys, installs and workspaces) require stdio or a key for all projects",
         served().count() - inside
     )
 }
@@ -188,14 +187,12 @@ fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     let gone = project_is_gone(&key, project.as_deref());
     let revoke = format!("revoke it with `mcpkg access revoke {name}`");
     match state(&key, gone, now) {
-        "active" => error.hint(format!("it is active; choose another name for a second key, or {revoke}")),
+        "active" => error.hint(format!("the key is active; choose another name for a second key, or {revoke}")),
         "revoked" => error.hint(
-            "it was revoked, but its name cannot be used again, because `mcpkg events` refers to it; choose another \
-                name",
+            "the key was revoked, but its name cannot be reused because `mcpkg events` still shows it; choose another name",
         ),
         state => error.hint(format!(
-            "it is no longer valid ({state}), but its name cannot be used again; choose \
-            another name"
+            "the key is no longer valid ({state}), but its name cannot be reused; choose another name"
         )),
     }
 }

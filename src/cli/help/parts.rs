@@ -40,7 +40,7 @@ pub(crate) fn command() -> Command {
             .help("Command or topic to show the help of"),
     );
     let examples = ["mcpkg help", "mcpkg help prompt create", "mcpkg help words", "mcpkg help options"];
-    finished(command, "Show the help of a command or a topic", &["help"], "", &examples)
+    finished(command, "Show help for a command or a topic", &["help"], "", &examples)
 }
 
 fn names() -> Vec<String> {
@@ -71,7 +71,7 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
 /// Returns a command that has others below it, with where more is said.
 pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
     let path = path.join(" ");
-    let more = format!("Help of a command: `mcpkg help {path} COMMAND`");
+    let more = format!("Help for a command: `mcpkg help {path} COMMAND`");
     let short = format!("{more}\nGlobal options: `mcpkg help options`");
     with_about(command, about).after_help(short).after_long_help(paragraphs([more, in_short()]))
 }

@@ -24,7 +24,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("${NAME}"),
     },
     other_fields: &[],
-    next: "check it with `claude mcp list`; restart running sessions to load it",
+    next: "check the server with `claude mcp list`; restart running sessions to load the server",
     trust: Some("In this folder, Claude Code asks once whether to use the project's servers"),
     greeting: Greeting::Discover,
     passes: None,

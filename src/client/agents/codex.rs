@@ -27,7 +27,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Field("bearer_token_env_var"),
     },
     other_fields: &["http_headers", "env_http_headers"],
-    next: "check it with `codex mcp list`; restart running sessions to load it",
+    next: "check the server with `codex mcp list`; restart running sessions to load the server",
     trust: Some("Codex reads a project's config.toml only in folders that you have marked as trusted in Codex"),
     greeting: Greeting::Initialize("2025-06-18"),
     // Measured with 0.169.

@@ -28,7 +28,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("${NAME}"),
     },
     other_fields: &[],
-    next: "check it with `/mcp show` in Copilot CLI; restart running sessions to load it",
+    next: "check the server with `/mcp show` in Copilot CLI; restart running sessions to load the server",
     trust: None,
     greeting: Greeting::Discover,
     passes: None,

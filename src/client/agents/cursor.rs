@@ -16,7 +16,7 @@ pub(super) static AGENT: Agent = Agent {
     start: |program, args| json!({ "type": "stdio", "command": program, "args": args }),
     url: Url::Entry { field: "url", fields: |url| json!({ "url": url }), key: Key::Header("${env:NAME}") },
     other_fields: &[],
-    next: "turn it on in Cursor's settings, under MCP",
+    next: "enable the server in Cursor's settings, under MCP",
     trust: None,
     greeting: Greeting::Initialize("2025-11-25"),
     passes: None,

@@ -16,7 +16,7 @@ pub(super) static AGENT: Agent = Agent {
     start: |program, args| json!({ "command": program, "args": args }),
     url: Url::Entry { field: "httpUrl", fields: |url| json!({ "httpUrl": url }), key: Key::Header("$NAME") },
     other_fields: &[],
-    next: "check it with `gemini mcp list`, in a folder that Gemini CLI trusts; restart running sessions to load it",
+    next: "check the server with `gemini mcp list` in a folder that Gemini CLI trusts; restart running sessions to load the server",
     trust: None,
     greeting: Greeting::Initialize("2025-06-18"),
     passes: None,

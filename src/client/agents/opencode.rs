@@ -32,7 +32,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("{env:NAME}"),
     },
     other_fields: &[],
-    next: "check it with `opencode mcp list`; restart running sessions to load it",
+    next: "check the server with `opencode mcp list`; restart running sessions to load the server",
     trust: None,
     greeting: Greeting::Initialize("2025-11-25"),
     passes: None,

@@ -20,7 +20,7 @@ pub(super) static AGENT: Agent = Agent {
         key: Key::Header("${env:NAME}"),
     },
     other_fields: &[],
-    next: "start it with `MCP: List Servers` in VS Code's command palette",
+    next: "start the server with `MCP: List Servers` in VS Code's command palette",
     trust: None,
     greeting: Greeting::Initialize("2025-11-25"),
     passes: None,

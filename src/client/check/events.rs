@@ -62,7 +62,10 @@ impl Events {
             let shown: String = data.chars().take(80).collect();
             let what =
                 if data.is_empty() { "an event without data".to_owned() } else { format!("the event `{shown}`") };
-            let why = format!("its stream has {what}, which {} rejects as an invalid message", self.reader.title);
+            let why = format!(
+                "the server's stream contains {what}, which {} rejects as an invalid message",
+                self.reader.title
+            );
             StepError::new(why, "update the server: only revision 2025-11-25 allows events without data")
         })
     }
@@ -111,7 +114,8 @@ mod tests {
         let (_, broken) = read(agents::named("gemini").expect("an agent"), "data:\n\n");
         assert_eq!(
             broken,
-            Err("its stream has an event without data, which Gemini CLI rejects as an invalid message".to_owned())
+            Err("the server's stream contains an event without data, which Gemini CLI rejects as an invalid message"
+                .to_owned())
         );
     }
 }

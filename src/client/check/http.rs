@@ -159,7 +159,7 @@ impl HttpTransport {
         }
         let shown: String = redact(&text).chars().take(80).collect();
         let advice = "is this the URL of an MCP server?";
-        Err(StepError::new(format!("it responded with `{shown}`, which is not an MCP message"), advice))
+        Err(StepError::new(format!("the server responded with `{shown}`, which is not an MCP message"), advice))
     }
 
     /// Returns the error message of a refusal; empty if it has none.

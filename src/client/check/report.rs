@@ -85,7 +85,7 @@ impl Report {
             let mut started = None;
             self.step("start", || {
                 started = Some(StdioTransport::new(words, environment, &directory, cancelled)?);
-                Ok(format!("in {} with {variables} variables", directory.display()))
+                Ok(format!("in {} with {variables} environment variables", directory.display()))
             })?;
             started
         });
@@ -203,7 +203,7 @@ fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     }
     Ok(match binary {
         Binary::This => "this mcpkg".to_owned(),
-        _ => format!("a different mcpkg than this one, {}", path.display()),
+        _ => format!("a different copy of mcpkg: {}", path.display()),
     })
 }
 

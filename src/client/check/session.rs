@@ -74,8 +74,8 @@ impl<'w> Session<'w> {
             let result = self.ask(&format!("{kind}/list"), params)?;
             let items = result[kind].as_array().ok_or_else(|| {
                 StepError::new(
-                    format!("its response to {kind}/list contains no list"),
-                    "is it an MCP server, and up to date?",
+                    format!("the server's response to {kind}/list contains no list"),
+                    "is this an MCP server, and is it up to date?",
                 )
             })?;
             count += items.len();
@@ -94,7 +94,7 @@ impl<'w> Session<'w> {
     fn ask(&mut self, method: &str, params: Value) -> Result<Value, StepError> {
         let mut answer = self.ask_until(method, params, Instant::now() + DEADLINE)?.ok_or_else(|| {
             let why = format!("no response to {method} within {} seconds", DEADLINE.as_secs());
-            StepError::new(why, "run the command by hand to see what it waits for")
+            StepError::new(why, "run the command by hand to see what it is waiting for")
         })?;
         match answer.get_mut("result") {
             Some(result) => Ok(result.take()),

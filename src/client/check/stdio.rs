@@ -127,9 +127,8 @@ impl StdioTransport {
         match self.server.wait(until, &self.cancelled) {
             Ok(Some(status)) => Ok(status),
             Ok(None) => {
-                let advice = "a server is expected to exit when its input closes; this one keeps running after the agent is \
-                        closed";
-                Err(StepError::new("it did not exit when its input closed, so mcpkg killed it", advice))
+                let advice = "an MCP server must exit when its input closes; this server keeps running after the agent is closed";
+                Err(StepError::new("the server did not exit when its input closed, so mcpkg killed the server", advice))
             }
             Err(failure) => Err(lost(&failure)),
         }
@@ -138,7 +137,7 @@ impl StdioTransport {
     fn gone(&mut self) -> StepError {
         let how = match self.server.wait(Instant::now() + END, &self.cancelled) {
             Ok(Some(status)) => format!("it ended ({status})"),
-            Ok(None) => "it closed its output".to_owned(),
+            Ok(None) => "the server closed its output".to_owned(),
             Err(failure) => return lost(&failure),
         };
         let said = self.server.stderr().text_by(|text| redact(&text), redact_at_cut);
@@ -152,7 +151,7 @@ impl StdioTransport {
 fn lost(failure: &Failure) -> StepError {
     match failure {
         Failure::Cancelled => StepError::cancelled(),
-        failure => StepError::new(format!("cannot wait for it to exit: {failure:?}"), "try again"),
+        failure => StepError::new(format!("cannot wait for the server to exit: {failure:?}"), "try again"),
     }
 }
 
@@ -174,7 +173,7 @@ impl Transport for StdioTransport {
                 Ok(Line::Text(line)) => line,
                 Ok(Line::TooLong) => {
                     let advice = "does this command start an MCP server?";
-                    return Err(StepError::new("it printed a line that is too long", advice));
+                    return Err(StepError::new("the server printed a line that is too long", advice));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Ok(Line::Cancelled) => continue,
@@ -185,7 +184,7 @@ impl Transport for StdioTransport {
                 _ => {
                     let shown: String = line.chars().take(80).collect();
                     let advice = "an MCP server prints only MCP messages; does this command start one?";
-                    Err(StepError::new(format!("it printed `{shown}`, which is not an MCP message"), advice))
+                    Err(StepError::new(format!("the server printed `{shown}`, which is not an MCP message"), advice))
                 }
             };
         }

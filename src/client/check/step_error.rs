@@ -27,7 +27,7 @@ pub(super) fn broken(failure: &Failure) -> StepError {
     let log = "see the server's log";
     let advice = match failure {
         Failure::Tls(_) => {
-            "this machine must trust the issuer of the server's certificate, and so must the agent (NODE_EXTRA_CA_CERTS)"
+            "this machine and the agent must both trust the issuer of the server's certificate (for the agent, set NODE_EXTRA_CA_CERTS)"
         }
         Failure::NotHttp => "is this the URL of an MCP server?",
         Failure::Cancelled => return StepError::cancelled(),

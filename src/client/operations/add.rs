@@ -111,7 +111,7 @@ fn unsafe_key(wanted: &Wanted) -> Option<String> {
     match wanted {
         Wanted::Url { url, key: Some(_) } if url.starts_with("http://") => {
             let local = crate::client::address::Address::parse(url).is_ok_and(|address| address.is_loopback());
-            (!local).then(|| format!("the key goes to `{url}` unencrypted; use https"))
+            (!local).then(|| format!("the key is sent to `{url}` unencrypted; use https"))
         }
         _ => None,
     }
@@ -124,7 +124,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
         }
         // Another database may be what is served there; a hint is not worth a failure.
         Wanted::Url { key: None, .. } if context.store.read(crate::access::required).unwrap_or(false) => {
-            Some(format!("this database has access keys, so its server requires one: add --key-env {KEY}"))
+            Some(format!("this database has access keys, so its server requires a key: add --key-env {KEY}"))
         }
         _ => None,
     }

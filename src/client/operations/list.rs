@@ -73,10 +73,10 @@ impl Operation for List {
         let table = Table {
             columns: &["AGENT", "STATE", "NAME", "SCOPE", "FILE", "RUNS", "BINARY"],
             rows,
-            empty: "There are no agents".to_owned(),
+            empty: "No supported agents".to_owned(),
         };
         let none = data.iter().all(|agent| agent["entries"] == json!([]));
         let reply = Reply::new(Body::Table(table), json!({ "clients": data })).warn(warnings);
-        Ok(if none { reply.hint("connect one with `mcpkg client add NAME`") } else { reply })
+        Ok(if none { reply.hint("connect an agent with `mcpkg client add NAME`") } else { reply })
     }
 }

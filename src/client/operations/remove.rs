@@ -72,9 +72,9 @@ impl Operation for Remove {
         data["backup"] = json!(edit.apply(context)?);
         trail::append(context, "client.remove", &self.subject());
         let text = match (previous, gone) {
-            (true, _) => format!("Removed mcpkg's '{name}' from {path}, and restored the entry that was there before"),
-            (false, true) => format!("Removed {path}, which contained only '{name}'"),
-            (false, false) => format!("Removed '{name}' from {path}"),
+            (true, _) => format!("Removed mcpkg's entry '{name}' from {path}, and restored the previous entry"),
+            (false, true) => format!("Removed {path}, which contained only the entry '{name}'"),
+            (false, false) => format!("Removed the entry '{name}' from {path}"),
         };
         Ok(Reply::sentence(text, data))
     }
@@ -88,12 +88,16 @@ fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let error = Error::new(Code::NotFound, message)
         .with_details(json!({ "agent": config.agent.name, "name": name, "path": config.path.display().to_string() }));
     if let Some(ours) = our_entries(context, config).unwrap_or_default().first() {
-        return Ok(error.hint(format!("mcpkg's entry there is '{}': `{}`", ours.name, ours.remove())));
+        return Ok(error.hint(format!(
+            "mcpkg's entry in this file is '{}'; to remove that entry, run `{}`",
+            ours.name,
+            ours.remove()
+        )));
     }
     for other in ConfigFile::all(context, config.agent)?.into_iter().filter(|other| other.scope != config.scope) {
         let scope = other.scope.name();
         if Standing::of(context, other, name).is_ok_and(|standing| standing.entry.is_some()) {
-            return Ok(error.hint(format!("there is one with --scope {scope}")));
+            return Ok(error.hint(format!("an entry with this name exists with --scope {scope}")));
         }
     }
     Ok(error.hint("`mcpkg client list` shows which agents are connected"))
