@@ -90,8 +90,10 @@ pub fn description(text: Option<String>) -> Result<Option<String>> {
     if let Some(text) = &text {
         check_text("The description", text)?;
         if text.len() > MAX_DESCRIPTION {
-            let why = format!("The description has {} bytes; the limit is {MAX_DESCRIPTION}", text.len());
-            return Err(Error::new(Code::InvalidArgument, why).hint("move the long text to the content"));
+            let why = format!("The description is {} bytes long, but the limit is {MAX_DESCRIPTION} bytes", text.len());
+            return Err(
+                Error::new(Code::InvalidArgument, why).hint("move the long text from the description to the content")
+            );
         }
     }
     Ok(text)
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(description(Some(String::new())).expect("none"), None);
         assert!(description(Some("x".repeat(MAX_DESCRIPTION))).is_ok());
         let error = description(Some("x".repeat(MAX_DESCRIPTION + 1))).expect_err("too long");
-        assert_eq!(error.message(), "The description has 65537 bytes; the limit is 65536");
+        assert_eq!(error.message(), "The description is 65537 bytes long, but the limit is 65536 bytes");
     }
 
     #[test]

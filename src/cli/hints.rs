@@ -95,7 +95,7 @@ mod tests {
         let flags = Flags::new(Some("my db"), Some("b"));
         for (hint, said) in [
             (
-                "`mcpkg prompt restore x 1` brings it back",
+                "`mcpkg prompt restore x 1` restores the prompt",
                 "`mcpkg --db 'my db' --project b prompt restore x 1` brings it back",
             ),
             (

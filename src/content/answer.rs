@@ -27,7 +27,7 @@ pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: imp
 pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data: Value) -> Reply {
     let (word, before) = (kind.word(), revision.saturating_sub(1));
     Reply::sentence(format!("Deleted {word} '{name}' from project '{project}'"), data)
-        .hint(format!("`mcpkg {word} restore {name} {before}` brings it back"))
+        .hint(format!("`mcpkg {word} restore {name} {before}` restores the {word}"))
 }
 
 /// Returns the hint for an update that changed nothing: it adds no revision.
@@ -40,7 +40,7 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     Error::new(
         Code::TooLarge,
         format!(
-            "{what} has {size} bytes, but a response can have at most {limit} bytes; in the shell, `{how}` has no \
+            "{what} is {size} bytes long, but a response can be at most {limit} bytes long; in the shell, `{how}` has no \
                 such limit"
         ),
     )

@@ -213,9 +213,10 @@ impl Operation for Select {
         // A selection that something stronger hides would look as if it had not worked.
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
-            Some(other) if other.id != project.id => {
-                reply.hint(format!("in this folder, '{}' still applies; `mcpkg project current` shows why", other.name))
-            }
+            Some(other) if other.id != project.id => reply.hint(format!(
+                "in this folder, mcpkg still uses project '{}'; `mcpkg project current` shows why",
+                other.name
+            )),
             _ => reply,
         })
     }
@@ -261,9 +262,10 @@ impl Operation for Unbind {
         let reply = Reply::sentence(sentence, data(&project, json!({ "directory": directory })));
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
-            Some(now) => {
-                reply.hint(format!("in this folder, '{}' applies now; `mcpkg project current` shows why", now.name))
-            }
+            Some(now) => reply.hint(format!(
+                "in this folder, mcpkg now uses project '{}'; `mcpkg project current` shows why",
+                now.name
+            )),
             None => reply,
         })
     }

@@ -146,7 +146,7 @@ fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
 fn entry(proposal: &Proposal) -> Result<Entry> {
     let entry = proposal.entry.as_deref().map(serde_json::from_str).transpose();
     let entry = entry.map_err(|error| blobs::damaged_value("a proposal's entry is malformed").with_source(error))?;
-    entry.ok_or_else(|| blobs::damaged_value("a proposal has no entry"))
+    entry.ok_or_else(|| blobs::damaged_value("a proposal has no stored entry"))
 }
 
 /// Returns the place that a proposal comes from, in words.

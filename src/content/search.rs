@@ -84,7 +84,7 @@ impl Operation for Search {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
         if text.len() > MAX_QUERY {
-            let why = format!("The query has {} bytes; the limit is {MAX_QUERY}", text.len());
+            let why = format!("The query is {} bytes long, but the limit is {MAX_QUERY} bytes", text.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
@@ -92,7 +92,7 @@ impl Operation for Search {
             return Err(Error::new(Code::InvalidArgument, "The query contains no words"));
         }
         if words.len() > MAX_WORDS {
-            let why = format!("The query has {} words; the limit is {MAX_WORDS}", words.len());
+            let why = format!("The query has {} words, but the limit is {MAX_WORDS} words", words.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         let limit = op::limit(self.limit, 20, 1000)?;

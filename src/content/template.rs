@@ -66,8 +66,9 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     }
     let described: usize = arguments.iter().filter_map(|argument| argument.description.as_ref()).map(String::len).sum();
     if described > MAX_DESCRIPTION {
-        let why =
-            format!("The arguments' descriptions have {described} bytes in total; the limit is {MAX_DESCRIPTION}");
+        let why = format!(
+            "The arguments' descriptions are {described} bytes long in total, but the limit is {MAX_DESCRIPTION} bytes"
+        );
         return Err(Error::new(Code::InvalidArgument, why));
     }
     let mut names = HashSet::new();
@@ -86,7 +87,7 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
             ));
         }
         if name.len() > MAX_NAME {
-            let why = format!("An argument's name has {} bytes; the limit is {MAX_NAME}", name.len());
+            let why = format!("An argument's name is {} bytes long, but the limit is {MAX_NAME} bytes", name.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
         if !names.insert(name) {
@@ -121,7 +122,8 @@ pub fn render(
     }
     let bytes = values.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
     if bytes > MAX_VALUES {
-        let why = format!("The arguments of prompt '{prompt}' have {bytes} bytes; the limit is {MAX_VALUES}");
+        let why =
+            format!("The arguments of prompt '{prompt}' are {bytes} bytes long, but the limit is {MAX_VALUES} bytes");
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "name": prompt })));
     }
     check(source)?;
@@ -138,7 +140,7 @@ fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes:
     let values = minijinja::Value::from_pairs(values);
     template.render_captured_to(values, &mut output).map(drop).map_err(|error| {
         if output.full() {
-            Error::new(Code::TooLarge, format!("Prompt '{prompt}' renders to more than {limit} bytes"))
+            Error::new(Code::TooLarge, format!("The rendered text of prompt '{prompt}' is larger than {limit} bytes"))
         } else {
             failed("does not render", &error)
         }

@@ -154,7 +154,7 @@ impl Operation for Restore {
         let alone = context.store.keep_servers_away()?;
         if alone.is_none() && !self.while_serving {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
-                .hint("stop them, or pass --while-serving: they then serve the restored content immediately"));
+                .hint("stop these servers, or pass --while-serving: the servers then serve the restored content immediately"));
         }
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);

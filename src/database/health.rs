@@ -52,7 +52,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
         if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
             return Ok(None);
         }
-        let what = format!("the trail has {trail} events, and no limit is set for it");
+        let what = format!("the audit trail has {trail} events, and no limit is set for the trail");
         Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg limit set events --age 365d")))
     })
 }

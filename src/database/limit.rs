@@ -116,7 +116,7 @@ impl Operation for Set {
         })?;
         let [age, number] = words(limits);
         let Value::Object(mut data) = json!({ "table": growing.name }) else {
-            return Err(Error::internal("an object is one"));
+            return Err(Error::internal("a JSON object was not created as an object"));
         };
         data.extend(data_of(limits));
         let sentence = format!("Set the limits of '{}': age {age}, number {number}", growing.name);

@@ -46,7 +46,7 @@ impl Operation for Move {
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(alone) = context.store.keep_servers_away()? else {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
-                .hint("stop them: anything they write during the move would be missing from the copy"));
+                .hint("stop these servers: anything that they write during the move would be missing from the copy"));
         };
         let told = |done, total| (context.progress)("Moving", done, total);
         let progress = Progress::new(&told, &context.cancelled);

@@ -63,7 +63,7 @@ fn a_project_from_its_first_prompt_to_its_end() {
     --- stdout
     Deleted prompt 'look' from project 'auth'
     --- stderr
-    hint: `mcpkg prompt restore look 3` brings it back
+    hint: `mcpkg prompt restore look 3` restores the prompt
     "#);
     assert_snapshot!(scratch.run(&["prompt", "restore", "look", "1"]), @r#"
     status: 0
@@ -172,7 +172,7 @@ fn a_folder_is_bound_and_unbound() {
     --- stdout
     Unbound <SCRATCH> from project 'q'
     --- stderr
-    hint: in this folder, 'p' applies now; `mcpkg project current` shows why
+    hint: in this folder, mcpkg now uses project 'p'; `mcpkg project current` shows why
     "#);
     assert_snapshot!(inside("", &["project", "unbind"]), @r#"
     status: 1

@@ -246,7 +246,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     --- stderr
     error: No project is selected; select one with `mcpkg project select NAME`
     hint: `mcpkg project create NAME` creates one; the first one is selected automatically
-    hint: create one and import into it with `mcpkg import PATH --create-project NAME`
+    hint: create a project and import into it with `mcpkg import PATH --create-project NAME`
     ");
     insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"
     status: 0

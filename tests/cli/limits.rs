@@ -110,7 +110,7 @@ fn doctor_tells_of_a_trail_that_has_grown() {
     let insert =
         "INSERT INTO event (seq, at, actor, kind, subject, outcome) VALUES (1000001, 0, 'shell', 'x', 'x', 'ok')";
     assert_eq!(scratch.change(insert), 1);
-    assert_eq!(of_trail(), ["\"the trail has 1000000 events, and no limit is set for it\""]);
+    assert_eq!(of_trail(), ["\"the audit trail has 1000000 events, and no limit is set for the trail\""]);
     scratch.ok(&["limit", "set", "events", "--age", "52w"]);
     assert!(of_trail().is_empty());
 }

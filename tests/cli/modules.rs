@@ -66,7 +66,7 @@ fn modules_are_listed_shown_and_changed() {
     --- stdout
     Module 'skill:pdf' of project 'p' is no longer deployed
     --- stderr
-    hint: `mcpkg module set skill:pdf --enabled true` brings it back
+    hint: `mcpkg module set skill:pdf --enabled true` restores the module
     "#);
     assert_snapshot!(scratch.run(&["module", "list"]), @r#"
     status: 0
@@ -83,7 +83,7 @@ fn modules_are_listed_shown_and_changed() {
     --- stdout
     Removed module 'instructions:style' from project 'p'
     --- stderr
-    hint: `mcpkg module add style` brings it back
+    hint: `mcpkg module add style` restores the module
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "skill:pdf"]), @r#"
     status: 0

@@ -221,7 +221,7 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
     --- stdout
     Deleted skill 'pdf' from project 'p' with 3 files
     --- stderr
-    hint: `mcpkg skill restore pdf` brings it back
+    hint: `mcpkg skill restore pdf` restores the skill
     "#);
     assert_eq!(scratch.ok(&["skill", "restore", "pdf"]), "Restored skill 'pdf' in project 'p' with 3 files\n");
     assert_eq!(scratch.ok(&["skill", "show", "pdf"]), PDF);

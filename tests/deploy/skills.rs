@@ -42,7 +42,10 @@ fn assert_says(notes: &[String], words: &str) {
 fn a16_a_name_that_is_not_the_folders_is_told() {
     let place = place();
     place.write("from/.agents/skills/a/SKILL.md", "---\nname: b\ndescription: d\n---\nText.\n");
-    assert_says(&import(&place), "is called `a` in Claude Code, after its folder, but `b` in other agents");
+    assert_says(
+        &import(&place),
+        "is called `a` (the name of its folder) in Claude Code, but `b` (its `name`) in other agents",
+    );
     let validated = place.run(&["skill", "validate"]);
     assert!(
         validated.status == 1 && validated.stderr.contains("`name` is 'b', but the skill is called 'a'"),

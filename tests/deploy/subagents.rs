@@ -46,7 +46,7 @@ fn each_target_has_a_subagent_in_its_own_form() {
             "module 'subagent:reviewer': written for Codex, which has no tool list, so the subagent can use every tool",
             "module 'subagent:reviewer': only the agent it was written for receives `model`",
             "module 'subagent:reviewer': written for Cursor, which has no tool list, so the subagent can use every tool",
-            "module 'subagent:reviewer': written for VS Code, which does not know mcp__git__log",
+            "module 'subagent:reviewer': written for VS Code, which does not support mcp__git__log",
         ])
     );
     place.deploy(&[]);
@@ -85,7 +85,7 @@ fn a29_tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
     assert!(own.contains("\"git/log\""), "its own agent has it as it was: {own}");
     place.resource("subagent://reviewer", "---\ndescription: d\ntools: [\"git/log\"]\n---\nText\n");
     let envelope = place.envelope(&["plan", "--target", "claude_code"]);
-    assert!(word(&envelope["warnings"][0]).contains("knows none of the listed tools"), "{envelope:#}");
+    assert!(word(&envelope["warnings"][0]).contains("supports none of the listed tools"), "{envelope:#}");
     place.deploy(&[]);
     assert_eq!(place.read(FILES[0]), "---\nname: reviewer\ndescription: \"d\"\n---\n\nText\n");
     // What only reads is that in Cursor.

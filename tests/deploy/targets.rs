@@ -271,7 +271,7 @@ fn subagents_have_the_form_of_each_agent() {
     // A list of nothing is none.
     place.resource("subagent://reviewer", &text.replace("Read, Grep, Task", "Task"));
     let notes = place.notes(&["plan", "--target", "gemini"]);
-    assert!(notes.iter().any(|note| note.contains("knows none of the listed tools")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("supports none of the listed tools")), "{notes:?}");
     place.deploy(&["--target", "gemini"]);
     assert!(!place.read("root/.gemini/agents/reviewer.md").contains("tools"));
     // For the user each has a folder of its own.

@@ -144,7 +144,7 @@ fn a_template_is_a_skill_that_asks_as_a_command_does() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "fix", "---\ndescription: Fixes\nargument-hint: [issue]\n---\nFix $1\n"]);
     const SPELLED: &str = "---\nname: fix\ndescription: \"Fixes\"\n---\n\nThe user gives these arguments, written `[issue]`:\n\
-         - {arg1}: word 2 of what the user writes\n\nFix {arg1}\n";
+         - {arg1}: word 2 of the user's input\n\nFix {arg1}\n";
     scratch.ok(&["prompt", "create", "broken", "{{ who.what }}", "--argument", "who"]);
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let listed = client.result("skills/list", json!({}));

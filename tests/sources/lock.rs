@@ -114,7 +114,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     );
     assert_eq!(read(), before);
     let moved = install(&second);
-    assert!(moved.stderr.contains("`mcpkg skill restore xlsx` brings it back"), "{moved}");
+    assert!(moved.stderr.contains("`mcpkg skill restore xlsx` restores the skill"), "{moved}");
     assert_eq!(read(), after);
     assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "---\ndescription: Commit\n---\nMine.\n");
     // Another source of the name is not touched.

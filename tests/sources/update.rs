@@ -120,9 +120,9 @@ fn what_is_deleted_is_named_with_what_brings_it_back() {
     upstream.commit(&[]);
     let ran = scratch.run(&["source", "update"]);
     for hint in [
-        "hint: skill 'xlsx' was deleted; `mcpkg skill restore xlsx` brings it back",
-        "hint: prompt 'commit' was deleted; `mcpkg prompt restore commit 1` brings it back",
-        "hint: resource 'pdf.scripts.run.sh' was deleted; `mcpkg resource restore pdf.scripts.run.sh 1` brings it back",
+        "hint: skill 'xlsx' was deleted; `mcpkg skill restore xlsx` restores the skill",
+        "hint: prompt 'commit' was deleted; `mcpkg prompt restore commit 1` restores the prompt",
+        "hint: resource 'pdf.scripts.run.sh' was deleted; `mcpkg resource restore pdf.scripts.run.sh 1` restores the resource",
     ] {
         assert!(ran.stderr.contains(hint), "{hint}\n{ran}");
         let command = hint.split('`').nth(1).expect("a command").strip_prefix("mcpkg ").expect("of mcpkg");

@@ -310,8 +310,7 @@ fn servers(args: &str, token: &str) -> String {
 
 #[test]
 fn an_agents_file_that_holds_values_is_never_written() {
-    const LET_BE: &str = "warning: `.mcp.json` contains values or settings that the project does not store, and writing \
-                          it would lose them; replace the values with variables, or edit the file by hand; skipped";
+    const LET_BE: &str = "warning: `.mcp.json` contains values or settings that the project does not store, so writing the file would lose them; replace the values with variables, or edit the file by hand; skipped";
     const VALUE: &str = "hunter-two-of-the-user";
     let scratch = synced();
     scratch.file("repo/.mcp.json", servers("old", "${TOKEN}"));

@@ -128,7 +128,7 @@ fn a_manifest_that_is_lost_is_written_anew() {
         scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
         let ran = scratch.run(&["sync"]);
         assert_eq!(ran.status, 0, "{ran}");
-        assert!(ran.stderr.contains("was missing entries from the last sync; they were added again"), "{ran}");
+        assert!(ran.stderr.contains("was missing entries from the last sync; these entries were added again"), "{ran}");
         assert_eq!(text(&scratch, MANIFEST), manifest);
         let after = schema(&scratch);
         assert_eq!([&after[0], &after[2], &after[3]], [&before[0], &before[2], &before[3]]);

@@ -367,7 +367,7 @@ fn a_server_in_a_file_that_is_never_written_is_let_be() {
     --- stdout
     Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
-    warning: `mcp_server:b` is in `.mcp.json`, which mcpkg does not write because values would be lost; replace its values with variables, or edit it by hand; skipped
+    warning: `mcp_server:b` is in `.mcp.json`, which mcpkg does not write because values would be lost; replace the file's values with variables, or edit the file by hand; skipped
     ");
     assert_eq!(scratch.run(&["sync"]).status, 1, "it is said each time");
     assert_eq!(text(&scratch, "team/.mcp.json"), with_value);

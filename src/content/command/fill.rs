@@ -125,7 +125,7 @@ impl Output<'_> {
     /// Appends a text, unless the answer would be too large: a value may be asked for any number of times.
     fn push(&mut self, text: &str) -> Result<()> {
         if (self.text.len() + text.len()) as u64 > self.limit {
-            let message = format!("Prompt '{}' renders to more than {} bytes", self.name, self.limit);
+            let message = format!("The rendered text of prompt '{}' is larger than {} bytes", self.name, self.limit);
             return Err(Error::new(Code::TooLarge, message));
         }
         self.text.push_str(text);

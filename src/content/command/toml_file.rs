@@ -36,7 +36,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let literal = &file[span.clone()];
     let style = Style::of(literal);
     if style.write(text).as_deref() != Some(literal) {
-        return odd("its text contains escapes that mcpkg cannot write back unchanged");
+        return odd("its text contains escape sequences that mcpkg cannot write back unchanged");
     }
     let frame = format!("{}{}{}", &file[..span.start], style.empty(), &file[span.end..]);
     let bare = shell_from_gemini(text);

@@ -80,7 +80,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
         return Ok(format!("{front}{}", command.body));
     }
     let Some(mut rest) = edited.strip_prefix(&command.list(spelling)) else {
-        return Err("the list of its arguments was edited; edit the prompt instead".to_owned());
+        return Err("the argument list was edited; edit the prompt instead".to_owned());
     };
     let places = command.places(spelling);
     let bare = shell_from_gemini(rest);
@@ -108,7 +108,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     if text(&back, known, spelling) == edited {
         Ok(back)
     } else {
-        Err("its arguments can no longer be distinguished from its text; edit the prompt instead".to_owned())
+        Err("the prompt's arguments can no longer be distinguished from its text; edit the prompt instead".to_owned())
     }
 }
 
@@ -175,9 +175,9 @@ impl<'f> Command<'f> {
             known.and_then(|argument| argument.description.clone()).filter(|text| self.hint.as_ref() != Some(text));
         described.or_else(|| match place {
             Placeholder::Word(word) if self.names.get(word).is_none() => {
-                Some(format!("word {} of what the user writes", word + 1))
+                Some(format!("word {} of the user's input", word + 1))
             }
-            Placeholder::All if self.known.len() != 1 => Some("all that the user writes".to_owned()),
+            Placeholder::All if self.known.len() != 1 => Some("the user's whole input".to_owned()),
             _ => None,
         })
     }
@@ -244,23 +244,22 @@ mod tests {
     fn each_argument_is_named() {
         assert_eq!(
             text(FILE, &known(), Spelling::Words),
-            "The user gives these arguments:\n- {topic}: What to explain\n- {reader}\n- {arguments}: all that the user \
-             writes\n\nExplain {topic} to {reader} for $0.50, {arguments}\n"
+            "The user gives these arguments:\n- {topic}: What to explain\n- {reader}\n- {arguments}: the user's \
+                whole input\n\nExplain {topic} to {reader} for $0.50, {arguments}\n"
         );
         assert_eq!(
             text("Fix $1 and \\$x, \\$5", &[], Spelling::Words),
-            "The user gives these arguments:\n- {arg1}: word 2 of what the user writes\n\nFix {arg1} and \\$x, $5"
+            "The user gives these arguments:\n- {arg1}: word 2 of the user's input\n\nFix {arg1} and \\$x, $5"
         );
         assert_eq!(
             spell("---\nargument-hint: [pr]\n---\nFix $ARGUMENTS", &[], Spelling::Words),
-            "---\nargument-hint: [pr]\n---\nThe user gives these arguments, written `[pr]`:\n- {arguments}: all that the \
-             user writes\n\nFix {arguments}"
+            "---\nargument-hint: [pr]\n---\nThe user gives these arguments, written `[pr]`:\n- {arguments}: the \
+                user's whole input\n\nFix {arguments}"
         );
         assert_eq!(text("No places", &[], Spelling::Words), "No places");
         assert_eq!(
             text(FILE, &known(), Spelling::Inputs),
-            "Explain ${input:topic:What to explain} to ${input:reader} for $0.50, ${input:arguments:all that the user \
-             writes}\n"
+            "Explain ${input:topic:What to explain} to ${input:reader} for $0.50, ${input:arguments:the user's whole input}\n"
         );
     }
 
@@ -284,6 +283,6 @@ mod tests {
             );
         }
         let gone = text(FILE, &known(), Spelling::Words).replace("- {reader}\n", "");
-        assert!(back(FILE, &known(), Spelling::Words, "", &gone).unwrap_err().contains("list of its arguments"));
+        assert!(back(FILE, &known(), Spelling::Words, "", &gone).unwrap_err().contains("argument list was edited"));
     }
 }

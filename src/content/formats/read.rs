@@ -76,7 +76,8 @@ fn claude(text: &str) -> Scope {
     if patterns.is_empty() {
         let others = ["globs", "applyTo", "alwaysApply", "trigger"].into_iter().find(|key| keys.map.contains_key(*key));
         if let Some(other) = others {
-            let why = format!("has `{other}`, which Claude Code ignores, so it always applies; use `paths` instead");
+            let why =
+                format!("has `{other}`, which Claude Code ignores, so the rule always applies; use `paths` instead");
             scope.note(line_of(yaml, other), why);
         }
         return scope;
@@ -99,7 +100,7 @@ fn claude(text: &str) -> Scope {
 /// narrower scope is used.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let front = front(text, &mut scope, "and is only applied by hand");
+    let front = front(text, &mut scope, "and applies only when you add it manually");
     let mut patterns = Vec::new();
     if let Some((keys, yaml)) = &front {
         scope.description = text_of(keys, yaml, "description");
@@ -112,8 +113,7 @@ fn copilot(text: &str) -> Scope {
             let how = if scope.description.is_some() { Applies::Described } else { Applies::Manual };
             scope.note(
                 None,
-                "has no `applyTo`: Copilot CLI always loads such a file, VS Code never does on its own; mcpkg \
-                    follows VS Code",
+                "has no `applyTo`: Copilot CLI always loads the file, but VS Code loads it only on request; mcpkg follows VS Code",
             );
             how
         }
@@ -125,7 +125,10 @@ fn copilot(text: &str) -> Scope {
 fn cursor(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some(front) = Front::read(text) else {
-        scope.note(None, "has no front matter, so Cursor does not load it; it is only applied by hand");
+        scope.note(
+            None,
+            "has no front matter, so Cursor does not load the file; its rule applies only when you add it manually",
+        );
         scope.is_loaded = false;
         return scope;
     };
@@ -167,7 +170,7 @@ fn has_list_at_the_edge(text: &str, line: usize) -> bool {
 /// Windsurf: `trigger`; manual without one.
 fn windsurf(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let Some((keys, yaml)) = front(text, &mut scope, "and is only applied by hand") else {
+    let Some((keys, yaml)) = front(text, &mut scope, "and applies only when you add it manually") else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");

@@ -332,7 +332,7 @@ impl ToolNames {
             }
             _ if names.is_empty() => (
                 String::new(),
-                Some("which knows none of the listed tools, so the subagent can use every tool".to_owned()),
+                Some("which supports none of the listed tools, so the subagent can use every tool".to_owned()),
             ),
             _ => {
                 let line = match self {
@@ -347,7 +347,7 @@ impl ToolNames {
                     }
                     _ => format!("tools: {}\n", names.join(", ")),
                 };
-                (line, (!unknown.is_empty()).then(|| format!("which does not know {}", unknown.join(", "))))
+                (line, (!unknown.is_empty()).then(|| format!("which does not support {}", unknown.join(", "))))
             }
         }
     }

@@ -81,7 +81,7 @@ impl Destination {
 
 /// Asks for the name of the first project. If nobody can answer, the error says how to create one.
 fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Result<String> {
-    let none = none.hint("create one and import into it with `mcpkg import PATH --create-project NAME`");
+    let none = none.hint("create a project and import into it with `mcpkg import PATH --create-project NAME`");
     if !asks || context.shows_data {
         return Err(none);
     }

@@ -109,7 +109,7 @@ thread_local! {
 
 fn parsed(yaml: &str) -> Result<Keys> {
     if yaml.len() > MAX_YAML {
-        return Err(malformed(&format!("it has {} bytes; the limit is {MAX_YAML}", yaml.len())));
+        return Err(malformed(&format!("it is {} bytes long, and the limit is {MAX_YAML} bytes", yaml.len())));
     }
     let (value, odd) = match read(yaml) {
         Ok(value) => (value, None),

@@ -263,8 +263,9 @@ impl Places {
                 is_one.then(|| self.skill(&folder, &relative))?
             }
             Role::Instructions => {
-                let note = (place.form == Form::Unread)
-                    .then_some("is in a folder where its agent does not read it, so it is only applied by hand");
+                let note = (place.form == Form::Unread).then_some(
+                    "is in a folder that its agent does not read, so it applies only when you add it manually",
+                );
                 let scope = before.join("/");
                 Destination { form: place.form, scope, note, ..Destination::plain(Role::Instructions, label) }
             }
@@ -352,8 +353,7 @@ fn instructions(parts: &[&str]) -> Option<Destination> {
         true => (
             Form::Unread,
             Some(
-                "is not at the root of the project, where its agent reads it, so it is only \
-            applied by hand",
+                "is not at the project's root, the only place its agent reads, so it applies only when you add it manually",
             ),
         ),
         false => (form, None),

@@ -173,8 +173,8 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 }
 
 /// What heals a manifest that is malformed.
-const BY_PATHS: &str = "if you remove this file, the folder is imported by its paths alone, without the manifest's names, URIs and \
-        descriptions";
+const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by its paths alone, without the \
+    names, URIs and descriptions that the manifest lists";
 
 /// Whether the target of a link is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
@@ -205,7 +205,7 @@ impl Gathered {
             (false, true) => base::base(&named, false).unwrap_or_else(|| named.clone()),
             (false, false) => base::base(&named, true)
                 .or_else(|| named.parent().map(Path::to_path_buf))
-                .ok_or_else(|| Error::internal("a file has no folder"))?,
+                .ok_or_else(|| Error::internal("a file's path has no parent folder"))?,
         };
         let real_base = base.canonicalize().map_err(failed)?;
         stay_inside(&named, &real_base)?;

@@ -193,8 +193,9 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
                 (Some(line + 1), note)
             }
             Fault::LongDescription => {
-                let note =
-                    format!("has a description of more than {MAX_DESCRIPTION} characters; Copilot does not load it");
+                let note = format!(
+                    "has a description longer than {MAX_DESCRIPTION} characters; Copilot does not load the skill"
+                );
                 (None, note)
             }
         });
@@ -205,7 +206,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         notes.push((
             None,
             format!(
-                "is called `{folder}` in Claude Code, after its folder, but `{name}` in other agents, after its `name`"
+                "is called `{folder}` (the name of its folder) in Claude Code, but `{name}` (its `name`) in other agents"
             ),
         ));
     }
@@ -215,7 +216,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     if is_in_group(&skill.folder) {
         notes.push((
             None,
-            "is nested too deep for Claude Code and Gemini to find it; a deploy writes it where they find it"
+            "is nested too deep for Claude Code and Gemini to find; a deploy writes the skill to a folder where they find it"
                 .to_owned(),
         ));
     }

@@ -37,9 +37,8 @@ const WORDS: [&str; 8] = [
 
 /// Returns the reason to skip such a file, with what the user can do.
 pub(super) fn left_out(file: &File) -> (Reason, Note) {
-    let text = "was skipped: it looks like an MCP server configuration with values that may be secret, in a place \
-        where no agent reads it; replace the values with references such as ${NAME}, or add its servers with `mcpkg \
-        mcp add`";
+    let text = "was skipped: it looks like an MCP server configuration, but no agent reads it there, and some of \
+        its values may be secret; replace these values with references such as ${NAME}, or add the servers with `mcpkg mcp add`";
     (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
 }
 

@@ -168,7 +168,7 @@ impl Operation for Delete {
             Ok((files, project.name.clone()))
         })?;
         let sentence = format!("Deleted skill '{name}' from project '{project}'{}", with_files(deleted.len()));
-        let back = format!("`mcpkg skill restore {name}` brings it back");
+        let back = format!("`mcpkg skill restore {name}` restores the skill");
         Ok(Reply::sentence(sentence, data(&project, name, deleted.len())).hint(back))
     }
 }
@@ -201,9 +201,12 @@ impl Operation for Restore {
         let name = self.name.as_str();
         let (count, project) = context.write("skill.restore", name, |db, project, author| {
             if super::stored(db, project.id, name)?.is_some() {
-                let why = format!("Skill '{name}' already exists in project '{}', so it cannot be restored", project.name);
-                return Err(Error::new(Code::AlreadyExists, why)
-                    .hint("to restore an earlier revision of one of its files, use `mcpkg resource history` and `mcpkg resource restore`"));
+                let why =
+                    format!("Skill '{name}' already exists in project '{}', so it cannot be restored", project.name);
+                return Err(Error::new(Code::AlreadyExists, why).hint(
+                    "to restore an earlier revision of one of its files, use `mcpkg resource history` and \
+                        `mcpkg resource restore`",
+                ));
             }
             let files = rows::deleted(db, project.id, name)?;
             if files.is_empty() {

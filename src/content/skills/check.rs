@@ -142,7 +142,11 @@ pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) 
         if path == MAIN {
             has_main = true;
             if size > MAX_MAIN {
-                problems.push(Problem::of(MAIN, 1, format!("it has {size} bytes; the limit is {MAX_MAIN}")));
+                problems.push(Problem::of(
+                    MAIN,
+                    1,
+                    format!("it is {size} bytes long, but the limit is {MAX_MAIN} bytes"),
+                ));
             }
         }
         if let Some(other) = paths.insert(path.to_lowercase(), path.clone()) {

@@ -122,7 +122,7 @@ impl Operation for Add {
             let why = format!("{} contains nothing to add", described(&origin));
             return Err(Error::new(Code::NotFound, why)
                 .with_details(json!({ "left_out": contents.account.left_out_data() }))
-                .hint("`--dry-run -v` lists each file with the reason it is skipped"));
+                .hint("`--dry-run -v` lists each skipped file with the reason"));
         }
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(

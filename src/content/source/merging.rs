@@ -385,7 +385,8 @@ impl Applying<'_> {
             return Ok(());
         }
         let mut row = write::row(self.db, taken, step.row.as_ref().map_or_else(String::new, |row| row.item.clone()))?;
-        let theirs = step.theirs.clone().ok_or_else(|| Error::internal("a source's file did not become an item"))?;
+        let theirs =
+            step.theirs.clone().ok_or_else(|| Error::internal("a source's file was not turned into an item"))?;
         row.entry = write::json(&theirs)?;
         let written = match &step.done {
             Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),
@@ -416,7 +417,9 @@ impl Applying<'_> {
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
         } else if row.item.is_empty() {
-            let Some(ours) = &step.ours else { return Err(Error::internal("an item that was kept does not exist")) };
+            let Some(ours) = &step.ours else {
+                return Err(Error::internal("an item that the merge keeps does not exist"));
+            };
             row.item = ours.key();
         }
         if row.proposal.is_none() {

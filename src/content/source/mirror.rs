@@ -419,7 +419,7 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
         let mut words = line.split_whitespace();
         let (Some(object), Some(kind)) = (words.next(), words.next()) else { return Err(odd()) };
         let Some(size) = words.next().filter(|_| kind == "blob").and_then(|size| size.parse::<u64>().ok()) else {
-            return Err(changed(format!("The repository is missing its object {object}")));
+            return Err(changed(format!("The repository lacks the object {object}")));
         };
         let mut content = (&mut said).take(size);
         each(at, &mut content)?;

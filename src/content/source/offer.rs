@@ -146,7 +146,7 @@ impl Offer {
                 plural::first(names, NAMED),
             ]);
         }
-        let empty = "It contains nothing to add".to_owned();
+        let empty = "The source contains nothing to add".to_owned();
         let heading = format!("{} would add the following, without running anything:", described(origin));
         let table = Table { columns: &["WHAT", "COUNT", "EXAMPLES"], rows, empty };
         Body::Several(vec![Body::Sentence(heading), Body::Table(table)])

@@ -204,9 +204,9 @@ fn refused(row: &SourceRow, reference: &str, now: &str, standing: Standing) -> E
             short(now)
         ),
     };
-    changed(why)
-        .with_details(json!({ "source": name, "commit": row.origin.commit, "now": now }))
-        .hint("ask the source's maintainers; to merge its current state like any other change, pass `--force`")
+    changed(why).with_details(json!({ "source": name, "commit": row.origin.commit, "now": now })).hint(
+        "ask the source's maintainers why; to merge the source's current state like any other change, pass `--force`",
+    )
 }
 
 fn reply(reports: &[Report], dry_run: bool) -> Reply {
@@ -293,7 +293,7 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
         deleted.iter().filter_map(|stored| skill(stored)).filter(|(_, main)| *main).map(|(name, _)| name).collect();
     let mut told: Vec<String> = skills
         .iter()
-        .map(|name| format!("skill '{name}' was deleted; `mcpkg skill restore {name}` brings it back"))
+        .map(|name| format!("skill '{name}' was deleted; `mcpkg skill restore {name}` restores the skill"))
         .collect();
     for stored in deleted {
         if skill(stored).is_some_and(|(name, _)| skills.contains(&name)) {
@@ -305,8 +305,8 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
             Item::Resource(resource) => Some(resource.revision),
             Item::AgentFile(_) | Item::Server(_) => None,
         };
-        let back =
-            revision.map_or(String::new(), |number| format!("; `mcpkg {word} restore {name} {number}` brings it back"));
+        let back = revision
+            .map_or(String::new(), |number| format!("; `mcpkg {word} restore {name} {number}` restores the {word}"));
         told.push(format!("{word} '{name}' was deleted{back}"));
     }
     let more = told.len().saturating_sub(NAMED);

@@ -108,7 +108,7 @@ impl Change<'_> {
     fn step(self, step: &Step, there: Option<&There>) -> Result<(Option<Base>, Option<Option<Base>>)> {
         let ours = step.ours.as_ref();
         let key = || ours.map(Stored::key).or_else(|| step.kept.as_ref().map(|kept| kept.item.clone()));
-        let known = || key().ok_or_else(|| Error::internal("a step belongs to no item"));
+        let known = || key().ok_or_else(|| Error::internal("a step does not belong to any item"));
         let theirs = |item: String| -> Result<Base> {
             let version = match there {
                 Some(there) => Some((json(&plain(&there.entry))?, blobs::put_source(self.db, &there.content)?)),

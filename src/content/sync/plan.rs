@@ -202,8 +202,8 @@ const NO_FILE: &str = "is no longer a regular file";
 const IS_LINK: &str = "is a link, and sync never replaces links; delete the link to get the file back";
 
 /// The reason not to write an agent's file with more content than the project stores.
-const SAYS_MORE: &str = "contains values or settings that the project does not store, and writing it would lose them; \
- replace the values with variables, or edit the file by hand";
+const SAYS_MORE: &str = "contains values or settings that the project does not store, so writing the file would \
+    lose them; replace the values with variables, or edit the file by hand";
 
 fn word(entry: &Entry) -> &'static str {
     match entry.what.uri().and_then(|uri| uri.split_once("://")) {

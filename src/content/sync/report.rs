@@ -90,9 +90,10 @@ impl Report<'_> {
         }
         if look.is_restored {
             let when = if self.dry { "would be" } else { "were" };
-            reply
-                .hints
-                .push(format!("`{}` was missing entries from the last sync; they {when} added again", manifest::FILE));
+            reply.hints.push(format!(
+                "`{}` was missing entries from the last sync; these entries {when} added again",
+                manifest::FILE
+            ));
         }
         reply.hints.extend(unnamed(&look.unnamed));
         let skipped = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));

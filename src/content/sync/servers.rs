@@ -227,8 +227,8 @@ pub(super) fn unsaid(
 const WAITS: &str = "which is waiting for your decision";
 
 /// The reason to skip a server whose file holds values.
-const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lost; replace its values with \
-    variables, or edit it by hand";
+const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lost; replace the file's values with \
+    variables, or edit the file by hand";
 
 /// Returns the servers in a folder with these files, whose manifest lists `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {

@@ -245,7 +245,7 @@ fn parts<'t>(state: &mut State, text: &str, parts: impl Iterator<Item = &'t str>
 
 fn bounded(bytes: usize) -> Result<(), Error> {
     if bytes > MAX_TEXT {
-        return Err(refusal(format!("a filter would return more than {MAX_TEXT} bytes")));
+        return Err(refusal(format!("the result of a filter is larger than {MAX_TEXT} bytes")));
     }
     Ok(())
 }

@@ -65,9 +65,9 @@ pub fn check_size(bytes: u64) -> Result<()> {
     if bytes <= MAX_SOURCE {
         return Ok(());
     }
-    let why = format!("The prompt template has {bytes} bytes; the limit is {MAX_SOURCE}");
+    let why = format!("The prompt template is {bytes} bytes long, but the limit is {MAX_SOURCE} bytes");
     Err(Error::new(Code::TemplateFailed, why)
-        .hint("store the text as a plain prompt or as a resource: these have no such limit"))
+        .hint("store the text as a plain prompt or as a resource; neither has this limit"))
 }
 
 /// Refuses input that is too long or too deeply nested for the parser.
@@ -92,7 +92,7 @@ fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
         tokens += 1;
         let limit = match () {
             () if tokens > MAX_TOKENS => format!("a tag has more than {MAX_TOKENS} tokens"),
-            () if span.end_offset as usize - opened > MAX_TAG => format!("a tag has more than {MAX_TAG} bytes"),
+            () if span.end_offset as usize - opened > MAX_TAG => format!("a tag is larger than {MAX_TAG} bytes"),
             () if open.iter().sum::<usize>() > MAX_DEPTH => {
                 format!("more than {MAX_DEPTH} `if`, `elif` and `for` tags are nested")
             }

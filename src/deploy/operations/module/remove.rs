@@ -54,6 +54,6 @@ impl Operation for Remove {
             let sentence = format!("Module '{}' of project '{project}' is no longer deployed", before.id);
             (sentence, format!("module set {} --enabled true", before.id))
         };
-        Ok(Reply::sentence(sentence, json!({ "id": before.id })).hint(format!("`mcpkg {back}` brings it back")))
+        Ok(Reply::sentence(sentence, json!({ "id": before.id })).hint(format!("`mcpkg {back}` restores the module")))
     }
 }
