@@ -358,7 +358,7 @@ pub fn lock_folder(path: &Path) -> Option<FolderLock> {
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            (Code::PermissionDenied, "make it and its folder writable")
+            (Code::PermissionDenied, "make the file or folder and its parent folder writable")
         }
         ErrorKind::InvalidFilename if path.as_os_str().len() > 200 => (Code::PathTooLong, "shorten the path"),
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::NotADirectory => {

@@ -80,7 +80,7 @@ codes! {
     // variant, name, exit, rpc, smctl, blame, reason_code, next_actions, about
     InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or in conflict with another argument.";
     NoProject            "E_NO_PROJECT"                    1 -32602 -32000 Caller  "no_project" ["select_project" "retry_command"] "The call needs a project, but no project is selected.";
-    NotFound             "E_NOT_FOUND"                     1 -32602 -32000 Caller  "not_found" [] "The project, prompt, resource, revision or file named does not exist.";
+    NotFound             "E_NOT_FOUND"                     1 -32602 -32000 Caller  "not_found" [] "The named project, prompt, resource, revision or file does not exist.";
     AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 -32000 Caller  "already_exists" [] "The name or URI is already in use.";
     ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 -32000 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
     ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 -32000 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite existing items that differ, or two files would get the same name; nothing was imported.";

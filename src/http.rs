@@ -76,14 +76,14 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unavailable(why) => write!(f, "cannot make requests: {why}"),
-            Failure::NoAddress(why) => write!(f, "its host name cannot be resolved: {why}"),
-            Failure::NotConnected(why) => write!(f, "it cannot be reached: {why}"),
+            Failure::NoAddress(why) => write!(f, "the host name cannot be resolved: {why}"),
+            Failure::NotConnected(why) => write!(f, "the server cannot be reached: {why}"),
             Failure::Tls(why) => write!(f, "cannot set up TLS: {why}"),
-            Failure::NotHttp => f.write_str("it does not speak HTTP"),
-            Failure::TooLarge(size) => write!(f, "its response is larger than {size} bytes"),
-            Failure::TimedOut => f.write_str("it did not respond in time"),
+            Failure::NotHttp => f.write_str("the server does not speak HTTP"),
+            Failure::TooLarge(size) => write!(f, "the response is larger than {size} bytes"),
+            Failure::TimedOut => f.write_str("the server did not respond in time"),
             Failure::Cancelled => f.write_str("cancelled"),
-            Failure::Broken(why) => write!(f, "the connection broke: {why}"),
+            Failure::Broken(why) => write!(f, "the connection was lost: {why}"),
             Failure::Refused(why) | Failure::Redirected(why) => f.write_str(why),
         }
     }

@@ -436,7 +436,7 @@ impl Reply {
     /// # Errors
     /// `E_INTERNAL` where the data cannot be written as JSON.
     pub fn written(context: &Context, body: Body, data: &impl Serialize) -> Result<Self> {
-        let unwritable = |error| Error::internal("an answer cannot be written as JSON").with_source(error);
+        let unwritable = |error| Error::internal("a response cannot be written as JSON").with_source(error);
         if context.is_shell() {
             return Ok(Self::new(body, serde_json::to_value(data).map_err(unwritable)?));
         }

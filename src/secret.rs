@@ -151,7 +151,7 @@ impl Reference {
         let program = program.capture(Capture { head: LONGEST, tail: 0 });
         let output = program.run(&[], &Limits::new(COMMAND, cancelled)).map_err(|failure| match failure {
             Failure::NotStarted(error) => self.missing(&format!("the program cannot be started: {error}")),
-            Failure::Lost(error) => self.missing(&format!("the program cannot be waited for: {error}")),
+            Failure::Lost(error) => self.missing(&format!("cannot wait for the program: {error}")),
             Failure::TimedOut => self.missing("the program did not finish within 30 seconds"),
             Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was being read"),
         })?;

@@ -96,7 +96,7 @@ mod tests {
         for (hint, said) in [
             (
                 "`mcpkg prompt restore x 1` restores the prompt",
-                "`mcpkg --db 'my db' --project b prompt restore x 1` brings it back",
+                "`mcpkg --db 'my db' --project b prompt restore x 1` restores the prompt",
             ),
             (
                 "`mcpkg evolve list`, then `mcpkg sync`",

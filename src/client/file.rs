@@ -95,7 +95,7 @@ impl FileText {
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
-                .hint("make it writable, or add the entry by hand: `mcpkg client show NAME` prints it"));
+                .hint("make the file writable, or add the entry by hand: `mcpkg client show NAME` prints it"));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {

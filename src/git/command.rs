@@ -287,7 +287,7 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
                 running.stderr()
             }
         };
-        let read = reading.join().map_err(|_| Error::internal("what reads git's output panicked"))?;
+        let read = reading.join().map_err(|_| Error::internal("the thread that reads git's output panicked"))?;
         match status {
             Err(failure) => Err(ended(folder, args, limits, failure)),
             Ok(status) if status.success() => read,

@@ -70,7 +70,7 @@ fn gist(said: &str) -> &str {
         Some(at) if at > 0 && lines[at] == "fatal: Could not read from remote repository." => Some(at - 1),
         own => own.or(lines.len().checked_sub(1)),
     };
-    at.map_or("it gave no reason", |at| lines[at])
+    at.map_or("git gave no reason", |at| lines[at])
 }
 
 /// Returns a hint if git failed because of the disk: it was full, or git may not write there. Often git does not say which.
@@ -165,6 +165,6 @@ mod tests {
         assert_eq!(gist(&format!("{fatal}\n\n{more}")), fatal);
         assert_eq!(gist("warning: odd\nfatal: not a repository\nmore"), "fatal: not a repository");
         assert_eq!(gist("first\nlast\n"), "last");
-        assert_eq!(gist(""), "it gave no reason");
+        assert_eq!(gist(""), "git gave no reason");
     }
 }

@@ -188,7 +188,7 @@ pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &st
         format!("{repo}: the branch `{other}` already exists, and this disk treats it as the same name as `{branch}`");
     Err(Error::new(Code::BranchInUse, message)
         .with_details(serde_json::json!({ "repo": repo, "branch": branch, "other": other }))
-        .hint("choose a name that differs in more than upper and lower case"))
+        .hint("choose a name that differs in more than letter case"))
 }
 
 #[cfg(test)]

@@ -99,7 +99,10 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     git.clone().variable(NOTHING, "").change(&[&[options.as_str()], &said[..], &[commit]].concat())?;
     match refs::commit(git, "HEAD")? {
         Some(head) if head == commit => Ok(()),
-        _ => Err(Error::new(Code::GitFailed, format!("git merge: it succeeded but did not move {branch} to {commit}"))),
+        _ => Err(Error::new(
+            Code::GitFailed,
+            format!("git merge: the merge succeeded but did not move {branch} to {commit}"),
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Neither may delay the tool: a client that does not read loses some of them, and nothing else.
 
-#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+#![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
 //! State that one client set up in its session.
 
-#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+#![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

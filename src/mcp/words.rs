@@ -40,7 +40,13 @@ pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<
     } else if let [only] = shown.as_mut_slice() {
         only.required = true;
     }
-    serde_json::to_writer(out, &shown).map_err(|error| Error::internal("arguments are not written").with_source(error))
+    serde_json::to_writer(out, &shown).map_err(|error| {
+        Error::internal(
+            "a prompt's arguments cannot be written as \
+        JSON",
+        )
+        .with_source(error)
+    })
 }
 
 /// Returns what a client gave with the words behind a prompt's arguments in the last one of them.

@@ -39,7 +39,9 @@ impl Dialect {
             None => text.to_owned(),
         };
         if kept != text {
-            taken.notes.push("contains more than MCP servers and hooks; the rest was not imported".to_owned());
+            taken.notes.push(
+                "contains settings other than MCP servers and hooks; these settings were not imported".to_owned(),
+            );
         }
         let mut texts = Vec::new();
         for (name, entry) in document.entries(text)? {

@@ -38,11 +38,11 @@ impl Unsayable {
     /// Why, for a person.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Variables => "it does not replace variables there",
-            Self::Literal => "it would replace text that must stay literal",
-            Self::Inputs => "it does not ask its user for values",
-            Self::Files => "it does not insert the contents of files",
-            Self::Transport => "it does not support that transport",
+            Self::Variables => "the agent does not replace variables there",
+            Self::Literal => "the agent would replace text that must stay literal",
+            Self::Inputs => "the agent does not ask its user for values",
+            Self::Files => "the agent does not insert the contents of files",
+            Self::Transport => "the agent does not support that transport",
         }
     }
 }

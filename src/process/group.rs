@@ -23,7 +23,7 @@ pub(super) fn separate(_: &mut Command) {}
 #[cfg(unix)]
 pub(super) fn watch<E: Send + 'static>(child: &Child, ended: E, to: Sender<E>) -> io::Result<()> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
-    let Some(id) = group(child) else { return Err(io::Error::other("the program has no id")) };
+    let Some(id) = group(child) else { return Err(io::Error::other("the program has no process ID")) };
     let wait = move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(id), options).is_err_and(|error| error == rustix::io::Errno::INTR) {}

@@ -302,7 +302,7 @@ fn insert<'p>(
     );
     let Some(id) = db.one(sql, params![sha256, size, head, checksum.cast_signed()], |row| row.get(0))? else {
         // Another process stored it between the two.
-        return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a content is neither new nor there"));
+        return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a blob was neither inserted nor found"));
     };
     for (n, piece) in (1_i64..).zip(pieces) {
         db.run(sql!("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)"), params![id, n, piece?])?;

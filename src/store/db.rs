@@ -106,7 +106,7 @@ impl<'c> Db<'c> {
     /// # Errors
     /// As [`Db::one`].
     pub(super) fn single<T>(&self, sql: Sql, params: &[Value<'_>], f: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
-        self.one(sql, params, f)?.ok_or_else(|| damaged("a row that is always there is missing"))
+        self.one(sql, params, f)?.ok_or_else(|| damaged("a row that must always exist is missing"))
     }
 
     /// Returns what `f` makes of each row of a query, in their order.

@@ -145,7 +145,7 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     let made = db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))?;
     // Another process may have made it between the two.
     made.map_or_else(|| place(db, key), |id| Ok(Some(id)))?
-        .ok_or_else(|| blobs::damaged_value("a place is neither new nor there"))
+        .ok_or_else(|| blobs::damaged_value("a deploy location was neither inserted nor found"))
 }
 
 /// Returns what a place is.

@@ -254,7 +254,7 @@ fn from_row(row: &Row<'_>) -> Result<Draft> {
     let base = match (row.get(4)?, row.get(5)?, row.get(6)?) {
         (Some(item), Some(revision), Some(blob)) => Some(Base { item, revision, blob }),
         (None, None, None) => None,
-        _ => return Err(damaged("a draft has half a base")),
+        _ => return Err(damaged("a draft refers to its base only in part")),
     };
     Ok(Draft {
         uuid: row.get(0)?,

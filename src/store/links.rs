@@ -69,7 +69,8 @@ pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
         Target::Link(text) => (text.clone(), None, false),
         Target::Copy(original) => (format!("{ABOVE}{original}"), None, false),
         Target::Form(form) => {
-            let blob = blobs::by_hash(db, &form.sha256)?.ok_or_else(|| Error::internal("a form is not stored"))?;
+            let blob = blobs::by_hash(db, &form.sha256)?
+                .ok_or_else(|| Error::internal("an item's version for another agent is not stored"))?;
             (format!("{ABOVE}{}", form.of), Some(blob), form.executable)
         }
     };

@@ -83,7 +83,7 @@ impl RunHolder {
             match failed {
                 None => {
                     self.held.stamped();
-                    return value.ok_or_else(|| Error::internal("what was written has no value"));
+                    return value.ok_or_else(|| Error::internal("the write returned no value"));
                 }
                 Some(error) if Instant::now() >= until => return Err(error),
                 Some(error) if !is_reported => {
@@ -163,7 +163,7 @@ impl Store {
     pub fn begin_tasks(&self) -> Result<TaskRunner> {
         let id = crate::clock::unique();
         let held = self.engine.lock(Subject::Tasks(id), Mode::Exclusive)?;
-        let _held = held.ok_or_else(|| Error::internal("the lock of a new runner of tasks is held"))?;
+        let _held = held.ok_or_else(|| Error::internal("the lock of a new task runner is already held"))?;
         Ok(TaskRunner { id, _held })
     }
 

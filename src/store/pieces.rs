@@ -89,7 +89,7 @@ impl Pieces {
             0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], piece)?,
             n => db.one(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n = ?2"), params![self.id, n], piece)?,
         };
-        let piece = found.ok_or_else(|| damaged_value("a content was deleted while it was being sent"))?;
+        let piece = found.ok_or_else(|| damaged_value("content was deleted while mcpkg was sending it"))?;
         if self.is_intact(n, &piece) { Ok(piece) } else { Err(damaged(&self.sha256)) }
     }
 

@@ -275,7 +275,7 @@ impl Store {
 
 /// Takes the closure, which runs once.
 fn taken<F>(f: &mut Option<F>) -> Result<F> {
-    f.take().ok_or_else(|| Error::internal("a transaction is run a second time"))
+    f.take().ok_or_else(|| Error::internal("a transaction was run twice"))
 }
 
 /// Takes the deadline off a pooled connection on drop.

@@ -107,7 +107,7 @@ fn a_read_only_file_is_left_alone() {
     --- stdout
     --- stderr
     error: `<SCRATCH>/ground/home/.codex/config.toml` is read-only
-    hint: make it writable, or add the entry by hand: `mcpkg client show NAME` prints it
+    hint: make the file writable, or add the entry by hand: `mcpkg client show NAME` prints it
     "#);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), "a = 1\n");
     set_mode(&path, 0o644);

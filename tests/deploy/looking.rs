@@ -83,5 +83,5 @@ fn doctor_looks_at_no_file_that_only_the_database_names() {
     let mut command = place.command();
     command.current_dir(place.home()).env("XDG_STATE_HOME", elsewhere).args(["--json", "doctor"]);
     let ran = place.scratch.finish(&mut command);
-    assert!(ran.stdout.contains("you never deployed there"), "{ran}");
+    assert!(ran.stdout.contains("you have never deployed there"), "{ran}");
 }

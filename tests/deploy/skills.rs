@@ -158,9 +158,9 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:ship' gets agents/openai.yaml, which prevents Codex from using the skill unasked, and can be used by Gemini CLI",
+        "'skill:ship' gets agents/openai.yaml, so that Codex cannot use the skill unasked, and can be used by Gemini CLI",
     );
-    assert_says(&notes, "'skill:ship' is always loaded by Cursor, because it has `alwaysApply: true`");
+    assert_says(&notes, "'skill:ship' is always loaded by Cursor, because the skill has `alwaysApply: true`");
     let before = place.tree();
     place.deploy(&[]);
     let policy = "root/.agents/skills/ship/agents/openai.yaml";

@@ -347,7 +347,7 @@ fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
     place.write("root/CLAUDE.local.md", "");
     assert_eq!(told(&place), [[""; 0]; 2], "an empty one hides nothing");
     place.write("root/CLAUDE.local.md", "Mine.\n");
-    says("CLAUDE.local.md` hides it; to change that, add the line `@AGENTS.md` to the file that hides it");
+    says("CLAUDE.local.md` hides it; to fix this, add the line `@AGENTS.md` to `");
     place.deploy(&["--target", "claude_code"]);
     assert!(place.read("root/.claude/rules/style.md").contains("Be brief."), "it has a rule in its place");
     place.write("root/CLAUDE.local.md", "@AGENTS.md\n");

@@ -293,9 +293,9 @@ fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
     eventually("its machine knows", || (ground.run()["state"] == "interrupted").then_some(()));
     assert_eq!(there.json(&["workflow", "runs", &id])["state"], "unknown");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
-    assert!(resumed.status == 1 && resumed.stderr.contains("may still be in use"), "{resumed}");
+    assert!(resumed.status == 1 && resumed.stderr.contains("may still be working"), "{resumed}");
     // As if it had not been seen for long: it can be taken over then.
     server.query_of(&address, "UPDATE mcpkg.setting SET value = '0' WHERE key LIKE 'beat.run-%'");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
-    assert!(!resumed.stderr.contains("may still be in use"), "{resumed}");
+    assert!(!resumed.stderr.contains("may still be working"), "{resumed}");
 }

@@ -63,8 +63,9 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     };
     let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();
     if !roots::unapproved(context, &below)?.is_empty() {
-        let what =
-            format!("{what}, according to the database; you never deployed there, so mcpkg did not check these files");
+        let what = format!(
+            "{what}, according to the database; you have never deployed there, so mcpkg did not check these files"
+        );
         return Ok(Finding::new(AREA, Health::Note, what));
     }
     if !Path::new(&key.root).is_dir() {

@@ -75,7 +75,7 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     Error::new(
         Code::Unapproved,
         format!(
-            "The database asks to change `{}`, but you never deployed below `{}` from this machine; nothing was changed",
+            "The database asks to change `{}`, but you have never deployed below `{}` from this machine; nothing was changed",
             paths.first().unwrap_or(&named[0]),
             named.join("`, `")
         ),

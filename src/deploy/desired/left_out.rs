@@ -106,15 +106,15 @@ impl Reason {
     /// Why, for a person: what follows the names of the targets.
     const fn text(self) -> &'static str {
         match self {
-            Reason::Globs => "its globs cannot be expressed there",
+            Reason::Globs => "the agent's format cannot express its globs",
             Reason::NotAFolder => "only whole folders, such as src/**, can be expressed there",
-            Reason::ByDescription => "rules cannot be applied by description there",
-            Reason::ByHand => "rules cannot be applied manually there",
-            Reason::NoDescription => "it has no description, which is required there",
+            Reason::ByDescription => "the agent cannot apply rules by description",
+            Reason::ByHand => "the agent cannot apply rules manually",
+            Reason::NoDescription => "it has no description, which the agent requires",
             Reason::NotText => "its text is not UTF-8",
-            Reason::NotForTheUser => "no file of this kind is read from the home folder",
+            Reason::NotForTheUser => "the agent reads no file of this kind from the home folder",
             Reason::Server(why) => why.text(),
-            Reason::NoServers => "no MCP server file is read there",
+            Reason::NoServers => "the agent reads no MCP server file in that location",
             Reason::OwnState => {
                 "the agent's user-level file also holds the agent's own state; add the server with the agent's own command"
             }
@@ -123,11 +123,11 @@ impl Reason {
             }
             Reason::Malformed => "the agent's MCP server file is malformed",
             Reason::EntryTaken => "another server's entry already uses that name",
-            Reason::TooLong => "it has more characters than the agent reads",
-            Reason::NoSubagents => "subagents are not supported there",
-            Reason::OnlyServers => "only MCP servers are read there",
-            Reason::Placeholders => "part of its text would be replaced there",
-            Reason::WouldRun => "part of its text would be executed there",
+            Reason::TooLong => "it is longer than the agent allows",
+            Reason::NoSubagents => "the agent does not support subagents",
+            Reason::OnlyServers => "the agent reads only MCP servers",
+            Reason::Placeholders => "the agent would replace part of its text",
+            Reason::WouldRun => "the agent would execute part of its text",
             Reason::Broken => "its text cannot be written",
         }
     }
@@ -196,7 +196,7 @@ mod tests {
             (1..=n).map(one).collect()
         };
         let title = Target::ALL[0].facts().title;
-        let why = format!("written for {title}: rules cannot be applied manually there");
+        let why = format!("written for {title}: the agent cannot apply rules manually");
         assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
         assert_eq!(lines(&left_out(3)).len(), 3);
         let many = format!("5 modules are not {why} ('m1', 'm2', 'm3' and 2 more; `--json` lists them)");

@@ -52,7 +52,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
             let split = sections::find(disk).ok_or("its mcpkg block was removed")?;
             let (sections, outside) = sections::parse(split.inner)?;
             if !sections::is_only_between(&outside) {
-                found.lost.push("text outside the sections, which belongs to no module,".to_owned());
+                found.lost.push("text outside the sections (it belongs to no module)".to_owned());
             }
             for (id, text) in &sections {
                 if let Some(part) = output.parts.iter().find(|part| part.module_id == *id) {
@@ -174,7 +174,7 @@ fn gathered(
     }
     let (sections, outside) = sections::parse(disk)?;
     if !sections::is_only_between(&outside) {
-        found.lost.push("text outside the sections, which belongs to no module,".to_owned());
+        found.lost.push("text outside the sections (it belongs to no module)".to_owned());
     }
     for part in parts {
         match sections.iter().find(|(id, _)| *id == part.module_id) {

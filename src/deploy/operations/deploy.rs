@@ -327,7 +327,10 @@ impl Applying<'_> {
         })?;
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
-        let hint = format!("undo all deploys here with `mcpkg rollback{} --to pristine`", prepared.site.arguments());
+        let hint = format!(
+            "to undo all deploys to this location, run `mcpkg rollback{} --to pristine`",
+            prepared.site.arguments()
+        );
         let reply = Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint);
         Ok(told(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
     }
@@ -396,7 +399,7 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     let remarks = plural::count(count, "remark");
     (count > 0).then(|| {
         format!(
-            "`mcpkg plan{}` shows {remarks} on what was left out or is shared by several agents",
+            "`mcpkg plan{}` shows {remarks} about modules that were left out or files that several agents share",
             prepared.site.arguments()
         )
     })

@@ -166,11 +166,12 @@ impl<'r> Checked<'r> {
             issues.push("not_writable");
         }
         if !writable && is_folder {
-            suggestion = Some(format!("make it writable: chmod u+w {shown}"));
+            suggestion = Some(format!("make the folder writable: chmod u+w {shown}"));
         }
         if is_no_longer_read(root, site) {
             issues.push("no_longer_read");
-            suggestion = Some("the agent no longer reads it; set `options.layout: current` for the target".to_owned());
+            suggestion =
+                Some("the agent no longer reads this folder; set `options.layout: current` for the target".to_owned());
         }
         Self { root, exists, writable, issues, suggestion }
     }

@@ -192,7 +192,7 @@ impl Rollback {
             inputs: &inputs,
             plan_hash: hash,
             summary: format!(
-                "Roll back to {} below {}, where only the database claims that you deployed",
+                "Roll back to {} below {}; only the database claims that you have deployed there",
                 goal.word,
                 roots.join(", ")
             ),
@@ -237,7 +237,8 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
     }
     let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
     format!(
-        "Only the database claims that files below {} were deployed; you never deployed there from this machine. Roll back to {} anyway?",
+        "Only the database claims that files below {} were deployed; you have never deployed there from this \
+            machine. Roll back to {} anyway?",
         roots.join(", "),
         goal.word
     )
@@ -272,7 +273,7 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: Rollb
     let sentence = format!("Nothing to roll back below {} on machine {}", site.place.root, site.place.machine);
     let mut reply = Reply::sentence(sentence, data).warn(planned.warnings);
     for place in elsewhere {
-        reply = reply.hint(format!("it is deployed below {} on machine {}", place.root, place.machine));
+        reply = reply.hint(format!("there are deployed files below {} on machine {}", place.root, place.machine));
     }
     Ok(reply)
 }

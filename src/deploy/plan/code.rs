@@ -131,7 +131,7 @@ pub fn consent(
         project: site.project_name(),
         inputs,
         plan_hash,
-        summary: format!("Write code to {} that agents will run", site.destination()),
+        summary: format!("Write files to {}, including code that agents will run", site.destination()),
         effects: lines.chain(effects).collect(),
     };
     request::ask(context, &need).map(Some)

@@ -24,7 +24,7 @@ pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dia
 /// `E_INTERNAL` where its target has none.
 pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
     let found = output.targets.iter().find_map(|target| Dialect::of(target.name()));
-    found.ok_or_else(|| Error::internal("a target of MCP servers has no form"))
+    found.ok_or_else(|| Error::internal("the target for MCP servers does not say which file format to write"))
 }
 
 /// Returns a file with the entries of an output in it.

@@ -59,8 +59,8 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
         let hiding = found.path.display();
         let how = match found.path.parent() == Some(root) {
-            true => "; to change that, add the line `@AGENTS.md` to the file that hides it",
-            false => " (it is above the root)",
+            true => format!("; to fix this, add the line `@AGENTS.md` to `{hiding}`"),
+            false => " (it is above the root)".to_owned(),
         };
         format!("{title} does not read `{}`: `{hiding}` hides it{how}", path.display())
     }))

@@ -77,7 +77,7 @@ fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let new_name = if change.op == Op::Delete { "/dev/null".to_owned() } else { format!("b/{relative}") };
     let text = diff::unified(&old, &new, &old_name, &new_name);
     if text.len() > MAX_DIFF {
-        Err(format!("the diff of {relative} is longer than {MAX_DIFF} bytes"))
+        Err(format!("the diff of {relative} is larger than {MAX_DIFF} bytes"))
     } else {
         Ok(text)
     }

@@ -259,9 +259,9 @@ impl Refusal {
             Refusal::Missing => refuse("does not exist"),
             Refusal::Private => refuse("is inside `.git`, which belongs to git"),
             Refusal::Unfit(why) => refuse(&why),
-            Refusal::TooMuch => refuse(&format!("exceeds the size limit of a config repo, {} MiB", TOTAL >> 20)),
+            Refusal::TooMuch => refuse(&format!("exceeds the config repo's size limit of {} MiB", TOTAL >> 20)),
             Refusal::Outside { link: None, target } => {
-                allowable(refuse("is outside the config repo, which can only read its own files"), &target)
+                allowable(refuse("is outside the config repo; a config repo can only read its own files"), &target)
             }
             Refusal::Outside { link: Some(link), target } => {
                 let to = target.display();

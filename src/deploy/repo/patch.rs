@@ -28,7 +28,9 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
                 ));
             }
             name if name.strip_prefix(prefix).unwrap_or(name) == path => {}
-            name => return Err(Failure::Malformed(format!("it changes `{name}`, but its file name is for `{path}`"))),
+            name => {
+                return Err(Failure::Malformed(format!("it changes `{name}`, but the patch is named after `{path}`")));
+            }
         }
     }
     if parsed.hunks().is_empty() {

@@ -93,7 +93,10 @@ impl Repo {
     /// file's path; what [`Repo::compose`] gives for the modules.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
-            return Err(Error::new(Code::InvalidArgument, "The scope of an overlay is global, machine or project"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                "The scope of an overlay must be global, machine or project",
+            ));
         };
         let git = branch::GitRepo::of(self, proposal.cancelled)?;
         let mut modules: BTreeMap<&str, BTreeMap<&str, &ProposedFile>> = BTreeMap::new();

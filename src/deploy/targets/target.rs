@@ -22,7 +22,7 @@ impl Target {
         };
         assert!(
             has_place,
-            "what may not read AGENTS.md needs instructions of its own, and an arm in desired/layout for them"
+            "a target that may not read AGENTS.md needs an instructions file of its own, and an arm for it in desired/layout"
         );
         Self(facts)
     }

@@ -1,6 +1,9 @@
 //! rmcp's trait: each method leads to its family's file.
 
-#![expect(deprecated, reason = "the newest revision gave up logging and resources/subscribe; the others have them")]
+#![expect(
+    deprecated,
+    reason = "the newest protocol revision has no logging and no resources/subscribe, but older revisions do"
+)]
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,

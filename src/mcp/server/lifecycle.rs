@@ -1,6 +1,6 @@
 //! initialize, server/discover, logging/setLevel, and requests that rmcp cannot read.
 
-#![expect(deprecated, reason = "the newest revision gave up logging; the others have it")]
+#![expect(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

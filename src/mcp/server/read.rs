@@ -55,7 +55,7 @@ impl Server {
             })
             .await?;
         serde_json::from_slice(&json)
-            .map_err(|error| error_data(&Error::internal("an answer does not fit rmcp's type").with_source(error)))
+            .map_err(|error| error_data(&Error::internal("a response does not match rmcp's type").with_source(error)))
     }
 }
 

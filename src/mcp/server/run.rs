@@ -1,6 +1,6 @@
 //! Runs a tool for tools/call.
 
-#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+#![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,6 +1,6 @@
 //! tools/call: runs a tool and makes its result.
 
-#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+#![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,9 +56,10 @@ pub(in crate::mcp) fn call(
                     let consented = if asks(tool, context) { consent(tool, &arguments, context) } else { Ok(()) };
                     (row.shape, consented.and_then(|()| row.call(context, arguments)))
                 }
-                Answer::Talk(_) | Answer::Task(_) => {
-                    (Shape::Sentence, Err(Error::internal("a tool that sends messages was run as one that does not")))
-                }
+                Answer::Talk(_) | Answer::Task(_) => (
+                    Shape::Sentence,
+                    Err(Error::internal("a tool that sends messages was called like a tool that sends none")),
+                ),
             };
             let structured = projected.listed.output_schema.is_some();
             (ResultForm { tool: name, shape, structured, content: false }, name.to_owned(), outcome)

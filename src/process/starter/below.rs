@@ -55,7 +55,7 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
         }
         #[expect(
             clippy::disallowed_methods,
-            reason = "the thread that waits for the program cannot be ended otherwise"
+            reason = "there is no other way to end the thread that waits for the program"
         )]
         std::process::exit(i32::from(FAILED));
     })?;

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &[OsString]) -> u8 {
 }
 
 fn become_program(arguments: &[OsString]) -> io::Error {
-    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "no control group is listed");
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "the list of control groups is missing or invalid");
     let Some((number, rest)) = arguments.split_first() else { return wrong() };
     let number = number.to_str().and_then(|number| number.parse().ok()).filter(|number| *number < rest.len());
     let Some(number) = number else { return wrong() };

@@ -201,8 +201,9 @@ fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> i
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());
     let mut from = BufReader::new(channel);
-    let require =
-        |is_allowed: bool| is_allowed.then_some(()).ok_or_else(|| io::Error::other("more than was asked for"));
+    let require = |is_allowed: bool| {
+        is_allowed.then_some(()).ok_or_else(|| io::Error::other("the starter sent more than was requested"))
+    };
     loop {
         match Frame::read(&mut from)? {
             Frame::Ready => require(!std::mem::replace(&mut report.began, true))?,

@@ -277,7 +277,7 @@ fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
 }
 
 fn wrong() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "no frame of the starter")
+    io::Error::new(io::ErrorKind::InvalidData, "the data is not a frame from the starter")
 }
 
 #[cfg(test)]

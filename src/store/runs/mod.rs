@@ -248,7 +248,7 @@ pub fn output(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|_| damaged("what a run was to do is not text"))
+    String::from_utf8(bytes).map_err(|_| damaged("the stored definition or output of a run is not text"))
 }
 
 /// Notes how far a run is and why; what was wanted of it is done then.

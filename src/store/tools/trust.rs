@@ -128,7 +128,7 @@ pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
     let Some(text) = setting(db, MINIMUM)? else { return Ok(None) };
     match text.parse() {
         Ok(number) if number >= 1 => Ok(Some(number)),
-        _ => Err(damaged("the number of attestations that a tool needs is not a number")),
+        _ => Err(damaged("the required number of attestations is not a number")),
     }
 }
 

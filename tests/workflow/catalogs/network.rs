@@ -90,10 +90,10 @@ fn what_breaks_on_the_way_has_a_code() {
     let ground = Ground::new();
     for (trouble, says) in [
         (Trouble::Drop, "Cannot send a request"),
-        (Trouble::Garbage, "it does not speak HTTP"),
-        (Trouble::Half, "the connection broke"),
+        (Trouble::Garbage, "the server does not speak HTTP"),
+        (Trouble::Half, "the connection was lost"),
         (Trouble::NoJson, "returned invalid JSON"),
-        (Trouble::Large(9 << 20), "its response is larger than 8388608 bytes"),
+        (Trouble::Large(9 << 20), "the response is larger than 8388608 bytes"),
         (Trouble::Status(200, vec![("content-length", "99999999".to_owned())], "short"), ""),
     ] {
         ground.api.trouble([trouble]);

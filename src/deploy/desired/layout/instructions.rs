@@ -111,7 +111,7 @@ fn own<'m>(
             Ok(())
         }
         // Target::new lets none of these facts pass.
-        None => Err(Error::internal("a target that may not read AGENTS.md has no place of its own")),
+        None => Err(Error::internal("a target that may not read AGENTS.md has no instructions file of its own")),
     }
 }
 
@@ -226,7 +226,7 @@ fn scoped_rule(
         others.filter(|other| *other != owner && module.is_for(*other) && builder.is_chosen(*other)).collect();
     let names: Vec<&str> = others.iter().map(|other| other.name()).collect();
     let warning = format!(
-        "module '{}' applies only to some files, in a format specific to {}; it is not written for {}",
+        "module '{}' applies only to some files and uses a format specific to {}, so it is not written for {}",
         module.id,
         owner.name(),
         names.join(", ")

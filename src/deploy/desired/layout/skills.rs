@@ -131,7 +131,7 @@ impl Skill<'_> {
                 Fault::LongDescription => "with the first 1,024 characters of the description",
             })
             .collect();
-        Some(format!("is written {}, because {by} would not load it otherwise", how.join(", ")))
+        Some(format!("is written {}, because {by} would otherwise not load the skill", how.join(", ")))
     }
 
     fn dotted(&self) -> Option<String> {
@@ -159,7 +159,7 @@ impl Skill<'_> {
         let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
         let of_file = match (by_file.is_empty(), policy) {
             (true, _) | (false, Some(false)) => None,
-            (false, None) => Some(format!("gets {OPENAI_YAML}, which prevents {by_file} from using the skill unasked")),
+            (false, None) => Some(format!("gets {OPENAI_YAML}, so that {by_file} cannot use the skill unasked")),
             (false, Some(true)) => {
                 Some(format!("has its own {OPENAI_YAML}, which lets {by_file} use the skill {unasked}"))
             }
@@ -172,7 +172,7 @@ impl Skill<'_> {
     fn always(&self) -> Option<String> {
         let by = self.titles(|reading| reading.always_applies);
         (self.main.always && !by.is_empty())
-            .then(|| format!("is always loaded by {by}, because it has `alwaysApply: true`"))
+            .then(|| format!("is always loaded by {by}, because the skill has `alwaysApply: true`"))
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     proposals::get(db, project.id, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("Project '{}' has no proposal {id}", project.name))
             .with_details(json!({ "id": id }))
-            .hint("`mcpkg evolve list` shows the existing ones")
+            .hint("`mcpkg evolve list` shows the existing proposals")
     })
 }
 

@@ -45,9 +45,8 @@ impl FromStr for Origin {
             let (host, port) = host_and_port(authority)?;
             Some(Self { https, host: host.to_ascii_lowercase(), port: port.unwrap_or(default_port(https)) })
         };
-        parse().ok_or_else(|| {
-            "give a scheme, a host and, if there is one, a port, such as http://localhost:5173".to_owned()
-        })
+        parse()
+            .ok_or_else(|| "give a scheme, a host and, if necessary, a port, such as http://localhost:5173".to_owned())
     }
 }
 

@@ -66,8 +66,7 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
             Code::ForeignDatabase,
             format!("The schema `{SCHEMA}` of the database `{shown}` contains objects that mcpkg did not create: {strangers}"),
         )
-        .hint("nothing was read or changed; remove them, since they could run whenever mcpkg writes, or name another \
-            database")),
+        .hint("nothing was read or changed; remove these objects, which could run code whenever mcpkg writes, or name another database")),
         Found::Nothing => {
             Err(Error::new(Code::Unavailable, format!("The database `{shown}` does not contain an mcpkg schema yet"))
                 .hint("`mcpkg init` with this address creates it"))

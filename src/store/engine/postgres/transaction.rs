@@ -85,7 +85,7 @@ struct Open<'c> {
 impl Open<'_> {
     fn commit(self, intent: Intent) -> Result<()> {
         if self.connection.transaction.get() == Transaction::Failed {
-            return Err(Error::internal("a statement failed within a transaction that was to be committed"));
+            return Err(Error::internal("cannot commit a transaction in which a statement failed"));
         }
         let has_written = intent != Intent::Read && self.connection.changed_rows() != self.changed;
         let text = if has_written { format!("NOTIFY {CHANNEL}; COMMIT") } else { "COMMIT".to_owned() };

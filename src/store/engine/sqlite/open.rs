@@ -215,7 +215,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
             Err(error) => return Err(error),
         }
     }
-    let failure = failure.unwrap_or_else(|| Error::internal("no way of opening the database was tried"));
+    let failure = failure.unwrap_or_else(|| Error::internal("no open mode was tried for the database"));
     if wal_size(path) > 0 {
         // Read alone the file would show an old state, and acknowledged writes would seem lost.
         return Err(failure);

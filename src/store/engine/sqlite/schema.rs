@@ -157,7 +157,7 @@ fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory()?;
     functions::register(&connection)?;
     apply(&mut connection, version)
-        .map_err(|error| Error::internal("the schema cannot be made in memory").with_source(error))?;
+        .map_err(|error| Error::internal("cannot create the schema in memory").with_source(error))?;
     objects(&connection)
 }
 

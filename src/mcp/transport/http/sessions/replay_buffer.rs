@@ -249,7 +249,7 @@ impl EventStore for ReplayBuffer {
     }
 
     async fn replay_events_after(&self, _last_event_id: &str) -> Result<EventStream, EventStoreError> {
-        Err("streams are resumed within their session".into())
+        Err("only a stream's session can resume the stream".into())
     }
 }
 

@@ -126,8 +126,7 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
         let left = (ABSENT - time) / 1000 + 1;
         Error::new(
             Code::RunBusy,
-            "It may still be in use: a process on another machine lost its connection to the database while working \
-                on it",
+            "A process on another machine may still be working: it lost its connection to the database before it finished",
         )
         .hint(format!("try again in {left} s: by then, either that process has reconnected or you can take over"))
     }))
