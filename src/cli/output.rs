@@ -106,7 +106,7 @@ impl Output {
                         media.mime_type.as_deref().unwrap_or("binary content")
                     ),
                 )
-                .hint("write them to a file with `-o FILE`, or to a pipe"));
+                .hint("write the bytes to a file with `-o FILE`, or to a pipe"));
             }
             Body::Table(table) if table.rows.is_empty() => {
                 if !self.quiet {

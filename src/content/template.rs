@@ -182,7 +182,7 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     let names = unknown.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let arguments = unknown.iter().map(|name| format!(" --argument {name}")).collect::<String>();
     let how = format!(
-        "declare it as an argument ({}), or give it a default, as in `{{{{ {first}|default('') }}}}`",
+        "declare each name as an argument ({}), or give the name a default, as in `{{{{ {first}|default('') }}}}`",
         arguments.trim_start()
     );
     let error = Error::new(Code::TemplateFailed, format!("The prompt template uses undeclared arguments: {names}"))

@@ -69,11 +69,9 @@ fn space(context: &Context) -> Result<Option<Finding>> {
 /// Reports that the file is on another machine.
 fn network(context: &Context) -> Option<Finding> {
     let what = on_network(context.store.location().file()?)?;
-    Some(
-        Finding::new("database", Health::Note, what).action(
-            "move the file to a local disk; to share it between machines, run `mcpkg move --to postgres://...`",
-        ),
-    )
+    Some(Finding::new("database", Health::Note, what).action(
+        "move the file to a local disk; to share the database between machines, run `mcpkg move --to postgres://...`",
+    ))
 }
 
 /// Returns the warning for a database file on another machine.

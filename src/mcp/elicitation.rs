@@ -53,7 +53,7 @@ pub(super) fn question(request: &Request) -> ElicitRequestParams {
     }
     let approve = BooleanSchema::new()
         .title("Consent")
-        .description("Allow the agent to do this once; later requests need a new consent");
+        .description("Allow the agent to do this once; later requests require your consent again");
     let requested_schema = ElicitationSchema::builder().required_bool_with(FIELD, |_| approve).build_unchecked();
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }

@@ -248,7 +248,7 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
         let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))
             .with_details(serde_json::json!({ "directory": directory }));
         return Err(match bound(db, directory)? {
-            Some(above) => error.hint(format!("`mcpkg project unbind {above}` unbinds the bound folder above it")),
+            Some(above) => error.hint(format!("`mcpkg project unbind {above}` unbinds the bound parent folder")),
             None => error.hint("`mcpkg project show NAME` lists the folders bound to a project"),
         });
     };

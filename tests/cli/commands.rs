@@ -163,7 +163,7 @@ fn a_folder_is_bound_and_unbound() {
     --- stdout
     --- stderr
     error: The folder <SCRATCH>/sub is not bound to a project
-    hint: `mcpkg project unbind <SCRATCH>` unbinds the bound folder above it
+    hint: `mcpkg project unbind <SCRATCH>` unbinds the bound parent folder
     "#);
     std::fs::remove_dir(scratch.path().join("sub/gone")).expect("a folder");
     scratch.ok(&["project", "unbind", "sub/gone"]);

@@ -41,7 +41,7 @@ fn mcpkg_alone_is_one_screen() {
     Usage: mcpkg COMMAND [OPTIONS]
 
     Begin with:
-      mcpkg demo                            see mcpkg at work, in a scratch folder
+      mcpkg demo                            try mcpkg in a scratch folder
       mcpkg init                            create your database
       mcpkg import . --create-project app   import a folder's rules and skills
       mcpkg client add claude-code          let an agent read your content over MCP

@@ -274,7 +274,7 @@ fn agents_create_update_and_delete_skills() {
     assert_eq!(got["_meta"]["mcpkg/item"]["files"], json!(["skill://pdf/SKILL.md", "skill://pdf/references/forms.md"]));
     let main = client.call("get_skill", json!({ "name": "pdf" })).0;
     assert!(main.ends_with("# PDF\n\nIts other files: skill://pdf/references/forms.md"), "{main}");
-    assert_eq!(client.call("validate_skills", json!({})), ok("The only skill is valid"));
+    assert_eq!(client.call("validate_skills", json!({})), ok("The project's only skill is valid"));
     assert_eq!(
         client.call("delete_skill", json!({ "name": "pdf" })),
         ok("Deleted skill 'pdf' from project 'p' with 2 files")

@@ -163,7 +163,7 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
                 DatumType::String => "string",
                 _ => "another type",
             };
-            let why = format!("an output has the type {name}, which the gate cannot show");
+            let why = format!("an output has the type {name}, which the gate cannot return");
             return Err(Stopped::new("unsupported_type", why));
         }
     };

@@ -103,7 +103,7 @@ fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
         "Swish" if attribute("alpha").is_some_and(|alpha| alpha.f != 1.0) => "an alpha other than 1",
         "Celu" if graph.has_half => "16-bit numbers",
         "BitShift" if graph.version >= 28 && !shifts_inside(node, graph) => {
-            "shift counts that can reach the width of the numbers"
+            "shift counts that can be as large as the numbers' bit width"
         }
         _ => return None,
     };

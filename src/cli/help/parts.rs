@@ -13,7 +13,7 @@ pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The command lines to begin with, and what each is for.
 pub(crate) const BEGIN: [(&str, &str); 5] = [
-    ("mcpkg demo", "see mcpkg at work, in a scratch folder"),
+    ("mcpkg demo", "try mcpkg in a scratch folder"),
     ("mcpkg init", "create your database"),
     ("mcpkg import . --create-project app", "import a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read your content over MCP"),

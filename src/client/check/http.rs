@@ -177,7 +177,7 @@ impl HttpTransport {
         let (usual, advice) = match status {
             401 if !shows_key => (
                 "the server requires a key",
-                format!("run `{}`: the agent then sends the key in that variable", self.with_key),
+                format!("run `{}`: the agent then sends the key from that environment variable", self.with_key),
             ),
             401 => ("the server rejects the key", {
                 let make = "on the server's machine, list the keys with `mcpkg access list`, or create one with `mcpkg \

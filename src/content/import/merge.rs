@@ -198,7 +198,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     Ok(match (update, is_same) {
         (true, true) => Action::Update(Existing::Same(uuid)),
         (true, false) => Action::Update(existing),
-        (false, true) => Action::Conflict("it applies to other files or at other times"),
+        (false, true) => Action::Conflict("it applies to different files or at different times"),
         (false, false) => Action::Conflict("it differs"),
     })
 }

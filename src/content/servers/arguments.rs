@@ -75,12 +75,16 @@ impl Given {
         }
         let is_program = definition.transport == Transport::Stdio;
         if is_program && !definition.headers.is_empty() {
-            return Err(refuse("A server that runs as a program cannot have headers").hint("set a variable with --env"));
+            return Err(refuse("A server that runs as a program cannot have headers").hint(
+                "set an environment \
+                variable with --env instead",
+            ));
         }
         if !is_program && (!definition.env.is_empty() || definition.cwd.is_some()) {
-            return Err(
-                refuse("A server with a URL cannot have variables or a folder").hint("send a value with --header")
-            );
+            return Err(refuse("A server with a URL cannot have environment variables or a working folder").hint(
+                "send a \
+                    value with --header instead",
+            ));
         }
         let mut safe = definition.clone();
         let keep: Vec<String> =
@@ -119,7 +123,7 @@ impl Given {
             }
             (None, None, Some(before)) => match transport {
                 Some(transport) if (transport == Transport::Stdio) != (before.transport == Transport::Stdio) => {
-                    Err(refuse("The new transport needs a program or a URL"))
+                    Err(refuse("The new transport requires a program or a URL"))
                 }
                 transport => Ok(Definition { transport: transport.unwrap_or(before.transport), ..before }),
             },

@@ -58,7 +58,7 @@ impl Operation for Validate {
             let sentence = match (&self.name, count) {
                 (Some(name), _) => format!("The skill '{name}' is valid"),
                 (None, 0) => "Found no skills to check".to_owned(),
-                (None, 1) => "The only skill is valid".to_owned(),
+                (None, 1) => "The project's only skill is valid".to_owned(),
                 (None, _) => format!("All {count} skills are valid"),
             };
             return Ok(Reply::sentence(sentence, json!({ "checked": count, "problems": [] })));

@@ -37,7 +37,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
         Form::Copy => found.edit(first, disk.to_vec()),
         Form::Gathered => gathered(&mut found, &output.parts, disk, Unmapped::edit_line)?,
         Form::Servers => {
-            return Err("an MCP server's entry was changed; change the server with `mcpkg mcp set`".to_owned());
+            return Err("an MCP server's entry was changed; make the change with `mcpkg mcp set` instead".to_owned());
         }
         Form::Block => {
             let Some(split) = sections::find(disk) else {

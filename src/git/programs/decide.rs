@@ -117,8 +117,9 @@ pub(in crate::git) fn require<A: AsRef<OsStr>>(
         _ => format!("names a program that git {command} would run"),
     };
     // Many commands show the message of one repository and nothing else of its failure.
-    let what =
-        format!("`{shown}` {does}: {key} = {value}; the user can review and allow it at a terminal with `{trust}`");
+    let what = format!(
+        "`{shown}` {does}: {key} = {value}; the user can review and allow this setting at a terminal with `{trust}`"
+    );
     Err(Error::new(Code::Unapproved, what)
         .with_details(json!({ "repository": shown, "settings": named.data(), "command": trust })))
 }

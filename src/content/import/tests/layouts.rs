@@ -231,7 +231,7 @@ fn what_a_project_says_of_a_module_stays_and_another_scope_is_a_conflict() {
     let changed = Row { applies: Applies::Manual, tags: vec!["t".to_owned()], ..row.clone() };
     world.context.write("t", "", |db, project, _| modules::put(db, project.id, &changed)).unwrap();
     let refused = world.import(&[], &[""]).unwrap_err();
-    assert!(refused.message().contains("it applies to other files or at other times"), "{refused}");
+    assert!(refused.message().contains("it applies to different files or at different times"), "{refused}");
     world.import(&["--update"], &[""]).unwrap();
     let now = rows(&world).remove(".cursor/rules/a.mdc").unwrap();
     assert_eq!(now, Row { tags: vec!["t".to_owned()], ..row });
