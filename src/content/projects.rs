@@ -406,7 +406,7 @@ fn still_deployed(project: &Project, root: &str) -> Error {
         format!("Cannot delete project '{name}': agents still read its deployed files below `{root}`"),
     )
     .with_details(json!({ "name": name, "root": root }))
-    .hint(format!("take them back first: `mcpkg rollback --project {name} --root {root} --to pristine`"))
+    .hint(format!("roll back these files first: `mcpkg rollback --project {name} --root {root} --to pristine`"))
 }
 
 fn data(project: &Project, more: Value) -> Value {

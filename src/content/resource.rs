@@ -67,8 +67,8 @@ const HISTORY: Resource = Resource {
     uri: "mcpkg://history/{kind}/{name}",
     name: "history",
     title: "History",
-    description: "The newest revisions of a prompt or resource, without their contents; also for deleted items. \
-        `kind` is `prompt` or `resource`",
+    description: "The newest revisions of a prompt or resource, even a deleted one, without their contents. `kind` \
+        is `prompt` or `resource`",
     mime_type: JSON,
     shown: Shown::Template,
     live: None,

@@ -14,8 +14,7 @@ const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",
     title: "Events",
-    description: "The newest changes in the project, including refused ones: who changed what and when, without \
-        contents",
+    description: "The newest changes in the project, including refused changes: who changed what and when. Contents are not included",
     mime_type: Some("application/json"),
     shown: Shown::Template,
     live: None,

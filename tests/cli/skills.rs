@@ -318,6 +318,6 @@ fn a_folders_version_control_is_left_out_and_its_secrets_are_told() {
     Created skill 'pdf' in project 'p' with 5 files
     --- stderr
     hint: skipped the version control folder .hg
-    hint: `.env` is included, and agents can read it; to skip it, list it in .gitignore
+    hint: `.env` is included, and agents can read the file; to skip the file, list it in .gitignore
     "#);
 }

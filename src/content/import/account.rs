@@ -93,7 +93,7 @@ impl Account {
         if !self.same.is_empty() {
             let (path, other) = &self.same[0];
             hints.push(match self.same.len() {
-                1 => format!("`{path}` is the same as `{other}`, so it was imported only once"),
+                1 => format!("`{path}` has the same content as `{other}`, so the content was imported only once"),
                 count => format!(
                     "{count} files are the same as others, such as `{path}` and `{other}`; each was imported only once"
                 ),
@@ -190,7 +190,7 @@ mod tests {
             account.hints(),
             [
                 "each of 4 files is odd: `a:3`, `b:3` and 2 more",
-                "`CLAUDE.md` is the same as `AGENTS.md`, so it was imported only once",
+                "`CLAUDE.md` has the same content as `AGENTS.md`, so the content was imported only once",
                 "skipped 42 files: cannot be read in its agent's format: 1 (.mcp.json); hidden: 1; version control: 40; `-v` lists them",
             ]
         );

@@ -409,7 +409,7 @@ impl Understood {
         if place.form == Form::Plain {
             let keys = self.front_matter(file, &text);
             if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {
-                self.note(file, None, "lacks a `name` or `description`, so Claude Code does not load it");
+                self.note(file, None, "lacks a `name` or `description`, so Claude Code does not load the file");
             }
             scope.description = keys.description;
         }

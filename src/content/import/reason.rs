@@ -62,7 +62,7 @@ impl Reason {
             Reason::NotNamed => "not matched by --only",
             Reason::LinkOut => "a link that leads out of the folder",
             Reason::LinkBroken => "a broken link",
-            Reason::LinkLoop => "a link to a folder that contains it",
+            Reason::LinkLoop => "a link to a folder that contains the link",
             Reason::Special => "neither a file nor a folder",
             Reason::Database => "the database",
             Reason::Submodule => "a submodule",

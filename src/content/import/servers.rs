@@ -72,9 +72,9 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
     }
     let message =
         format!("The import would change existing MCP servers; nothing was imported:\n  {}", named.join("\n  "));
-    Err(Error::new(Code::ImportConflict, message)
-        .with_details(json!({ "conflicts": named }))
-        .hint("`--update` replaces them with the servers in the files; `--dry-run` shows what would happen"))
+    Err(Error::new(Code::ImportConflict, message).with_details(json!({ "conflicts": named })).hint(
+        "`--update` replaces the existing servers with the servers in the files; `--dry-run` shows what would happen",
+    ))
 }
 
 /// Carries out the plan.

@@ -36,9 +36,10 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
         match reason {
             Reason::LinkOut => stay_inside(&link, &root)?,
             Reason::Unreadable => return Err(Error::file("read", &link, ErrorKind::PermissionDenied.into())),
-            Reason::LinkLoop => found
-                .hints
-                .push(format!("did not follow `{}`: it leads back to a folder that contains it", link.display())),
+            Reason::LinkLoop => found.hints.push(format!(
+                "did not follow the link `{}`, which leads back to a folder that contains the link",
+                link.display()
+            )),
             _ => found.hints.push(format!("skipped `{}`: {}", relative(&link, &root), reason.text())),
         }
     }
@@ -58,7 +59,9 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     };
     for file in files.iter().filter(is_env) {
         let file = relative(file, &root);
-        found.hints.push(format!("`{file}` is included, and agents can read it; to skip it, list it in .gitignore"));
+        found.hints.push(format!(
+            "`{file}` is included, and agents can read the file; to skip the file, list it in .gitignore"
+        ));
     }
     let installed = files.iter().filter(|file| is_in(INSTALLED, file)).count();
     if installed > 0 {

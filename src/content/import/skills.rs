@@ -185,11 +185,13 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     let main = Main::read(text);
     for fault in &main.faults {
         notes.push(match fault {
-            Fault::Mark => (Some(1), "begins with a byte order mark; Codex and Gemini do not load it".to_owned()),
+            Fault::Mark => {
+                (Some(1), "begins with a byte order mark; Codex and Gemini do not load the skill".to_owned())
+            }
             Fault::NotYaml => {
                 let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
                 let (why, line) = keys.and_then(|keys| keys.odd).unwrap_or_default();
-                let note = format!("has front matter that is not valid YAML ({why}); Copilot does not load it");
+                let note = format!("has front matter that is not valid YAML ({why}); Copilot does not load the skill");
                 (Some(line + 1), note)
             }
             Fault::LongDescription => {

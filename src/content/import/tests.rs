@@ -119,7 +119,11 @@ fn a_project_comes_in_whole() {
     world
         .file("CLAUDE.md", "# Rules\n")
         .file("web/AGENTS.md", "# Web\n")
-        .file(".claude/commands/review/pr.md", "---\ndescription: Review a PR\nargument-hint: [pr] [focus]\nallowed-tools: Bash\n---\nReview $ARGUMENTS as {{ this }}\n")
+        .file(
+            ".claude/commands/review/pr.md",
+            "---\ndescription: Review a PR\nargument-hint: [pr] \
+            [focus]\nallowed-tools: Bash\n---\nReview $ARGUMENTS as {{ this }}\n",
+        )
         .file(".claude/commands/plain.md", "Just {{ do }} it")
         .file(".github/prompts/explain.prompt.md", "---\nmode: agent\n---\nExplain")
         .file(".claude/skills/x/SKILL.md", skill)
@@ -221,7 +225,7 @@ fn skills_kept_twice_are_one_unless_they_differ() {
     world.file(".claude/skills/x/SKILL.md", "x").file(".agents/skills/x/SKILL.md", "x");
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(sentence_of(&reply), "Imported 1 skill into project 'p'");
-    assert!(reply.hints[0].contains("`.claude/skills/x/SKILL.md` is the same as `.agents/skills/x/SKILL.md`"));
+    assert!(reply.hints[0].contains("`.claude/skills/x/SKILL.md` has the same content as `.agents/skills/x/SKILL.md`"));
     world.file(".agents/skills/x/SKILL.md", "y");
     world.import(&["--update"], &[""]).unwrap();
     assert_eq!(world.resource("skill://x/SKILL.md").1, b"y");
@@ -359,7 +363,7 @@ fn links_stay_inside() {
     assert_eq!(uris, ["file:///real/a.md", "file:///shown.md", "instructions://AGENTS.md"]);
     let of = |key: &str| serde_json::to_string(&reply.data[key]).unwrap();
     assert_eq!(of("same"), r#"[{"path":"linked","as":"real"},{"path":"CLAUDE.md","as":"AGENTS.md"}]"#);
-    assert!(of("left_out").contains(r#"{"path":"real/loop","reason":"a link to a folder that contains it"}"#));
+    assert!(of("left_out").contains(r#"{"path":"real/loop","reason":"a link to a folder that contains the link"}"#));
 
     std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
     for target in ["../outside.txt", "..", "/", "nowhere", "stray"] {

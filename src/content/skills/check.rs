@@ -125,7 +125,7 @@ pub fn main(folder: &str, text: &str) -> Main {
 /// Returns the problem of a `SKILL.md` with a byte order mark: agents that show skills over MCP take it, and some that
 /// read the file do not.
 pub fn mark(text: &str) -> Option<Problem> {
-    let why = "it begins with a byte order mark; Codex and Gemini do not load it";
+    let why = "it begins with a byte order mark; Codex and Gemini do not load the skill";
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))
 }
 

@@ -223,7 +223,7 @@ pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
 fn taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Skill '{name}' already exists in project '{}'", project.name))
         .with_details(json!({ "name": name }))
-        .hint(format!("change it with `mcpkg skill update {name}`"))
+        .hint(format!("change the skill with `mcpkg skill update {name}`"))
 }
 
 /// Returns the error for a skill that does not exist, with the name that was probably meant.

@@ -177,7 +177,9 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
             Code::InvalidArgument,
             "The URL contains a user name or a password, which would be stored in the database",
         )
-        .hint("leave them out: use a git credential helper for passwords, or ssh, which needs none"));
+        .hint(
+            "leave out the credentials: use a git credential helper for passwords, or ssh, which needs no password",
+        ));
     }
     if path.is_empty() || path.contains(['?', '#']) || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return refuse(format!("`{}` is not a repository URL", redact(text).escape_debug()));

@@ -217,7 +217,7 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
         project.name
     );
     Err(Error::new(Code::AlreadyExists, why).hint(format!(
-        "review it with `mcpkg source show {name}`; to install the locked source instead, run `mcpkg source remove \
+        "review the source with `mcpkg source show {name}`; to install the locked source instead, run `mcpkg source remove \
             {name}` first"
     )))
 }

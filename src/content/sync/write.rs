@@ -40,7 +40,10 @@ pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<O
         writes.iter().partition(|write| server_item::is_path(&write.path));
     for (done, write) in (1..).zip(&files) {
         if context.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "The sync was cancelled; the next one writes the remaining files"));
+            return Err(Error::new(
+                Code::Cancelled,
+                "The sync was cancelled; the next sync writes the remaining files",
+            ));
         }
         let path = top.join(&write.path);
         match file(&mut folders, &path, write, &context.store)? {

@@ -116,7 +116,7 @@ fn links_lead_to_nothing_outside_and_never_go_round() {
         .collect();
     let out = "a link that leads out of the folder";
     assert_eq!((left[".claude/skills"], left["o.md"]), (out, out));
-    assert_eq!((left["b/up"], left["self"]), ("a link to a folder that contains it", "a broken link"));
+    assert_eq!((left["b/up"], left["self"]), ("a link to a folder that contains the link", "a broken link"));
     let same = reply.data["same"].to_string();
     assert!(same.contains(r#"{"path":".cursor/skills/shared","as":"shared"}"#), "{same}");
     assert_eq!(world.prompt("one").1, "1", "what a link makes a command is one, beside the document");
