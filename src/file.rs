@@ -235,7 +235,7 @@ fn check_private(metadata: &Metadata) -> Result<()> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let why = format!("other users can read or write it (mode {mode:04o}); restrict it with `chmod 600`");
+    let why = format!("other users can read or write the file (mode {mode:04o}); restrict access with `chmod 600`");
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }
 

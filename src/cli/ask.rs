@@ -47,8 +47,9 @@ impl Output {
         loop {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
-                let text =
-                    format!(" not all of these {whole} lines fit on the screen; `v` shows them all in a pager\n");
+                let text = format!(
+                    " not all of these {whole} lines fit on the screen; press `v` to show all lines in a pager\n"
+                );
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }
             self.note(&shown_question);

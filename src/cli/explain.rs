@@ -126,7 +126,7 @@ fn unknown(command: &Command, words: &[String]) -> Error {
     let known: Vec<String> = below.map(str::to_owned).chain(topics.map(str::to_owned)).collect();
     match nearest(word, known.iter().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean `mcpkg help {path}{near}`?")),
-        None => error.hint("`mcpkg help` lists them all"),
+        None => error.hint("`mcpkg help` lists all commands and topics"),
     }
 }
 

@@ -125,7 +125,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         MissingDatabase::StandIn | MissingDatabase::StandInUnlessNamed => Some(stand_in()?),
         MissingDatabase::Refuse => {
             return Err(Error::new(Code::NotFound, format!("The database `{}` does not exist", database.display()))
-                .hint("choose another with --db, or create it with `mcpkg init`"));
+                .hint("choose another database with --db, or create this one with `mcpkg init`"));
         }
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));

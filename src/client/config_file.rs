@@ -117,7 +117,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
             Code::RootRequired,
             "This folder cannot be a project folder: it is or contains your home folder",
         )
-        .hint("go to the project's folder, or give it with --root DIR"));
+        .hint("go to the project's folder, or pass the folder with --root DIR"));
     }
     Ok(root)
 }

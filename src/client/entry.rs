@@ -48,8 +48,10 @@ impl Wanted {
         if context.store.location().has_password() {
             let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";
             return Err(Error::new(Code::InvalidArgument, why)
-                .hint("move the password to ~/.pgpass, and remove it from the address")
-                .hint("or refer to it: `password=env:NAME`, `password=file:PATH` or `password=command:ARGV`"));
+                .hint("move the password from the address to ~/.pgpass")
+                .hint(
+                    "or refer to the password: `password=env:NAME`, `password=file:PATH` or `password=command:ARGV`",
+                ));
         }
         let program = running()?;
         let mut args = vec!["serve".to_owned()];
@@ -135,7 +137,7 @@ fn unnamed(error: Error) -> Error {
         return error;
     }
     Error::new(Code::NoProject, "An entry for a project needs a project to serve, but no project is selected")
-        .hint("choose one with --project NAME, or create one with `mcpkg project create NAME`")
+        .hint("choose a project with --project NAME, or create one with `mcpkg project create NAME`")
 }
 
 /// The project that a URL names.

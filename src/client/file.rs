@@ -95,7 +95,7 @@ impl FileText {
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))
-                .hint("make the file writable, or add the entry by hand: `mcpkg client show NAME` prints it"));
+                .hint("make the file writable, or add the entry by hand: `mcpkg client show NAME` prints the entry"));
         }
         let folder = self.real.parent().unwrap_or(Path::new("/")).to_owned();
         let Some(text) = text else {
@@ -176,7 +176,7 @@ pub fn invalid(path: &Path, fault: &Fault) -> Error {
     }
     Error::new(Code::ClientInvalid, format!("Cannot edit `{}`: {}{at}", path.display(), fault.what))
         .with_details(details)
-        .hint("the file was left unchanged; fix it and run the command again")
+        .hint("the file was left unchanged; fix the file and run the command again")
 }
 
 /// Returns the real path of a file. It follows the file's links, even if the last one leads to nothing yet.

@@ -195,8 +195,7 @@ impl Consent {
 /// Returns the error for a request that is not stored because too many are waiting.
 fn too_many() -> Error {
     Error::new(Code::TooMany, "Too many consent requests are waiting for a decision").hint(
-        "a person decides on them with `mcpkg consent list`, `approve` and `deny`; each request expires after \
-            an hour",
+        "a person decides on requests with `mcpkg consent list`, `approve` and `deny`; each request expires after an hour",
     )
 }
 
@@ -374,7 +373,7 @@ pub(super) fn denied(request: &Request, then: &str) -> Error {
 
 /// Returns the error for a request that the caller's client declined: nobody knows whether a person saw it.
 pub(super) fn declined(request: &Request, then: &str) -> Error {
-    let hint = format!("to allow it, the user runs `{}` at a terminal; then {then}", approve_command(request));
+    let hint = format!("to allow the request, the user runs `{}` at a terminal; then {then}", approve_command(request));
     refused(request, "the client declined to ask its user, or its user declined").hint(hint)
 }
 

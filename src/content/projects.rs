@@ -49,7 +49,7 @@ impl Operation for Create {
             data(&project, json!({ "selected": selected })),
         );
         Ok(if selected {
-            reply.hint(format!("'{}' is the first project, so it is selected now", project.name))
+            reply.hint(format!("'{}' is the first project, so mcpkg selected it", project.name))
         } else {
             reply.hint(format!("select it with `mcpkg project select {}`", project.name))
         })

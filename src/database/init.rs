@@ -47,7 +47,7 @@ impl Operation for Init {
         let selected = context.store.read(|db| projects::resolve(db, &context.selection));
         if !matches!(selected, Ok(Some(_))) {
             reply = reply.hint(format!(
-                "`mcpkg{flag} project create NAME` creates a project; the first one is selected automatically"
+                "`mcpkg{flag} project create NAME` creates a project; the first project is selected automatically"
             ));
         }
         let file = context.store.location().file().map(Path::to_owned);

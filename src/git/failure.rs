@@ -42,7 +42,7 @@ pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec
 
 pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() {
-        return Error::new(Code::GitNotFound, "git is required, but it is not on the PATH")
+        return Error::new(Code::GitNotFound, "git is required, but is not on the PATH")
             .with_details(with(about(folder, args), json!({ "hint": "install git" })))
             .hint("install git");
     }
@@ -81,7 +81,7 @@ fn is_of_disk(said: &str) -> Option<&'static str> {
         ("No space left on device", ROOM),
         ("Out of diskspace", ROOM),
         ("Disk quota exceeded", ROOM),
-        ("Read-only file system", "the disk is mounted read-only: make it writable, and try again"),
+        ("Read-only file system", "the disk is mounted read-only: make the disk writable, and try again"),
         ("Permission denied", "make the repository and its files writable for this user, and try again"),
         ("unable to write", EITHER),
         ("couldn't write", EITHER),

@@ -36,9 +36,7 @@ impl Reader<'_> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
             // A similar name is a different thing, which nobody asked to delete.
             return Some(
-                "nothing was deleted; list the existing items, and ask the user which one they \
-                mean"
-                    .to_owned(),
+                "nothing was deleted; list the existing items, and ask the user which item to delete".to_owned(),
             );
         }
         let hint = self.with_tools(hint);

@@ -70,10 +70,7 @@ impl Found {
         let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
         let (size, limit) = (text.len() as u64, context.max_answer);
         if size > limit {
-            let why = format!(
-                "Resource '{uri}' is {size} bytes, larger than the limit for one response ({limit} \
-                bytes)"
-            );
+            let why = format!("Resource '{uri}' is {size} bytes long, but the limit for one response is {limit} bytes");
             return Err(Error::new(Code::TooLarge, why)
                 .hint("raise the limit with `mcpkg serve --max-answer BYTES`")
                 .with_details(json!({ "uri": uri, "size": size, "limit": limit })));

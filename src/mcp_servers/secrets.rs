@@ -97,8 +97,7 @@ impl Taking<'_, '_> {
                     self.out.texts.extend(defaults);
                     *text = without;
                     self.note(format!(
-                        "the default in {what} {name} was not stored; to store it, use `--keep-env \
-                        {name}`"
+                        "the default in {what} {name} was not stored; to store the default, use `--keep-env {name}`"
                     ));
                 }
                 continue;

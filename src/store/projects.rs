@@ -60,8 +60,8 @@ pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
 /// `E_NO_PROJECT` where none is selected, `E_NOT_FOUND` where the one named does not exist.
 pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     resolve(db, selection)?.ok_or_else(|| {
-        Error::new(Code::NoProject, "No project is selected; select one with `mcpkg project select NAME`")
-            .hint("`mcpkg project create NAME` creates one; the first one is selected automatically")
+        Error::new(Code::NoProject, "No project is selected; select a project with `mcpkg project select NAME`")
+            .hint("`mcpkg project create NAME` creates a project; the first project is selected automatically")
     })
 }
 

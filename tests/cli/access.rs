@@ -19,7 +19,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     <KEY>
     --- stderr
-    hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
+    hint: copy the key now: mcpkg stores only the key's SHA-256 and cannot show the key again
     hint: 'laptop' reads and writes every project, until it is revoked
     hint: clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY
     hint: clients with this key cannot run commands or workflows, and do not see the tool `execute`; to let clients run them, with your consent each time, create a key with --execute
@@ -30,7 +30,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     <KEY>
     --- stderr
-    hint: copy the key now: it is not shown again, because mcpkg stores only its SHA-256
+    hint: copy the key now: mcpkg stores only the key's SHA-256 and cannot show the key again
     hint: 'ci' reads project 'p', until <TIME>
     hint: clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY
     hint: clients with this key can call 22 tools (prompts, resources, search, skills, commands and workflows); the other 17 tools (deploys, installs and workspaces) require stdio or a key for all projects
@@ -73,7 +73,7 @@ fn a_key_from_its_making_to_its_end() {
     --- stdout
     --- stderr
     error: Access key 'laptop' already exists
-    hint: the key is active; choose another name for a second key, or revoke it with `mcpkg access revoke laptop`
+    hint: the key is active; choose another name for a second key, or revoke the key with `mcpkg access revoke laptop`
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "a", "--expires", "-1d"])), @r#"
     status: 2

@@ -12,7 +12,7 @@ fn a_project_from_its_first_prompt_to_its_end() {
     --- stdout
     Created project 'auth'
     --- stderr
-    hint: 'auth' is the first project, so it is selected now
+    hint: 'auth' is the first project, so mcpkg selected it
     "#);
     assert_snapshot!(scratch.run(&["prompt", "create", "review", "Review {{ file }}", "--argument", "file=The file"]), @r#"
     status: 0

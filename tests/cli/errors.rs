@@ -165,9 +165,9 @@ fn errors_are_json_under_json() {
     {
       "error": {
         "code": "E_NO_PROJECT",
-        "message": "No project is selected; select one with `mcpkg project select NAME`",
+        "message": "No project is selected; select a project with `mcpkg project select NAME`",
         "hints": [
-          "`mcpkg project create NAME` creates one; the first one is selected automatically"
+          "`mcpkg project create NAME` creates a project; the first project is selected automatically"
         ]
       }
     }

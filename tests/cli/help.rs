@@ -178,7 +178,7 @@ fn a_mistyped_command_is_suggested_at_every_level() {
         (&["help", "prmpt"][..], "hint: did you mean `mcpkg help prompt`?\n"),
         (&["help", "flow", "featre"], "hint: did you mean `mcpkg help flow feature`?\n"),
         (&["help", "worsd"], "hint: did you mean `mcpkg help words`?\n"),
-        (&["help", "xyzzy"], "hint: `mcpkg help` lists them all\n"),
+        (&["help", "xyzzy"], "hint: `mcpkg help` lists all commands and topics\n"),
     ] {
         let refused = scratch.run(words);
         assert!(refused.status == 2 && refused.stdout.is_empty() && refused.stderr.ends_with(near), "{refused}");

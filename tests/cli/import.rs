@@ -244,8 +244,8 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     status: 1
     --- stdout
     --- stderr
-    error: No project is selected; select one with `mcpkg project select NAME`
-    hint: `mcpkg project create NAME` creates one; the first one is selected automatically
+    error: No project is selected; select a project with `mcpkg project select NAME`
+    hint: `mcpkg project create NAME` creates a project; the first project is selected automatically
     hint: create a project and import into it with `mcpkg import PATH --create-project NAME`
     ");
     insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"

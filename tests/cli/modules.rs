@@ -150,7 +150,7 @@ fn what_makes_no_sense_is_refused() {
     --- stdout
     --- stderr
     error: Another module of this type already uses this name; nothing was changed
-    hint: `mcpkg module list` shows it
+    hint: `mcpkg module list` shows the other module
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "style", "--type", "command"]), @r#"
     status: 2
@@ -163,7 +163,7 @@ fn what_makes_no_sense_is_refused() {
     --- stdout
     --- stderr
     error: 'hello' is a module already: command:hello
-    hint: change it with `mcpkg module set command:hello`
+    hint: change the module with `mcpkg module set command:hello`
     "#);
     assert_snapshot!(scratch.run(&["module", "add", "file:///docs/stile.md"]), @r#"
     status: 1

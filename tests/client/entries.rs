@@ -169,7 +169,7 @@ fn it_is_told_what_was_done() {
     Added 'mcpkg' in <SCRATCH>/ground/home/.claude.json
     --- stderr
     hint: Claude Code was not found on this machine; it will read the file after you install it
-    hint: test it with `mcpkg client check claude-code`
+    hint: test the connection with `mcpkg client check claude-code`
     "#);
     assert_snapshot!(shown(&["add", "claude-code"]), @r#"
     status: 0
@@ -184,7 +184,7 @@ fn it_is_told_what_was_done() {
     --- stderr
     hint: Codex was not found on this machine; it will read the file after you install it
     hint: Codex reads a project's config.toml only in folders that you have marked as trusted in Codex
-    hint: test it with `mcpkg client check codex`
+    hint: test the connection with `mcpkg client check codex`
     "#);
     assert_snapshot!(shown(&["show", "codex", "--name", "team"]), @r#"
     status: 0

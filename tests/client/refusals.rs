@@ -33,7 +33,7 @@ fn a_malformed_file_is_left_as_it_is() {
     --- stdout
     --- stderr
     error: Cannot edit `<SCRATCH>/ground/home/.cursor/mcp.json`: Unexpected token in object (line 2, column 10)
-    hint: the file was left unchanged; fix it and run the command again
+    hint: the file was left unchanged; fix the file and run the command again
     "#);
 }
 
@@ -107,7 +107,7 @@ fn a_read_only_file_is_left_alone() {
     --- stdout
     --- stderr
     error: `<SCRATCH>/ground/home/.codex/config.toml` is read-only
-    hint: make the file writable, or add the entry by hand: `mcpkg client show NAME` prints it
+    hint: make the file writable, or add the entry by hand: `mcpkg client show NAME` prints the entry
     "#);
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), "a = 1\n");
     set_mode(&path, 0o644);
@@ -139,7 +139,7 @@ fn a_scope_that_an_agent_lacks_is_refused() {
     --- stdout
     --- stderr
     error: This folder cannot be a project folder: it is or contains your home folder
-    hint: go to the project's folder, or give it with --root DIR
+    hint: go to the project's folder, or pass the folder with --root DIR
     "#);
     assert_snapshot!(run(&ground, &["add", "cursor", "--name", "a b"]), @r#"
     status: 2

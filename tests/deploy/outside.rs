@@ -189,7 +189,7 @@ fn the_refusal_names_the_link_where_it_leads_and_what_allows_it() {
     let said = ran.stderr.replace("<SCRATCH>", "");
     assert!(said.contains("Module `skill:s`: `/repo/modules/skill_s/key` is a link that leads out of"), "{ran}");
     assert!(said.contains("to `/secret/key`"), "{ran}");
-    assert!(said.contains("if you want this, allow it with --allow-outside /secret"), "{ran}");
+    assert!(said.contains("to allow this, pass --allow-outside /secret"), "{ran}");
     let ran = place.run(&["plan", "--repo", &repo, "--allow-outside", "none"]);
     assert_eq!(ran.status, 2, "{ran}");
     assert!(ran.stderr.contains("--allow-outside `none`: not a readable folder"), "{ran}");

@@ -307,7 +307,7 @@ fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
     fs::write(scratch.db(), vec![7; 8192]).expect("the file is spoilt");
     let refused = scratch.run(&["prompt", "list"]);
     assert_eq!(refused.status, 1, "{refused}");
-    assert!(refused.stderr.contains("move it aside and restore a backup with `mcpkg restore FILE`"), "{refused}");
+    assert!(refused.stderr.contains("move the file aside and restore a backup with `mcpkg restore FILE`"), "{refused}");
     // What the hint says works.
     fs::rename(scratch.db(), scratch.path().join("spoilt")).expect("it is moved aside");
     for suffix in ["-wal", "-shm"] {

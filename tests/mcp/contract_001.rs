@@ -246,7 +246,7 @@ fn without_a_project_lists_are_empty_and_the_rest_says_what_to_do() {
     let error = client.error("prompts/get", json!({ "name": "x" }));
     assert_eq!(
         (&error["code"], &error["message"]),
-        (&json!(-32602), &json!("No project is selected; select one with `mcpkg project select NAME`"))
+        (&json!(-32602), &json!("No project is selected; select a project with `mcpkg project select NAME`"))
     );
     let (text, failed) = client.call("create_prompt", json!({ "name": "a", "content": "x" }));
     assert!(failed && text.contains("mcpkg project select NAME"), "{text}");

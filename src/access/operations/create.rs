@@ -131,7 +131,7 @@ impl Operation for Create {
         let mut data = data(&made, project.as_deref(), author.now);
         data["key"] = json!(secret);
         let mut reply = Reply::sentence(secret, data)
-            .hint("copy the key now: it is not shown again, because mcpkg stores only its SHA-256")
+            .hint("copy the key now: mcpkg stores only the key's SHA-256 and cannot show the key again")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
             .hint("clients send the key in the header `Authorization: Bearer KEY`; store the key in the variable MCPKG_KEY");
         if !made.execute && !made.read_only {
@@ -185,7 +185,7 @@ fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     });
     let Ok((project, key)) = found else { return error };
     let gone = project_is_gone(&key, project.as_deref());
-    let revoke = format!("revoke it with `mcpkg access revoke {name}`");
+    let revoke = format!("revoke the key with `mcpkg access revoke {name}`");
     match state(&key, gone, now) {
         "active" => error.hint(format!("the key is active; choose another name for a second key, or {revoke}")),
         "revoked" => error.hint(
@@ -218,6 +218,6 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
             Code::FileFailed,
             format!("{why}; access key '{name}' was not shown to anyone, but is still valid"),
         )
-        .hint(format!("revoke it with `mcpkg access revoke {name}`")),
+        .hint(format!("revoke the key with `mcpkg access revoke {name}`")),
     }
 }

@@ -103,8 +103,7 @@ impl<'w> Session<'w> {
                 let message = crate::redact::redact(message);
                 // The server's own sentence for a project that is not there.
                 let advice = if message.contains("Project '") && message.contains("does not exist") {
-                    "list the projects with `mcpkg project list`; choose another one with `mcpkg client add NAME --project \
-                     PROJECT`"
+                    "list the projects with `mcpkg project list`; choose another project with `mcpkg client add NAME --project PROJECT`"
                 } else {
                     "see the server's log"
                 };

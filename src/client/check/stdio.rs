@@ -143,7 +143,7 @@ impl StdioTransport {
         let said = self.server.stderr().text_by(|text| redact(&text), redact_at_cut);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
-        let advice = "run the command by hand to see why; `mcpkg client show` prints it";
+        let advice = "run the command by hand to see why; `mcpkg client show` prints the command";
         StepError::new(format!("{how} before it responded{said}"), advice)
     }
 }

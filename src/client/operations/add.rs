@@ -103,7 +103,7 @@ impl Operation for Add {
         reply.hints.extend(key_hint(context, &wanted));
         reply.hints.extend(execute_hint(&wanted));
         reply.hints.extend(copy.map(|copy| format!("a copy of the old file is in {}", copy.display())));
-        Ok(reply.hint(format!("test it with `mcpkg client check {}`", agent.name)))
+        Ok(reply.hint(format!("test the connection with `mcpkg client check {}`", agent.name)))
     }
 }
 

@@ -68,7 +68,9 @@ impl Operation for Check {
                 Some(name) => (format!("{} is not connected", agents::named(name)?.title), name.as_str()),
                 None => ("No agents are connected".to_owned(), "NAME"),
             };
-            return Err(Error::new(Code::NotFound, message).hint(format!("connect it with `mcpkg client add {name}`")));
+            return Err(
+                Error::new(Code::NotFound, message).hint(format!("connect the agent with `mcpkg client add {name}`"))
+            );
         }
         Ok(reply(&reports))
     }

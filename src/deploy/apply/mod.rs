@@ -41,7 +41,7 @@ const MANY: usize = 16 << 20;
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is running on this database")
-            .hint("wait until it ends, then try again"));
+            .hint("wait until that deploy ends, then try again"));
     };
     undo::finish(context, &right)?;
     Ok(right)

@@ -83,7 +83,7 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     .with_details(json!({ "roots": named, "paths": paths }))
     .hint_for(
         "check the paths; to go ahead, run the command at a terminal without --yes and confirm",
-        "check the paths; if the user wants this change, the user must run the command at a terminal and confirm it there",
+        "check the paths; if the user wants this change, the user must run the command at a terminal and confirm there",
     )
 }
 

@@ -366,5 +366,5 @@ fn conflict(target: Option<Target>, there: &Output, sha256: &Sha, parts: &[Part]
         "existing": { "sha256": hex::encode(&there.sha256), "module_ids": there.module_ids() },
         "new": { "sha256": hex::encode(sha256), "module_ids": ids },
     }))
-    .hint("rename one of them, disable it, or restrict it to other targets")
+    .hint("rename one of the modules, disable it, or restrict it to other targets")
 }

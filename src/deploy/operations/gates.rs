@@ -37,7 +37,9 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
         ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint(format!("review them with `{look}`; --adopt overwrites them and keeps the old content for a rollback")))
+    .hint(format!(
+        "review these files with `{look}`; --adopt overwrites the files and keeps the old content for a rollback"
+    )))
 }
 
 /// Refuses a module id that the source does not have.

@@ -154,7 +154,7 @@ impl Operation for Rollback {
         data["event_snapshot_id"] = json!(id.to_string());
         let files = plural::count(count, "file");
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
-        let hint = format!("undo it with `mcpkg rollback{} --to {id}`", site.arguments());
+        let hint = format!("undo this rollback with `mcpkg rollback{} --to {id}`", site.arguments());
         let reply = Reply::sentence(sentence, data).warn(planned.warnings).warn(left).hint(hint);
         Ok(answer::reply(context, &site, &Page::default(), reply))
     }

@@ -279,5 +279,5 @@ impl Refusal {
 pub(super) fn allowable(error: Error, target: &Path) -> Error {
     let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
     let folder = crate::shell::quote(&folder.to_string_lossy());
-    error.hint(format!("if you want this, allow it with --allow-outside {folder}"))
+    error.hint(format!("to allow this, pass --allow-outside {folder}"))
 }

@@ -77,7 +77,7 @@ impl GitRepo {
         let dirty = git::run(&folder, &["status", "--porcelain", "--", "."], &limits).map_err(about)?;
         if !dirty.is_empty() {
             let why = format!("`{}` has uncommitted changes", folder.display());
-            let error = refuse(Code::GitDirty, &why, "commit or stash them");
+            let error = refuse(Code::GitDirty, &why, "commit or stash the changes");
             let paths: Vec<String> = String::from_utf8_lossy(&dirty).lines().take(20).map(str::to_owned).collect();
             return Err(about(add(error, &json!({"changes": paths}))));
         }

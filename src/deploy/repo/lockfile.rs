@@ -140,7 +140,7 @@ impl Lockfile {
         {
             return Ok(());
         }
-        let why = format!("its files in `{}` differ from the pinned ones", from.display());
+        let why = format!("its files in `{}` differ from the pinned files", from.display());
         let details = json!({"expected": locked.sha256, "actual": actual, "checkout": from.display().to_string()});
         Err(refuse(&self.path, Some(id), &why, details)
             .hint("remove that folder to fetch the files again, or update the lockfile to accept the change"))

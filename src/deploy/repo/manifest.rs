@@ -274,7 +274,7 @@ fn module(path: &Path, raw: RawModule, outside: bool) -> Result<DeclaredModule> 
             None if outside => ModuleSource::Local(local.path.into()),
             None => {
                 let why = format!("the path `{}` of module `{id}` is outside the repo", local.path);
-                let hint = "if you want this, allow that folder with --allow-outside DIR";
+                let hint = "to allow that folder, pass --allow-outside DIR";
                 return Err(refuse(path, place, &why, named).hint(hint));
             }
         },

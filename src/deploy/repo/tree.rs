@@ -145,7 +145,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if at.real.starts_with(&target) || self.above.contains(&target) {
-            return Err(refuse(self.whose, &link, "is a link to a folder that contains it"));
+            return Err(refuse(self.whose, &link, "is a link to a folder that contains the link"));
         }
         self.above.push(target.clone());
         let walked = self.folder(&At { shown: link, real: target, linked: true, depth: at.depth + 1 }, &path);

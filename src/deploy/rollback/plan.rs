@@ -81,12 +81,14 @@ impl RollbackPlan {
         let untouched = last.is_some_and(left_by_us);
         let is_kept = row.is_some_and(|row| row.applied != Image::Absent);
         if row.is_none() && deploys::at(db, &site.place.machine, &wanted.path)?.is_some() {
-            self.warnings
-                .push(format!("`{}` is left unchanged: another project or repo has deployed it since", wanted.path));
+            self.warnings.push(format!(
+                "`{}` is left unchanged: another project or repo has since deployed this file",
+                wanted.path
+            ));
             return Ok(());
         }
         if found == Found::Other || !(is_kept || untouched || found == Found::Absent) {
-            self.warnings.push(format!("`{}` is left unchanged: mcpkg did not write it", wanted.path));
+            self.warnings.push(format!("`{}` is left unchanged: mcpkg did not write this file", wanted.path));
             return Ok(());
         }
         let is_own = |row: &Deployed| !row.written && row.applied != Image::Absent;

@@ -335,8 +335,8 @@ fn named_target(filter: &str, configs: &[TargetConfig], source: &Source, is_shel
     }
     let configured = configs.iter().map(|config| config.target.name()).collect::<Vec<_>>().join(", ");
     let how = match source {
-        Source::Repo(_) => "add it to `targets` in agentpack.yaml".to_owned(),
-        Source::Project(_) => format!("enable it with `mcpkg target enable {filter}`"),
+        Source::Repo(_) => "add the target to `targets` in agentpack.yaml".to_owned(),
+        Source::Project(_) => format!("enable the target with `mcpkg target enable {filter}`"),
     };
     let hint = format!("{how}, or choose one of: {configured}");
     let named = match source {

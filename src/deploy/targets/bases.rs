@@ -69,7 +69,7 @@ impl Bases {
             );
             return Err(Error::new(Code::ConfigInvalid, why)
                 .with_details(json!({ "target": config.target.name(), "path": path }))
-                .hint(format!("if you want this, allow it with --allow-outside {}", shell::quote(&path))));
+                .hint(format!("to allow this, pass --allow-outside {}", shell::quote(&path))));
         }
         Ok(())
     }

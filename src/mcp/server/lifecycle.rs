@@ -91,7 +91,7 @@ pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilit
     };
     // If the database cannot be read, the first request reports it.
     if server.store.mark().is_ok_and(|mark| mark == of) {
-        let why = "this is mcpkg itself, with the same database; it cannot be its own plugin";
+        let why = "this is mcpkg itself, with the same database; mcpkg cannot be its own plugin";
         return Err(ErrorData::invalid_request(why, None));
     }
     Ok(())

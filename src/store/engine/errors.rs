@@ -13,7 +13,7 @@ pub(in crate::store) const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
 /// Returns the answer for a database that another process holds.
 pub(in crate::store) fn busy() -> Error {
-    Error::new(Code::Busy, "The database is busy: another process kept it locked for too long")
+    Error::new(Code::Busy, "The database is busy: another process kept the database locked for too long")
         .hint("try again; nothing was changed")
 }
 

@@ -70,8 +70,8 @@ impl Kind {
         Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
             .with_details(serde_json::json!({ "name": name }))
             .hint(format!(
-                "it was not served; `mcpkg {0} history {name}` lists earlier revisions, and `mcpkg {0} restore` \
-                    restores one",
+                "the damaged content was not served; `mcpkg {0} history {name}` lists earlier revisions, and \
+                    `mcpkg {0} restore` restores one",
                 self.word()
             ))
     }

@@ -82,7 +82,7 @@ pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
 /// Returns the failure of a name that another registry has.
 pub fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Registry '{name}' already exists"))
-        .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing one"))
+        .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing registry"))
 }
 
 /// Returns the registries in the order in which they are asked.

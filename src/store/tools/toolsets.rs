@@ -57,7 +57,7 @@ fn taken(name: &str, error: Error) -> Error {
         return error;
     }
     Error::new(Code::AlreadyExists, format!("Toolset '{name}' already exists"))
-        .hint(format!("`mcpkg toolset add {name} TOOL` adds tools to it"))
+        .hint(format!("`mcpkg toolset add {name} TOOL` adds tools to the toolset"))
 }
 
 /// Deletes a toolset; its tools stay installed.

@@ -75,7 +75,7 @@ pub(super) fn damaged(name: &str) -> Error {
     Error::new(Code::Damaged, format!("Workflow '{name}' is damaged: its row does not match its checksum"))
         .with_details(serde_json::json!({ "name": name }))
         .hint(format!(
-            "it was not served; `mcpkg workflow history {name}` lists earlier revisions, and `mcpkg workflow \
-                restore` restores one"
+            "the damaged workflow was not served; `mcpkg workflow history {name}` lists earlier revisions, and \
+                `mcpkg workflow restore` restores one"
         ))
 }

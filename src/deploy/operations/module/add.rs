@@ -66,7 +66,7 @@ impl Add {
                     Code::AlreadyExists,
                     format!("'{}' is a module already: {}", self.name, before.id),
                 )
-                .hint(format!("change it with `mcpkg module set {}`", before.id)));
+                .hint(format!("change the module with `mcpkg module set {}`", before.id)));
             }
             let mut row = Row { enabled: true, ..before.row.clone() };
             if let Some(kind) = self.kind {

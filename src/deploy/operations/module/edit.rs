@@ -49,6 +49,6 @@ pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Liste
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {
         Error::new(Code::AlreadyExists, "Another module of this type already uses this name; nothing was changed")
-            .hint("`mcpkg module list` shows it")
+            .hint("`mcpkg module list` shows the other module")
     })
 }

@@ -144,7 +144,10 @@ fn checked(globs: Vec<String>) -> Result<Vec<String>> {
 fn only_instructions(module: &Listed) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("Module '{}' is not instructions, so it has no scope: it applies only when it is called", module.id),
+        format!(
+            "Module '{}' is not instructions, so it has no scope: the module applies only when it is called",
+            module.id
+        ),
     )
     .hint("to turn a prompt into instructions, pass `--type instructions`")
 }

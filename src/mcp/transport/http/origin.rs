@@ -91,8 +91,7 @@ impl Origins {
         };
         let Some((host, port)) = reached else {
             return forbidden(
-                "The Host of this request is not a name of this server; to allow it, start the server with \
-                    --allow-host NAME"
+                "The Host of this request is not a name of this server; to allow this Host, start the server with --allow-host NAME"
                     .to_owned(),
             );
         };

@@ -54,7 +54,8 @@ pub fn serve_http(
     listening: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
     if !network.host.is_loopback() && !store.read(access::required)? {
-        let why = format!("Anybody who can reach {} could use this server: there is no access key yet", network.host);
+        let why =
+            format!("There is no access key yet, so anybody who can reach {} could use this server", network.host);
         return Err(Error::new(Code::KeyRequired, why)
             .hint("create a key with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
@@ -103,8 +104,9 @@ async fn serve(
 ) -> Result<()> {
     let wanted = SocketAddr::new(app.network.host, app.network.port);
     let unavailable = |error: std::io::Error| {
-        Error::new(Code::Address, format!("Cannot listen on {wanted}: {error}"))
-            .hint("another server may be running there; choose another port with --port, or a free one with --port 0")
+        Error::new(Code::Address, format!("Cannot listen on {wanted}: {error}")).hint(
+            "another server may be using this address; choose another port with --port, or any free port with --port 0",
+        )
     };
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
     listening(listener.local_addr().map_err(unavailable)?)?;

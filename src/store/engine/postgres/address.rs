@@ -257,8 +257,7 @@ fn reason(error: &postgres::Error) -> String {
 
 fn invalid(why: impl std::fmt::Display) -> Error {
     Error::new(Code::InvalidArgument, format!("Invalid database address: {why}")).hint(
-        "write it as postgres://HOST[:PORT]/DATABASE, with a user and @ before HOST; docs/how-to/postgresql.md lists \
-            the options that can follow",
+        "write the address as postgres://USER@HOST[:PORT]/DATABASE; docs/how-to/postgresql.md lists the options that can follow",
     )
 }
 

@@ -86,8 +86,7 @@ pub(super) fn no_answer() -> Error {
 /// Returns the error for a server that did not answer while a connection was opened.
 pub(super) fn silent(shown: &Path) -> Error {
     Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not respond", shown.display())).hint(
-        "check that the server is running; `connect_timeout` in the address sets how many seconds mcpkg waits \
-            for it",
+        "check that the server is running; `connect_timeout` in the address sets how many seconds mcpkg waits for a connection",
     )
 }
 
@@ -117,7 +116,7 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
         Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
             "give the password in PGPASSFILE or ~/.pgpass, or as `password=env:NAME` in the address"
         }
-        Some(&SqlState::UNDEFINED_DATABASE) => "create the database with `createdb`, or name another one",
+        Some(&SqlState::UNDEFINED_DATABASE) => "create the database with `createdb`, or name another database",
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             "lower `pool_size` in the address, or raise the server's max_connections"
         }

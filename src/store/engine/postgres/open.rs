@@ -69,7 +69,7 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
         .hint("nothing was read or changed; remove these objects, which could run code whenever mcpkg writes, or name another database")),
         Found::Nothing => {
             Err(Error::new(Code::Unavailable, format!("The database `{shown}` does not contain an mcpkg schema yet"))
-                .hint("`mcpkg init` with this address creates it"))
+                .hint("`mcpkg init` with this address creates the schema"))
         }
     }
 }

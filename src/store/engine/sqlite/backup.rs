@@ -87,7 +87,7 @@ pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
 pub(in crate::store::engine) fn refuse_existing(to: &Path) -> Result<()> {
     if to.exists() {
         return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
-            .hint("name another file, or remove this one first"));
+            .hint("name another file, or remove this file first"));
     }
     Ok(())
 }

@@ -52,7 +52,8 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
             return Err(Error::new(
                 Code::ReadOnly,
                 format!(
-                    "The database `{}` has the older schema {version} and cannot be upgraded, because it is not writable",
+                    "The database `{}` has the older schema {version}, and mcpkg cannot upgrade the database \
+                        because the file is not writable",
                     path.display()
                 ),
             )
@@ -76,7 +77,7 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     let (access, connection, version) = try_access(&path)?;
     if version != SCHEMA_VERSION {
         let older = format!("The database `{}` has the older schema {version}", path.display());
-        return Err(Error::new(Code::Unavailable, older).hint("any other command upgrades it"));
+        return Err(Error::new(Code::Unavailable, older).hint("any other command upgrades the database"));
     }
     schema::check(&connection, version, &path)?;
     opened(path, access, connection)
@@ -105,7 +106,7 @@ fn opened(path: PathBuf, access: Access, connection: Connection) -> Result<Opene
 pub(super) fn check_header(path: &Path) -> Result<()> {
     let corrupt = |what: &str| {
         Error::new(Code::NotDatabase, format!("`{}` {what}", path.display())).hint(
-            "the file was left untouched; move it aside and restore a backup with `mcpkg restore FILE`, or \
+            "the file was left untouched; move the file aside and restore a backup with `mcpkg restore FILE`, or \
                 name another database with --db",
         )
     };

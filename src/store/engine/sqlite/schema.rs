@@ -130,8 +130,7 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
         Err(_) => "has a schema that does not belong to mcpkg".to_owned(),
     };
     Err(Error::new(Code::ForeignDatabase, format!("The database `{}` {what}", path.display())).hint(
-        "nothing in the file was run, and it was left untouched; restore a backup, or name another database \
-            with --db",
+        "the file was left untouched, and nothing in the file was run; restore a backup, or name another database with --db",
     ))
 }
 
@@ -141,7 +140,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
         match expected.get(&(kind.clone(), name.clone())) {
             None => return format!("contains the {kind} `{}`, which mcpkg did not create", name.escape_debug()),
             Some(expected) if expected != object => {
-                return format!("contains a {kind} `{}` that differs from the one mcpkg creates", name.escape_debug());
+                return format!("contains a {kind} `{}` that differs from mcpkg's own", name.escape_debug());
             }
             Some(_) => {}
         }
@@ -226,7 +225,7 @@ mod tests {
             ("CREATE INDEX more ON prompt (name)", "the index `more`"),
             ("DROP INDEX prompt_blob", "lacks the index `prompt_blob`"),
             ("DROP TABLE proposal; CREATE TABLE proposal (id INTEGER PRIMARY KEY)", "`proposal`"),
-            ("ALTER TABLE event ADD COLUMN more TEXT", "a table `event` that differs from the one"),
+            ("ALTER TABLE event ADD COLUMN more TEXT", "a table `event` that differs from mcpkg's own"),
             (
                 "CREATE TABLE _litestream_seq (a); CREATE TRIGGER t AFTER INSERT ON _litestream_seq BEGIN SELECT 1; END",
                 "the trigger `t`",

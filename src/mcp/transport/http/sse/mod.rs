@@ -135,7 +135,7 @@ pub(super) async fn message(
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
     let found = app.sse.get(id, &owner(config));
-    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start one with GET /sse");
+    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start a session with GET /sse");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
     let body = body::read(app, peer, &parts.headers, body).await?;

@@ -23,7 +23,7 @@ pub(in crate::mcp) async fn follow_or_end(
     if let Some(id) = &id
         && !app.sessions.enter(id, &owner(&config))
     {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start one with initialize"));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start a session with initialize"));
     }
     let ends = request.method() == Method::DELETE;
     let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok()).map(str::to_owned);

@@ -89,7 +89,7 @@ pub(super) async fn hand_over(
         (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, peer.exchange.stream()),
     };
     if !app.sessions.wake(&session, &owner(&config)).await {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start one with initialize"));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start a session with initialize"));
     }
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
         app.sessions.keep_awake(&session);
