@@ -290,7 +290,7 @@ mod tests {
         write(&root, "y/f", "");
         symlink("../y", root.join("x/y")).unwrap();
         symlink("../x", root.join("y/x")).unwrap();
-        assert!(find("m", &root).unwrap_err().message().contains("that contains it"));
+        assert!(find("m", &root).unwrap_err().message().contains("that contains the link"));
     }
 
     #[test]
