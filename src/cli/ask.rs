@@ -48,7 +48,7 @@ impl Output {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
                 let text = format!(
-                    " not all of these {whole} lines fit on the screen; press `v` to show all lines in a pager\n"
+                    " not all of these {whole} lines fit on the screen; press `v` to use a pager\n"
                 );
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }

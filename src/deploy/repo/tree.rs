@@ -277,7 +277,7 @@ mod tests {
             ("../secret", "out of"),
             (".git/config", "out of"),
             ("..", "out of"),
-            (".", "that contains it"),
+            (".", "that contains the link"),
             ("nowhere", "broken"),
         ] {
             symlink(target, root.join("bad")).unwrap();

@@ -154,7 +154,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     run.env("PAGER", "cat");
     let Some((rows, shown, status)) = screen_at(USUAL, &run, "[y/N/v]", "n\n") else { return skipped(NO_SCRIPT) };
     assert!(status != 0 && !whole(&shown), "{shown}");
-    assert!(rows.iter().any(|row| row.contains("not all of these") && row.contains("`v` to show all")), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("not all of these") && row.contains("press `v`")), "{rows:#?}");
     // Whole, and asked again; without a pager the same stands on the terminal.
     for pager in ["cat", "'no pager'", "/nonexistent/pager"] {
         run.env("PAGER", pager);
