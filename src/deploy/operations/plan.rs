@@ -38,7 +38,7 @@ pub(super) fn how_to_write(changes: &[Change], arguments: &str) -> String {
     if !changes.iter().any(|change| change.adopt) {
         return format!("write it with `mcpkg deploy --apply{arguments}`");
     }
-    let what = "--adopt also overwrites files that mcpkg did not write, and keeps their old content";
+    let what = "this command also overwrites files that mcpkg did not write, and keeps their old content";
     format!("write it with `mcpkg deploy --apply --adopt{arguments}`; {what}")
 }
 
