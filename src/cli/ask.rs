@@ -47,9 +47,7 @@ impl Output {
         loop {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
-                let text = format!(
-                    " not all of these {whole} lines fit on the screen; press `v` to use a pager\n"
-                );
+                let text = format!(" not all of these {whole} lines fit on the screen; press `v` to use a pager\n");
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }
             self.note(&shown_question);

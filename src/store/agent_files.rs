@@ -159,7 +159,7 @@ pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
 fn from_row(row: &Row<'_>) -> Result<AgentFile> {
     let word: &str = row.get(2)?;
     let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
-    let damaged = || Error::new(Code::Damaged, "The row of an agent file is damaged in the database");
+    let damaged = || Error::new(Code::Damaged, "The database row for an agent file is damaged");
     Ok(AgentFile {
         id: row.get(0)?,
         path: row.get(1)?,

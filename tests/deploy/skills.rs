@@ -44,7 +44,7 @@ fn a16_a_name_that_is_not_the_folders_is_told() {
     place.write("from/.agents/skills/a/SKILL.md", "---\nname: b\ndescription: d\n---\nText.\n");
     assert_says(
         &import(&place),
-        "is called `a` (the name of its folder) in Claude Code, but `b` (its `name`) in other agents",
+        "is called `a` (the name of its folder) in Claude Code, but `b` (the `name` in its front matter) in other agents",
     );
     let validated = place.run(&["skill", "validate"]);
     assert!(
@@ -68,7 +68,7 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
         format!("---\nname: long\ndescription: {}\n---\nText.\n", "x".repeat(1025)),
     );
     let notes = import(&place);
-    for words in ["byte order mark; Codex and Gemini", "is not valid YAML", "more than 1024 characters"] {
+    for words in ["byte order mark; Codex and Gemini", "is not valid YAML", "longer than 1024 characters"] {
         assert_says(&notes, words);
     }
     let validated = place.run(&["skill", "validate"]).stderr;

@@ -267,7 +267,7 @@ fn subagents_have_the_form_of_each_agent() {
     assert_eq!(place.planned(&["--target", "vscode"]), [""; 0], "VS Code reads the same file");
     assert_eq!(place.reasons(&["--target", "windsurf"]), ["windsurf no_subagents"]);
     let notes = place.notes(&["plan", "--target", "gemini"]);
-    assert!(notes.iter().any(|note| note.contains("does not know Task")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("does not support Task")), "{notes:?}");
     // A list of nothing is none.
     place.resource("subagent://reviewer", &text.replace("Read, Grep, Task", "Task"));
     let notes = place.notes(&["plan", "--target", "gemini"]);

@@ -87,8 +87,7 @@ fn what_loosens_waits_for_a_person_at_a_terminal() {
     import.args(["tool", "import"]);
     let Some((shown, _)) = at_a_terminal(&import, "y\n") else { return skipped("there is no script") };
     assert!(
-        shown.contains("Approve settings that loosen the current rules: ")
-            && shown.contains("policy allow, not prompt?"),
+        shown.contains("Approve settings that loosen the current rules: ") && shown.contains("not prompt? [y/N]"),
         "{shown}"
     );
     assert_eq!(rules(&scratch).0, "allow");

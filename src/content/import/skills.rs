@@ -208,7 +208,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         notes.push((
             None,
             format!(
-                "is called `{folder}` (the name of its folder) in Claude Code, but `{name}` (its `name`) in other agents"
+                "is called `{folder}` (the name of its folder) in Claude Code, but `{name}` (the `name` in its front matter) in other agents"
             ),
         ));
     }

@@ -292,7 +292,10 @@ fn next_actions(context: &Context, prepared: &Prepared, items: &[Item]) -> Vec<(
     }
     if items.iter().any(|item| item.kind != Kind::Extra || !item.module_ids.is_empty()) {
         let shell = format!("mcpkg deploy --apply{arguments} --yes --json");
-        actions.push(("deploy_apply", said(shell, "deploy, then deploy_apply with yes=true and its confirm_token")));
+        actions.push((
+            "deploy_apply",
+            said(shell, "deploy, then deploy_apply with yes=true and the confirm_token from deploy"),
+        ));
     }
     if items.iter().any(|item| item.state == Drift::UserModified) {
         let shell = format!("mcpkg evolve propose{arguments} --yes --json");

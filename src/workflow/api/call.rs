@@ -151,7 +151,7 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     let base = spec.base_url.as_deref().and_then(Url::parse);
     let Some(base) = base.filter(|base| catalog.is_own(base) || catalog.allows(base)) else {
         let why = format!(
-            "The secret '{name}' of the catalog '{}' is not allowed for the host of the command '{}'",
+            "The secret '{name}' of the catalog '{}' may not be sent to the host that the command '{}' calls",
             catalog.name, spec.id
         );
         return Err(Error::new(Code::HttpRefused, why));

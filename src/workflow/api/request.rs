@@ -37,7 +37,7 @@ pub const OWN: [&str; 11] = [
 /// command cannot be run at all.
 pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<Outgoing> {
     let (Some(template), Some(method), true) = (&spec.path, &spec.method, spec.runnable) else {
-        let why = spec.why_not.as_deref().unwrap_or("it has no method and path");
+        let why = spec.why_not.as_deref().unwrap_or("its method or path is missing");
         return Err(Error::new(Code::HttpRefused, format!("The command '{}' cannot be run: {why}", spec.id)));
     };
     check_names(spec, arguments)?;

@@ -287,7 +287,7 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
     };
     found.filter(pushable).ok_or_else(|| {
         let what = name.map_or("The last run changed nothing that can be pushed".to_owned(), |name| {
-            format!("No flow run that is still in effect matches `{}`", name.escape_debug())
+            format!("No flow run matches `{}`, or the run was undone", name.escape_debug())
         });
         Error::new(Code::NotFound, what).hint("list the runs: `mcpkg flow log`")
     })

@@ -152,7 +152,7 @@ fn odd_tools_are_left_out_and_named() {
     assert_eq!(ground.listed()["tools"], 1);
     let ran = ground.scratch.run(&["plugin", "check", "toy"]);
     assert_eq!(ran.status, 0, "{ran}");
-    for why in ["'with blank'", "must have 1 to 128", "another tool has the same name", "more than 256 KiB"] {
+    for why in ["'with blank'", "must have 1 to 128", "another tool has the same name", "larger than 256 KiB"] {
         assert!(ran.stderr.contains(why), "{why}: {ran}");
     }
 }

@@ -159,9 +159,10 @@ impl Candidates {
     pub(super) fn for_agent(&mut self) {
         for skipped in &mut self.skipped {
             let actions: &[&str] = match skipped.code {
-                "missing" => {
-                    &["evolve_restore with yes=true", "deploy, then deploy_apply with yes=true and its confirm_token"]
-                }
+                "missing" => &[
+                    "evolve_restore with yes=true",
+                    "deploy, then deploy_apply with yes=true and the confirm_token from deploy",
+                ],
                 "upstream_changed" => &["preview with diff=true"],
                 _ => &[],
             };

@@ -225,7 +225,7 @@ fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
         CommandLine::Argv(argv) => {
             for option in argv.lone_options(|name| schema::may_be_missing(schema, name)) {
                 let message = format!(
-                    "`{option}` is passed even if its value is missing; put the option and its value in a nested list"
+                    "`{option}` is passed even if its value is missing; to leave out both, put the option and its value in a nested list"
                 );
                 problems.warn(path, at, Kind::Advice, message);
             }

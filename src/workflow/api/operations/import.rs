@@ -33,7 +33,7 @@ pub struct Import {
     #[arg(long, value_name = "GROUP")]
     #[serde(default)]
     prefix: Option<String>,
-    /// Name of the catalog [default: the group, or a name made from the title]
+    /// Name of the catalog [default: the group if given, otherwise a name made from the title]
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
