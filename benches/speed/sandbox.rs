@@ -27,7 +27,7 @@ use crate::installed;
 const PACKAGES: usize = 100;
 
 /// What stands in a plan for the files of the tool.
-const OF_TOOL: &str = "its archive";
+const OF_TOOL: &str = "the tool's archive";
 
 /// Answers each line when `true` has run in bubblewrap, as the plan says it that `mcpkg tool run --dry-run` made: with its
 /// arguments, and mcpkg's own program inside, which sets the limits. `tree` is where the files of the tool are.
