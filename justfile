@@ -11,7 +11,7 @@ full:
 
 # The tests alone
 test:
-    cargo test
+    cargo test --workspace
 
 # The tests of the store, the shell, the faces, the stories and workflows on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
 postgres *WORDS:
@@ -65,7 +65,7 @@ agents *AGENTS:
 
 # Models that are run, with the engine: its first build takes ten minutes of a processor
 gate:
-    cargo test --locked --features gate-onnx --lib workspace::gate
+    cargo test --locked -p mcpkg-workspace --features gate-onnx gate
     cargo test --locked --features gate-onnx --test main workspace::gate
 
 # The scenarios that the official suite requires of both revisions, against mcpkg with the suite's fixtures
@@ -75,7 +75,7 @@ conformance:
 
 # Input from strangers from a new seed, each generator for so many seconds, or the tests whose name holds the word
 fuzz SECONDS='60' NAME='hostile':
-    MCPKG_TEST_SEED="${MCPKG_TEST_SEED:-new}" MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
+    MCPKG_TEST_SEED="${MCPKG_TEST_SEED:-new}" MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test --workspace {{NAME}} -- --nocapture --test-threads=1
 
 # Write again which functions a release holds side by side, since a server runs them first; needs valgrind
 order:

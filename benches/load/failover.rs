@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpkg::store::projects::{self, Selection};
-use mcpkg::store::{Store, blobs, prompts};
+use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::{Store, blobs, prompts};
 use postgres::{Client, NoTls};
 use serde_json::{Value as Json, json};
 
@@ -134,7 +134,7 @@ fn contents(address: &str) -> Vec<String> {
     contents.expect("the prompts can be read")
 }
 
-fn content(db: &mcpkg::store::Db<'_>, name: &str) -> mcpkg::error::Result<Option<String>> {
+fn content(db: &mcpkg_store::Db<'_>, name: &str) -> mcpkg_base::error::Result<Option<String>> {
     let project = projects::require(db, &Selection::default())?;
     let prompt = prompts::find(db, project.id, name)?;
     let bytes = prompt.map(|prompt| blobs::get(db, prompt.blob)).transpose()?;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpkg::store::projects::{self, Selection};
-use mcpkg::store::{Store, blobs, prompts};
+use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::{Store, blobs, prompts};
 use serde_json::{Value as Json, json};
 
 use crate::data::{self, Data};

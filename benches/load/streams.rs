@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::store::Store;
+use mcpkg_base::clock::Clock;
+use mcpkg_store::Store;
 
 use crate::data::{self, Data};
 use crate::table::{Bar, Row, Table, Value, median};

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use mcpkg::approved::Approved;
-use mcpkg::consent::request;
-use mcpkg::op::{Caller, Connection, Context, Identity};
-use mcpkg::store::Store;
-use mcpkg::store::consents;
-use mcpkg::store::page::Page;
-use mcpkg::store::projects::Selection;
+use mcpkg_base::approved::Approved;
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Caller, Connection, Context, Identity};
+use mcpkg_store::Store;
+use mcpkg_store::consents;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Selection;
 
 use crate::Effort;
 use crate::data::Data;

@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::op::Context;
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
-use mcpkg::workflow::commands::{Reachable, SOURCES, reachable};
-use mcpkg::workflow::index::{Found, Index};
+use mcpkg_base::clock::Clock;
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
+use mcpkg_workflow::commands::{Reachable, SOURCES, reachable};
+use mcpkg_workflow::index::{Found, Index};
 use memchr::memmem;
 use serde_json::{Value as Json, json};
 

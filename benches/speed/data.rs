@@ -4,12 +4,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mcpkg::clock::Clock;
-use mcpkg::error::Result;
-use mcpkg::store::events::{self, NewEvent};
-use mcpkg::store::projects::{self, Project, Selection};
-use mcpkg::store::revisions::Author;
-use mcpkg::store::{Db, Store, prompts, resources};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::Result;
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::projects::{self, Project, Selection};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Db, Store, prompts, resources};
 use tempfile::TempDir;
 
 const AUTHOR: Author<'_> = Author { actor: "bench", now: 1_700_000_000_000 };

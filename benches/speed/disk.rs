@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mcpkg::store::page::Page;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::{Reader, Store, resources};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::{Reader, Store, resources};
 use serde_json::json;
 
 use crate::Effort;

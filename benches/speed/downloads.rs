@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use mcpkg::clock::Clock;
+use mcpkg_base::clock::Clock;
 
 use crate::Effort;
 use crate::data::Data;

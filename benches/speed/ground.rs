@@ -4,16 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mcpkg::approved::Approved;
-use mcpkg::op::Context;
-use mcpkg::registry::package::archive::{self, Opened};
-use mcpkg::registry::trust::records::Record;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::tools::installs::{self, Scope};
-use mcpkg::store::tools::names;
-use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
-use mcpkg::store::tools::trust::{self, TrustedPart, TrustedRow};
-use mcpkg::store::{Db, Store, blobs};
+use mcpkg_base::approved::Approved;
+use mcpkg_core::op::Context;
+use mcpkg_registry::package::archive::{self, Opened};
+use mcpkg_registry::trust::records::Record;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::names;
+use mcpkg_store::tools::packages::{self, Manifest, Release, Visibility};
+use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
+use mcpkg_store::{Db, Store, blobs};
 use serde_json::Value as Json;
 
 use crate::data::Data;
@@ -135,7 +135,7 @@ impl Packed {
     }
 
     /// Puts it into a database, and returns its key.
-    pub fn put(&self, db: &Db<'_>) -> mcpkg::error::Result<i64> {
+    pub fn put(&self, db: &Db<'_>) -> mcpkg_base::error::Result<i64> {
         let release = Release {
             registry: "local".to_owned(),
             name: self.name.clone(),
@@ -153,7 +153,7 @@ impl Packed {
     }
 
     /// Puts it into a database and installs it for everybody.
-    pub fn install(&self, db: &Db<'_>) -> mcpkg::error::Result<()> {
+    pub fn install(&self, db: &Db<'_>) -> mcpkg_base::error::Result<()> {
         let package = self.put(db)?;
         installs::install(db, &Scope::Global, (package, &self.name, "1.0.0"), None, ("bench", 0))?;
         names::give(db, &self.name, "", &[self.name.replace('/', "__")]).map(drop)

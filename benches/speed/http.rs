@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::store::Store;
+use mcpkg_base::clock::Clock;
+use mcpkg_store::Store;
 use serde_json::{Value as Json, json};
 
 use crate::Effort;

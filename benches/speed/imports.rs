@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::store::Store;
+use mcpkg_base::clock::Clock;
+use mcpkg_store::Store;
 
 use crate::Effort;
 use crate::data::{self, Data};

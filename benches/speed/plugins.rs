@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpkg::approved::Approved;
-use mcpkg::op::{Confirmation, Context, Entry};
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
+use mcpkg_base::approved::Approved;
+use mcpkg_core::op::{Confirmation, Context, Entry};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 use rmcp::RoleClient;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;

@@ -1,10 +1,10 @@
 //! Twenty questions about GitHub's API, and where among what is found the right command stands.
 
-use mcpkg::op::Context;
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
-use mcpkg::workflow::commands::reachable;
-use mcpkg::workflow::index::Found;
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
+use mcpkg_workflow::commands::reachable;
+use mcpkg_workflow::index::Found;
 
 use crate::catalogs;
 use crate::data::Data;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Method};
-use mcpkg::approved::Approved;
-use mcpkg::error::Result;
-use mcpkg::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
-use mcpkg::op::{Confirmation, Context};
-use mcpkg::store::Store;
-use mcpkg::store::events::{self, NewEvent};
-use mcpkg::store::projects::Selection;
+use mcpkg_base::approved::Approved;
+use mcpkg_base::error::Result;
+use mcpkg_base::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
+use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_store::Store;
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::projects::Selection;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, VerifyingKey};
-use mcpkg::op::Context;
-use mcpkg::process::cgroup::{Cgroup, Together};
-use mcpkg::process::starter::{self, Ceilings, Ended, Meeting, Output, Request, Within};
-use mcpkg::process::{Environment, Limits};
-use mcpkg::registry::run::mount::{OUTPUT, WORKSPACE};
-use mcpkg::registry::trust::{self, Status, Subject, dsse};
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::tools::{attestations, packages};
+use mcpkg_base::process::cgroup::{Cgroup, Together};
+use mcpkg_base::process::starter::{self, Ceilings, Ended, Meeting, Output, Request, Within};
+use mcpkg_base::process::{Environment, Limits};
+use mcpkg_core::op::Context;
+use mcpkg_registry::run::mount::{OUTPUT, WORKSPACE};
+use mcpkg_registry::trust::{self, Status, Subject, dsse};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::{attestations, packages};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ pub fn run(plan: &Path, tree: &Path) {
         .collect();
     // It is this very program else, which is not a starter.
     starter::set_program(installed::mcpkg().into());
-    let limits = mcpkg::registry::run::Limits::default();
+    let limits = mcpkg_registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let token = CancellationToken::new();
     for line in io::stdin().lock().lines() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcpkg::store::Store;
-use mcpkg::store::tools::listings::{self, Listing};
+use mcpkg_store::Store;
+use mcpkg_store::tools::listings::{self, Listing};
 use serde_json::{Value as Json, json};
 
 use crate::Effort;

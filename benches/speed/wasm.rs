@@ -5,9 +5,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::registry::run::limits::Limits;
-use mcpkg::registry::run::wasm::{self, End, Given, Program, Setup};
+use mcpkg_base::clock::Clock;
+use mcpkg_registry::run::limits::Limits;
+use mcpkg_registry::run::wasm::{self, End, Given, Program, Setup};
 use tokio_util::sync::CancellationToken;
 
 use crate::Effort;

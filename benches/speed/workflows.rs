@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpkg::error::Result;
-use mcpkg::workflow::check::{Checked, checked, shaped};
-use mcpkg::workflow::plan::{Given, planned};
-use mcpkg::workflow::render::rendered;
-use mcpkg::workflow::source::{Commands, Resolved};
-use mcpkg::workflow::spec::{CommandSpec, ProviderContract};
+use mcpkg_base::error::Result;
+use mcpkg_workflow::check::{Checked, checked, shaped};
+use mcpkg_workflow::plan::{Given, planned};
+use mcpkg_workflow::render::rendered;
+use mcpkg_workflow::source::{Commands, Resolved};
+use mcpkg_workflow::spec::{CommandSpec, ProviderContract};
 use serde_json::{Value as Json, json};
 
 use crate::Effort;

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, size};
 use super::shown::{CYAN, Lines, Shown};
-use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Line};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Ask, Body, Confirmation, Line};
 
 /// The time between two checks whether the person gave up instead of answering.
 const LOOK: Duration = Duration::from_millis(50);

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::globals;
-use crate::error::{Code, Error};
-use crate::op::{Identity, Reply};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::{Identity, Reply};
 
 /// The short words of the original, and their commands.
 const SHORT: [(&str, &[&str]); 4] = [

@@ -16,9 +16,9 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use super::generate::VARIABLE;
 use super::globals::Globals;
 use super::tree;
-use crate::error::Result;
-use crate::op::{Name, Names, Typed};
-use crate::store::projects::Selection;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Name, Names, Typed};
+use mcpkg_store::projects::Selection;
 
 /// The place of the word to complete, as clap's own scripts pass it.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
@@ -99,7 +99,7 @@ fn shown(shell: Shell, line: &Line) -> String {
     for candidate in candidates(line) {
         let value = candidate.get_value().to_string_lossy();
         let about = candidate.get_help().map(ToString::to_string).unwrap_or_default();
-        let about = crate::marks::line(about.lines().next().unwrap_or_default()).into_owned();
+        let about = mcpkg_base::marks::line(about.lines().next().unwrap_or_default()).into_owned();
         // Writing to a String does not fail.
         let _ = match shell {
             Shell::Zsh => {

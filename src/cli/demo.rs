@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
 use super::output::Output;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::process::{Environment, Failure, Limits, Program, Running};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::process::{Environment, Failure, Limits, Program, Running};
 
 /// The user's files at the beginning, for one agent.
 const KIT: [(&str, &str); 3] = [

@@ -8,7 +8,7 @@ use super::help::{BEGIN, ENVIRONMENT, HEADINGS, WIDEST, header, literal, options
 use super::output::Output;
 use super::shown::folded;
 use super::tree;
-use crate::error::{Code, Error, Result, nearest};
+use mcpkg_base::error::{Code, Error, Result, nearest};
 
 /// Returns what `mcpkg` alone shows: what it is, the commands to begin with, and the groups of all of them.
 pub(super) fn screen() -> String {

@@ -11,7 +11,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use super::help;
 use super::output::Output;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Names the shell that asks for what completes a line.
 pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
 use super::hints::Flags;
-pub(super) use crate::database::address::resolved;
-use crate::error::{Code, Error, Result};
-use crate::op::Names;
-use crate::store::Store;
-use crate::store::projects::Selection;
+use mcpkg_base::error::{Code, Error, Result};
+pub(super) use mcpkg_core::database::address::resolved;
+use mcpkg_core::op::Names;
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 
 /// The flags that every command takes.
 pub(super) struct Globals {
@@ -91,7 +91,7 @@ impl Globals {
     /// # Errors
     /// `E_DB_UNAVAILABLE` where nothing names it and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
-        self.named().cloned().or_else(crate::database::default_path).ok_or_else(|| {
+        self.named().cloned().or_else(mcpkg_core::database::default_path).ok_or_else(|| {
             Error::new(Code::Unavailable, "Cannot find your data directory: HOME is not set")
                 .hint("choose the database with --db PATH or MCPKG_DB")
         })

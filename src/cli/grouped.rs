@@ -1,7 +1,7 @@
 //! Combines warnings that say the same of many things into one line.
 
-use crate::op::LISTED_BY_VERBOSE;
-use crate::plural;
+use mcpkg_base::plural;
+use mcpkg_core::op::LISTED_BY_VERBOSE;
 
 /// Warnings that say the same are told one by one up to so many.
 const FEW: usize = 2;

@@ -1,10 +1,10 @@
 //! Adds the flags of the command line to the commands in hints, so that a copied command reaches the same project and
 //! database.
 
-use crate::error::Error;
-use crate::op::Reply;
-use crate::redact::redact;
-use crate::shell;
+use mcpkg_base::error::Error;
+use mcpkg_base::redact::redact;
+use mcpkg_base::shell;
+use mcpkg_core::op::Reply;
 
 /// The commands that are of no project.
 const OF_NO_PROJECT: [&str; 12] = [

@@ -1,8 +1,8 @@
 //! The log, on stderr.
 
-use crate::marks;
-use crate::op::Identity;
-use crate::redact::redact;
+use mcpkg_base::marks;
+use mcpkg_base::redact::redact;
+use mcpkg_core::op::Identity;
 
 /// Writes logs to stderr, with secrets redacted and control characters marked. Each event is one write.
 struct Log;

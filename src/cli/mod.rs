@@ -26,10 +26,10 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use serde_json::Value;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
-use crate::present;
-use crate::store::Store;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
+use mcpkg_core::present;
+use mcpkg_store::Store;
 
 pub use explain::all as commands;
 pub use help::{HEADINGS, options};
@@ -47,7 +47,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let called = Called::by(&arguments);
     #[cfg(unix)]
-    if let Some(status) = crate::process::starter::answer(&arguments) {
+    if let Some(status) = mcpkg_base::process::starter::answer(&arguments) {
         return status;
     }
     if complete::answer(&arguments) {
@@ -203,7 +203,7 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
 
 /// Ctrl-C, or a terminal that closes, asks long work to end before anything is half done; a second time ends the process.
 fn cancel_on_interrupt(context: &Context) {
-    let ending = crate::process::ending();
+    let ending = mcpkg_base::process::ending();
     let again = Arc::new(AtomicBool::new(false));
     for signal in &ending {
         // Registered in this order, the first signal finds the flag still unset and only sets it.

@@ -12,11 +12,11 @@ use serde_json::Value;
 use super::globals::{Globals, color_of};
 use super::grouped::grouped;
 use super::shown::{BOLD, CYAN, RED, Shown, YELLOW, folded};
-use crate::editor::Pager;
-use crate::error::{Code, Error, Result};
-use crate::marks;
-use crate::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
-use crate::present;
+use mcpkg_base::editor::Pager;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::marks;
+use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
+use mcpkg_core::present;
 
 /// Columns of a progress line that are not the text: the bar and the counts.
 const BESIDE: usize = 48;

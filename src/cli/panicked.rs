@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 
-use crate::error::{Error, Result};
-use crate::redact::redact;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::redact::redact;
 
 thread_local! {
     /// Of a thread whose panics become failures: where the last one was, and what it said.
@@ -38,7 +38,7 @@ fn told(panic: &PanicHookInfo<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     #[test]
     fn a_panic_is_a_bug_whose_cause_is_no_part_of_the_message() {

@@ -1,6 +1,6 @@
 //! Repairs that run before a command or a server starts.
 
-use crate::op::Context;
+use mcpkg_core::op::Context;
 
 /// Puts right what an earlier process left half done.
 pub(super) fn recover(context: &Context) {

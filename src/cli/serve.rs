@@ -12,11 +12,11 @@ use super::called::Called;
 use super::globals::Globals;
 use super::output::Output;
 use super::recover::recover;
-use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::{Context, MAX_ANSWER, Names, Served, for_shell};
-use crate::store::tools::toolsets;
-use crate::store::{Store, projects};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, MAX_ANSWER, Names, Served, for_shell};
+use mcpkg_store::tools::toolsets;
+use mcpkg_store::{Store, projects};
 
 /// The name of all groups in `--groups`.
 const ALL_GROUPS: &str = "all";

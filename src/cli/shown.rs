@@ -3,9 +3,9 @@
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
-use crate::marks;
-use crate::op::{Body, cell};
-use crate::present;
+use mcpkg_base::marks;
+use mcpkg_core::op::{Body, cell};
+use mcpkg_core::present;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default();
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command};
 
 use super::{demo, generate, globals, help, serve, version};
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The description of mcpkg in its help.
 pub(super) const ABOUT: &str = "One SQLite file for what you give your coding agents, served to every MCP client";

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::globals::Globals;
 use super::help;
 use super::output::Output;
-use crate::approved::Approved;
-use crate::error::Result;
-use crate::store::SCHEMA_VERSION;
+use mcpkg_base::approved::Approved;
+use mcpkg_base::error::Result;
+use mcpkg_store::SCHEMA_VERSION;
 
 /// The commit that a release was built from; `build.rs` finds it.
 const COMMIT: Option<&str> = option_env!("MCPKG_COMMIT");
@@ -29,7 +29,7 @@ pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
     let state = Approved::of_user().folder().and_then(Path::parent).map(Path::to_owned);
     let paths: [(&str, Option<PathBuf>); 4] = [
         // An address may hold a password, which is shown to nobody.
-        ("database", database.map(|path| crate::redact::redact(&path.to_string_lossy()).into())),
+        ("database", database.map(|path| mcpkg_base::redact::redact(&path.to_string_lossy()).into())),
         ("approvals", state),
         ("cache", cache()),
         ("program", std::env::current_exe().ok()),

@@ -8,12 +8,12 @@ use super::era::Era;
 use super::lookup::not_found;
 use super::resources::{self, stored};
 use super::{Config, group_of, live, tools};
-use crate::content::answer::too_large;
-use crate::error::Result;
-use crate::op::{Asked, Contents, Shown, Validator};
-use crate::store::blobs::Blob;
-use crate::store::resources::Key;
-use crate::store::{Db, validators};
+use mcpkg_base::error::Result;
+use mcpkg_content::answer::too_large;
+use mcpkg_core::op::{Asked, Contents, Shown, Validator};
+use mcpkg_store::blobs::Blob;
+use mcpkg_store::resources::Key;
+use mcpkg_store::{Db, validators};
 
 /// Returns what resources/templates/list answers. Those of live resources are shown where the tools of their group are.
 ///
@@ -29,7 +29,7 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
         Some(live) => groups.contains(&live.group),
         None => resource.shown == Shown::Template && !live::only(config),
     });
-    let template = |resource: &crate::op::Resource| {
+    let template = |resource: &mcpkg_core::op::Resource| {
         let template = ResourceTemplate::new(resource.uri, resource.name)
             .with_title(resource.title)
             .with_description(resource.description);
@@ -105,7 +105,7 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
 }
 
 /// Returns the resources that are made of rows.
-fn of_rows(config: &Config) -> impl Iterator<Item = &'static crate::op::Resource> {
+fn of_rows(config: &Config) -> impl Iterator<Item = &'static mcpkg_core::op::Resource> {
     config.providers.resources().filter(|resource| resource.live.is_none())
 }
 
@@ -145,20 +145,25 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::store::projects::Selection;
+    use mcpkg_store::projects::Selection;
 
     #[test]
     fn a_validator_changes_exactly_when_the_answer_does() {
         let folder = tempfile::tempdir().unwrap();
-        let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
+        let store = mcpkg_store::Store::open(&folder.path().join("a.db")).unwrap();
         let config = Config {
-            max_answer: crate::op::MAX_ANSWER,
+            max_answer: mcpkg_core::op::MAX_ANSWER,
             max_line: crate::mcp::MAX_LINE,
             front: true,
             ..Config::default()
         };
-        let context = crate::op::Context {
-            ..crate::op::Context::new(crate::DOMAINS, config.caller(Some("test")), store.clone(), Selection::default())
+        let context = mcpkg_core::op::Context {
+            ..mcpkg_core::op::Context::new(
+                crate::DOMAINS,
+                config.caller(Some("test")),
+                store.clone(),
+                Selection::default(),
+            )
         };
         let uris = [
             "file:///doc",
@@ -220,29 +225,29 @@ mod tests {
         fn tools(
             &self,
             _: &Db<'_>,
-            _: &crate::op::Audience<'_>,
+            _: &mcpkg_core::op::Audience<'_>,
             _: &str,
             _: usize,
         ) -> Result<Vec<crate::mcp::Projected>> {
             Ok(Vec::new())
         }
 
-        fn tool(&self, _: &Db<'_>, _: &crate::op::Audience<'_>, _: &str) -> Result<Option<crate::mcp::Projected>> {
+        fn tool(&self, _: &Db<'_>, _: &mcpkg_core::op::Audience<'_>, _: &str) -> Result<Option<crate::mcp::Projected>> {
             Ok(None)
         }
 
-        fn validator(&self, _: &Db<'_>, _: &crate::op::Audience<'_>) -> Result<Validator> {
+        fn validator(&self, _: &Db<'_>, _: &mcpkg_core::op::Audience<'_>) -> Result<Validator> {
             Validator::of(&())
         }
 
-        fn resources(&self) -> &'static [crate::op::Resource] {
-            const STATUS: crate::op::Resource = crate::op::Resource {
+        fn resources(&self) -> &'static [mcpkg_core::op::Resource] {
+            const STATUS: mcpkg_core::op::Resource = mcpkg_core::op::Resource {
                 uri: "flow://status",
                 name: "status",
                 title: "Status",
                 shown: Shown::Listed,
                 read: |_, contents| contents.text(None, "clean", &String::new).map(|()| true),
-                ..crate::op::Resource::EMPTY
+                ..mcpkg_core::op::Resource::EMPTY
             };
             &[STATUS]
         }
@@ -251,8 +256,8 @@ mod tests {
     #[test]
     fn a_listed_resource_of_a_domain_follows_what_is_stored() {
         let folder = tempfile::tempdir().unwrap();
-        let store = crate::store::Store::open(&folder.path().join("a.db")).unwrap();
-        let context = crate::op::Context::shell(crate::DOMAINS, store.clone(), Selection::default());
+        let store = mcpkg_store::Store::open(&folder.path().join("a.db")).unwrap();
+        let context = mcpkg_core::op::Context::shell(crate::DOMAINS, store.clone(), Selection::default());
         for (tool, arguments) in [
             ("create_project", serde_json::json!({ "name": "p" })),
             ("create_resource", serde_json::json!({ "name": "doc", "uri": "file:///doc", "content": "one" })),
@@ -261,7 +266,7 @@ mod tests {
             entry.from_agent(arguments).unwrap().run(&context).unwrap();
         }
         let providers = crate::mcp::Providers(vec![std::sync::Arc::new(Adds)]);
-        let config = Config { providers, max_answer: crate::op::MAX_ANSWER, ..Config::default() };
+        let config = Config { providers, max_answer: mcpkg_core::op::MAX_ANSWER, ..Config::default() };
         let answer = |f: &dyn Fn(&Db<'_>, &mut Vec<u8>) -> Result<()>| {
             let mut out = Vec::new();
             store.read(|db| f(db, &mut out)).unwrap();

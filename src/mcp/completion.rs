@@ -4,10 +4,10 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 
 use super::lookup::{no_variable, not_found};
 use super::{Config, live};
-use crate::content::template;
-use crate::error::{Code, Error, Result};
-use crate::op::Completing;
-use crate::store::{Db, blobs, prompts};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::template;
+use mcpkg_core::op::Completing;
+use mcpkg_store::{Db, blobs, prompts};
 
 /// Returns what can complete an argument's value.
 ///

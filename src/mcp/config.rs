@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::asker::Asker;
 use super::provider::Providers;
-use crate::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallScope, Rate, Surface};
-use crate::store::projects::Selection;
-use crate::store::tools::session::SessionInstalls;
+use mcpkg_core::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallScope, Rate, Surface};
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::session::SessionInstalls;
 
 /// The configuration of a server, and the part of it that a request may reach.
 #[derive(Clone, Debug, Default)]
@@ -103,17 +103,17 @@ impl Config {
 pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,
-        Identity::Agentpack => Some(crate::deploy::GROUP),
-        Identity::Enact => Some(crate::registry::GROUP),
-        Identity::Smctl => Some(crate::workspace::GROUP),
-        Identity::Assistant => Some(crate::workflow::GROUP),
+        Identity::Agentpack => Some(mcpkg_deploy::GROUP),
+        Identity::Enact => Some(mcpkg_registry::GROUP),
+        Identity::Smctl => Some(mcpkg_workspace::GROUP),
+        Identity::Assistant => Some(mcpkg_workflow::GROUP),
     }
 }
 
 /// Returns the only tools of a server that stands in for a contract, if its group has others too.
 pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     match identity {
-        Identity::Assistant => Some(crate::workflow::CONTRACT),
+        Identity::Assistant => Some(mcpkg_workflow::CONTRACT),
         Identity::Mcpkg | Identity::Agentpack | Identity::Enact | Identity::Smctl => None,
     }
 }

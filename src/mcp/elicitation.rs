@@ -6,8 +6,8 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::Config;
-use crate::consent::request::{effects, shortened};
-use crate::store::consents::Request;
+use mcpkg_core::consent::request::{effects, shortened};
+use mcpkg_store::consents::Request;
 
 /// The one field of the form.
 const FIELD: &str = "approve";

@@ -3,8 +3,8 @@
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 
-use crate::error::{Blame, Error};
-use crate::present;
+use mcpkg_base::error::{Blame, Error};
+use mcpkg_core::present;
 
 /// Returns a failure as a JSON-RPC error: the table's code, the public message, the details.
 pub(super) fn error_data(error: &Error) -> ErrorData {

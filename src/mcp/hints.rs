@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::Error;
-use crate::op::{Entry, Surface};
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Entry, Surface};
 
 /// Shell commands without a tool of their own whose answer a tool has.
 const INSTEAD: [(&[&str], &str); 3] =

@@ -12,9 +12,9 @@ use super::era::Era;
 use super::error::smctl_error;
 use super::lookup::no_variable;
 use super::{Config, Identity, group_of};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Context, Live, Named, Resource, Validator, Values};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{Context, Live, Named, Resource, Validator, Values};
 
 /// The characters that are escaped in the value of a template's variable: RFC 6570 keeps only the unreserved ones.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

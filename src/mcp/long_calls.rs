@@ -10,7 +10,7 @@ use super::asker::Asker;
 use super::asker_limit::AskerLimit;
 use super::error::error_data;
 use super::thread::spawn;
-use crate::error::Error;
+use mcpkg_base::error::Error;
 
 /// Limit on the threads of long calls of a server. They mostly wait for other hosts.
 const MAX_CALLS: usize = 32;

@@ -1,11 +1,11 @@
 //! Shared parts of the reads: the page that a cursor asks for, and the error for a missing row.
 
-use crate::content::cursor;
-use crate::error::{Code, Error, Result};
-use crate::op::PAGE;
-use crate::store::Db;
-use crate::store::page::Page;
-use crate::store::projects::{self, Selection};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::cursor;
+use mcpkg_core::op::PAGE;
+use mcpkg_store::Db;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::{self, Selection};
 
 /// Returns the page that a cursor asks for, in the project that applies.
 pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {

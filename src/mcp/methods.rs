@@ -5,7 +5,7 @@ use rmcp::model::ErrorCode;
 
 use super::Identity;
 use super::error::error_data;
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// The parameters that a method needs or takes, by JSON type; the methods that rmcp cannot read a request of.
 type Shape = (&'static str, &'static [(&'static str, Json, bool)]);

@@ -37,9 +37,9 @@ mod tools;
 mod transport;
 mod words;
 
-pub use crate::op::{Connection, Identity, InstallScope, Rate, Surface};
 pub use config::{Config, group_of, groups, tools_of};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
+pub use mcpkg_core::op::{Connection, Identity, InstallScope, Rate, Surface};
 pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSupport, TaskTool};
 pub use tasks::RunningTask;
 pub use tools::listed_tools;

@@ -83,7 +83,7 @@ impl Notes {
     }
 
     /// Returns where long work reports to, where the client gave a token.
-    pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<crate::op::Progress> {
+    pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<mcpkg_core::op::Progress> {
         let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
         let (sender, muted) = (self.sender.clone(), Arc::clone(&self.muted));
         let standing: Mutex<Standing> = Mutex::default();

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Config;
-use crate::disk::Stat;
-use crate::op::{Context, Original};
-use crate::store::Store;
+use mcpkg_base::disk::Stat;
+use mcpkg_core::op::{Context, Original};
+use mcpkg_store::Store;
 
 /// The files that a server follows. It checks them before each request, which costs only a stat of each.
 pub(super) struct Followed {

@@ -6,14 +6,14 @@ use super::Config;
 use super::era::Era;
 use super::lookup::{not_found, page};
 use super::words;
-use crate::content::answer::{arguments, too_large};
-use crate::content::command::fill::{CommandText, fill};
-use crate::content::{cursor, template};
-use crate::error::Result;
-use crate::json::{push_escaped, push_member, push_string};
-use crate::store::blobs::{self, Verify};
-use crate::store::projects::{self, Selection};
-use crate::store::{Db, prompts};
+use mcpkg_base::error::Result;
+use mcpkg_base::json::{push_escaped, push_member, push_string};
+use mcpkg_content::answer::{arguments, too_large};
+use mcpkg_content::command::fill::{CommandText, fill};
+use mcpkg_content::{cursor, template};
+use mcpkg_store::blobs::{self, Verify};
+use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::{Db, prompts};
 
 /// The name of this list in cursors.
 const LIST: &str = "prompts";

@@ -14,9 +14,9 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::value::RawValue;
 
 use super::tasks::RunningTask;
-use crate::error::Result;
-use crate::op::{self, Audience, Effect, Projections, Resource, Validator};
-use crate::store::Db;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{self, Audience, Effect, Projections, Resource, Validator};
+use mcpkg_store::Db;
 
 /// An answer that is being made.
 pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use super::era::Era;
 use super::{Config, by_uri, prompts, resources, tools, words};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
 
 /// A hot read with its parameters.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use super::Config;
 use super::era::Era;
 use super::lookup::page;
 use super::prompts::push_next;
-use crate::content::answer::too_large;
-use crate::error::Result;
-use crate::json::{Base64, push_escaped, push_member, push_string};
-use crate::op::Shown;
-use crate::store::blobs::{self, Blob, Verify};
-use crate::store::projects;
-use crate::store::resources::Key;
-use crate::store::{Db, resources};
+use mcpkg_base::error::Result;
+use mcpkg_base::json::{Base64, push_escaped, push_member, push_string};
+use mcpkg_content::answer::too_large;
+use mcpkg_core::op::Shown;
+use mcpkg_store::blobs::{self, Blob, Verify};
+use mcpkg_store::projects;
+use mcpkg_store::resources::Key;
+use mcpkg_store::{Db, resources};
 
 /// The name of this list in cursors.
 const LIST: &str = "resources";

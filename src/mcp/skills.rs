@@ -9,11 +9,11 @@ use rmcp::model::{
 
 use super::Config;
 use super::lookup::{not_found, page};
-use crate::content::cursor;
-use crate::content::skills::{self, SCHEME, Skill};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::projects;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::cursor;
+use mcpkg_content::skills::{self, SCHEME, Skill};
+use mcpkg_store::Db;
+use mcpkg_store::projects;
 
 /// The name of this list in cursors.
 const LIST: &str = "skills";
@@ -52,7 +52,7 @@ fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
     let matter = skill.matter.clone()?;
     let frontmatter: SkillFrontmatter = serde_json::from_value(matter.into()).ok()?;
     let digest = |sha256: &[u8; 32]| {
-        let hex = crate::hex::encode(sha256);
+        let hex = mcpkg_base::hex::encode(sha256);
         format!("sha256:{hex}")
     };
     let files = skill
@@ -75,7 +75,7 @@ pub(super) fn directory(db: &Db<'_>, config: &Config, uri: &str) -> Result<ListR
     for file in found.iter().flat_map(|skill| &skill.files) {
         let Some(below) = file.uri.strip_prefix(&folder) else { continue };
         let (child, is_folder) = below.split_once('/').map_or((below, false), |(child, _)| (child, true));
-        let label = crate::content::uri::decode(child).unwrap_or_else(|| child.to_owned());
+        let label = mcpkg_content::uri::decode(child).unwrap_or_else(|| child.to_owned());
         let mut resource = Resource::new(format!("{folder}{child}"), label);
         if is_folder {
             resource.mime_type = Some(DIRECTORY_MIME_TYPE.to_owned());

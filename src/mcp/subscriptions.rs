@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::Config;
 use super::tasks::{self, Followed};
-use crate::error::{Error, Result};
-use crate::op::Validator;
-use crate::store::watch::{Change, Position};
-use crate::store::{Store, watch::Watch};
 use feed::Feed;
 use live::LiveResources;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Validator;
+use mcpkg_store::watch::{Change, Position};
+use mcpkg_store::{Store, watch::Watch};
 
 pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 

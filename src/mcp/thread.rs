@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Starts a thread.
 ///

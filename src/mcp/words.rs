@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::content::answer::arguments;
-use crate::error::{Error, Result};
-use crate::store::blobs::damaged_value;
-use crate::store::prompts::Argument;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_content::answer::arguments;
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::prompts::Argument;
 
 /// The name of the client that splits its input into words.
 pub(super) const SPLITS: &str = "claude-code";

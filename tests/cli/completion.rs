@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mcpkg::op::Names;
+use mcpkg_core::op::Names;
 
 use crate::support::{BINARY, Scratch, skipped, typed_after};
 

@@ -233,7 +233,7 @@ fn each_word_of_the_glossary_has_two_lines_and_an_example() {
 #[test]
 fn the_exit_codes_of_the_page_are_those_of_the_table() {
     let page = include_str!("../../docs/reference/exit-codes.md");
-    for code in mcpkg::error::Code::ALL {
+    for code in mcpkg_base::error::Code::ALL {
         assert!(page.contains(&format!("| {} |", code.exit())), "{} exits with {}", code.name(), code.exit());
     }
 }
@@ -246,7 +246,7 @@ fn the_version_says_what_this_build_is_and_where_its_files_are() {
     assert!(first.starts_with(&format!("mcpkg {}", env!("CARGO_PKG_VERSION"))), "{text}");
     let data = scratch.json(&["version"]);
     assert_eq!(data["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(data["schema"], mcpkg::store::SCHEMA_VERSION);
+    assert_eq!(data["schema"], mcpkg_store::SCHEMA_VERSION);
     assert!(data["commit"].is_null() || data["commit"].as_str().is_some_and(|commit| commit.len() == 40), "{data}");
     assert_eq!(data["features"].as_array().map(|all| all.contains(&"wasm".into())), Some(cfg!(feature = "wasm")));
     let keys: Vec<&String> = data["paths"].as_object().expect("paths").keys().collect();

@@ -1,7 +1,7 @@
 //! `mcpkg limit` and `mcpkg prune`.
 
 use insta::assert_snapshot;
-use mcpkg::store::events::{self, NewEvent};
+use mcpkg_store::events::{self, NewEvent};
 
 use crate::support::Scratch;
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use mcpkg::store::links::{Form, Link, Target, put};
+use mcpkg_store::links::{Form, Link, Target, put};
 
 use crate::support::{Scratch, Tree, set_mode};
 use sha2::Digest;

@@ -1,6 +1,6 @@
 //! Texts of others on a terminal: what they hide is seen there, and does nothing.
 
-use mcpkg::op::Confirmation;
+use mcpkg_core::op::Confirmation;
 use serde_json::{Value, json};
 
 use crate::support::plugin::{Play, tool};
@@ -124,7 +124,7 @@ fn what_a_plugin_says_is_shown_with_marks() {
     let play = Play::new(scratch.path(), &json!({ "tools": [tool("list_notes", "Lists", json!({}))] }));
     let mut given = play.given();
     given["name"] = json!("toy");
-    let person = mcpkg::op::Context {
+    let person = mcpkg_core::op::Context {
         confirmation: Confirmation::Ask,
         ask: std::sync::Arc::new(|_, _| Ok(())),
         ..scratch.context()

@@ -285,8 +285,8 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
 
 #[test]
 fn requests_for_consent_say_what_and_who() {
-    use mcpkg::clock::Clock;
-    use mcpkg::store::consents::{self, Binding, New};
+    use mcpkg_base::clock::Clock;
+    use mcpkg_store::consents::{self, Binding, New};
     let scratch = Scratch::with_project_in_tmp();
     let clock = Clock::system();
     let binding = Binding { operation: "rollback", asker: "user", project: "p", inputs: "{}", plan_hash: "hash" };

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcpkg::content::formats::rule::{GlobList, Switch};
-use mcpkg::content::formats::subagent::{SubagentForm, ToolNames};
-use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
-use mcpkg::error::Code;
-use mcpkg::mcp_servers::dialect::Dialect;
-use mcpkg::workflow::finding::{Kind, Severity};
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_base::error::Code;
+use mcpkg_content::formats::rule::{GlobList, Switch};
+use mcpkg_content::formats::subagent::{SubagentForm, ToolNames};
+use mcpkg_deploy::targets::Target;
+use mcpkg_deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
+use mcpkg_workflow::finding::{Kind, Severity};
 
 pub(super) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);

@@ -1,9 +1,7 @@
 //! Hints are for who reads them: commands for people at a shell, tools for agents.
 
-use std::path::Path;
-
 use mcpkg::mcp::hints::Reader;
-use mcpkg::op::{Entry, Surface};
+use mcpkg_core::op::{Entry, Surface};
 
 /// A text of a hint, and whether agents read it instead of the one before it.
 struct Written {
@@ -12,11 +10,10 @@ struct Written {
     for_agents: bool,
 }
 
-/// Returns the texts that stand in calls which add a hint, in all of src/, with `x` for what is filled in.
+/// Returns the texts that stand in calls which add a hint, in all sources, with `x` for what is filled in.
 fn written() -> Vec<Written> {
     let mut found = Vec::new();
-    each_file(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut |path| {
-        let source = std::fs::read_to_string(path).expect("a source");
+    for (path, source) in super::house::sources() {
         let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let file = path.display().to_string();
         for name in [".hint(", ".suggest(", ".hint_for("] {
@@ -26,21 +23,8 @@ fn written() -> Vec<Written> {
                 }
             }
         }
-    });
-    found
-}
-
-fn each_file(folder: &Path, f: &mut dyn FnMut(&Path)) {
-    let mut entries: Vec<_> =
-        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
-    entries.sort();
-    for path in entries {
-        match path.is_dir() {
-            true => each_file(&path, f),
-            false if path.extension().is_some_and(|ext| ext == "rs") => f(&path),
-            false => {}
-        }
     }
+    found
 }
 
 /// Returns the string literals in the arguments that begin here, up to the parenthesis that ends them.

@@ -2,9 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+/// The crates below the program, from the lowest up. A crate uses those before it; of the domains, which are the last five, only
+/// `content` is used by others.
+const CRATES: [&str; 9] = ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folders of sources: the program's, and each crate's.
+pub(super) fn folders() -> Vec<PathBuf> {
+    let crates = CRATES.iter().map(|name| root().join("crates").join(name).join("src"));
+    std::iter::once(root().join("src")).chain(crates).collect()
+}
+
+/// Every source of the program and its crates.
 pub(super) fn sources() -> Vec<(PathBuf, String)> {
-    let found = below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert!(found.len() > 30);
+    let found: Vec<(PathBuf, String)> = folders().iter().flat_map(|folder| below(folder)).collect();
+    assert!(found.len() > 1000, "only {} sources", found.len());
     found
 }
 
@@ -22,11 +37,22 @@ fn below(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The room of a file: the first folder, or the file's own name.
+/// The room of a file: a folder or file of the program, `base`, `core` or `agents`, else its crate.
 fn room(path: &Path) -> String {
-    let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a source");
-    let first = inside.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
-    first.trim_end_matches(".rs").to_owned()
+    let inside = path.strip_prefix(root()).expect("a source");
+    let mut names = inside.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let rooms = match names.next().as_deref() {
+        Some("crates") => {
+            let name = names.next().expect("a crate");
+            names.next();
+            if !["base", "core", "agents"].contains(&name.as_str()) {
+                return name;
+            }
+            names.next()
+        }
+        _ => names.next(),
+    };
+    rooms.expect("a name").trim_end_matches(".rs").to_owned()
 }
 
 /// Code without comments and without modules of tests, wherever in the file they stand.
@@ -53,64 +79,51 @@ fn modules_of_tests_are_left_out_and_what_follows_is_read() {
     assert_eq!(code(text), "use a;\nuse d;");
 }
 
-/// The paths below `crate::` that a file names.
-fn used(text: &str) -> Vec<String> {
-    let code = code(text);
-    let path = |rest: &str| {
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_:".contains(c))).unwrap_or(rest.len());
-        rest[..end].to_owned()
-    };
-    code.split("crate::").skip(1).map(path).collect()
+/// The crates that a crate's manifest names, tests' own included.
+fn named_by(manifest: &str) -> Vec<&str> {
+    let names = manifest.lines().filter_map(|line| line.strip_prefix("mcpkg-"));
+    names.map(|line| line.split(['.', ' ']).next().unwrap_or_default()).collect()
 }
 
-/// What outside of a domain names it, besides its line in lib.rs. A new domain is named by nobody: it is its folder, its
-/// file in the store, its migration, and its line.
-const NAMED_BY: &[(&str, &[&str])] = &[
-    // What a project holds is what MCP calls prompts, resources and skills, and what is deployed.
-    ("content", &["deploy/", "mcp/", "workflow/"]),
-    // Contract 000's own identity.
-    ("deploy", &["mcp/config.rs"]),
-    // Contract 002's.
-    ("registry", &["mcp/config.rs"]),
-    // Contract 003's.
-    ("workspace", &["mcp/config.rs"]),
-    // Contract 004's.
-    ("workflow", &["mcp/config.rs"]),
-    // A server asks who comes in, and a client is told when it needs a key.
-    ("access", &["client/", "mcp/"]),
-    // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
-    ("consent", &["deploy/", "mcp/", "registry/", "workflow/", "workspace/"]),
-    // Where each agent reads MCP servers.
-    ("client", &["deploy/"]),
-    // Where the database is.
-    ("database", &["cli/globals.rs", "client/"]),
-];
-
 #[test]
-fn a_domain_is_named_by_nobody_but_its_line() {
-    let lib = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("lib.rs");
-    for domain in mcpkg::DOMAINS.iter() {
-        assert_eq!(lib.matches(&format!("pub mod {};", domain.name)).count(), 1);
-        assert_eq!(lib.matches(&format!("{}::", domain.name)).count(), 1, "{} has one line in the table", domain.name);
-        let known = NAMED_BY.iter().find(|(name, _)| *name == domain.name).map_or(&[][..], |(_, files)| files);
-        let mut unused: Vec<&str> = known.to_vec();
-        for (path, text) in sources().iter().filter(|(path, _)| room(path) != domain.name) {
-            let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a source");
-            let inside = inside.to_string_lossy().replace('\\', "/");
-            if used(text).iter().any(|used| used.split("::").next() == Some(domain.name)) {
-                let place = known.iter().find(|place| inside.starts_with(**place));
-                assert!(place.is_some(), "src/{inside} names the domain {}", domain.name);
-                unused.retain(|place| !inside.starts_with(place));
-            }
+fn crates_use_those_below_them() {
+    let folders = std::fs::read_dir(root().join("crates")).expect("a folder");
+    assert_eq!(folders.count(), CRATES.len(), "each crate has its place among the others");
+    for (place, name) in CRATES.iter().enumerate() {
+        let manifest =
+            std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).expect("a manifest");
+        for other in named_by(&manifest) {
+            let below = CRATES.iter().position(|known| *known == other).expect("a crate");
+            assert!(below < place && below <= 4, "{name} uses {other}");
         }
-        assert!(unused.is_empty(), "{unused:?} no longer name the domain {}", domain.name);
+        // What is compiled is the same for all of them.
+        let own = manifest.lines().find(|line| line.contains("version = \"") || line.contains("features = ["));
+        assert_eq!(own, None, "crates/{name}/Cargo.toml: this belongs into the workspace's table");
     }
+}
+
+/// A command without `--workspace` may leave the crates out.
+#[test]
+fn what_checks_everything_names_the_workspace() {
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).expect("a file");
+    for (file, commands) in [
+        (".ci/run", &["cargo fmt --all --check", "cargo clippy --workspace ", "cargo test --workspace "][..]),
+        (".ci/full", &["cargo clippy --workspace ", "cargo test --workspace "]),
+        ("README.md", &["cargo test --workspace"]),
+        ("justfile", &["cargo test --workspace\n"]),
+    ] {
+        let text = read(file);
+        for command in commands {
+            assert!(text.contains(command), "{file} does not run `{command}`");
+        }
+    }
+    let members = read("Cargo.toml");
+    assert!(members.contains("default-members = [\".\", \"crates/*\"]"));
 }
 
 /// Every source of the program and of the tests that shows a property.
 fn properties() -> Vec<(PathBuf, String)> {
-    let folders = ["src", "tests"].map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
-    let all = folders.iter().flat_map(|folder| below(folder));
+    let all = sources().into_iter().chain(below(&root().join("tests")));
     all.filter(|(path, text)| !path.ends_with("contract/house.rs") && text.contains("proptest!")).collect()
 }
 
@@ -125,171 +138,9 @@ fn every_property_runs_from_the_seed_of_all() {
     }
 }
 
-/// Small rooms that name nothing and that every room may name.
-const ANYWHERE: [&str; 10] = ["diff", "hex", "inside", "json", "machine", "marks", "names", "plural", "seed", "shell"];
-
-#[test]
-fn imports_go_down_only() {
-    for (path, text) in sources() {
-        let room = room(&path);
-        let allowed: &[&str] = match room.as_str() {
-            "main" | "lib" | "cli" => continue,
-            "mcp" => &[
-                "present",
-                "op",
-                "access",
-                "consent",
-                "content",
-                "deploy",
-                "registry",
-                "workspace",
-                "workflow",
-                "redact",
-                "store",
-                "error",
-                "file",
-                "clock",
-                "disk",
-                // How often a resource is looked at again goes by what a look costs.
-                "process::spent",
-                // The signals that end a server.
-                "process::ending",
-                "DOMAINS",
-            ],
-            "present" => &["op", "error"],
-            "op" => &["approved", "store", "error", "clock", "redact", "schema", "disk"],
-            "schema" => &[],
-            "store" => &["error", "clock", "file", "disk"],
-            "error" => &["redact"],
-            "file" | "redact" => &[],
-            "editor" => &["error", "file", "process"],
-            "process" => &["file"],
-            "names" => &["error", "store"],
-            room if ANYWHERE.contains(&room) => &[],
-            "secret" => &["disk", "error", "file", "process", "redact"],
-            "http" => &[],
-            "disk" => &["clock", "error", "file"],
-            "approved" => &["disk", "error", "file"],
-            "clock" => &["error"],
-            // What a repository names is run once the records of this user have it.
-            "git" => &["approved", "error", "file", "process", "redact"],
-            // What `content/mod.rs` names for other domains.
-            // A key says which tools its clients list.
-            "access" => &["op", "store", "error", "clock", "redact"],
-            "consent" => &["op", "approved", "store", "error", "clock", "disk", "hex"],
-            "deploy" => &[
-                "op",
-                "mcp_servers",
-                "consent",
-                "approved",
-                "store",
-                "error",
-                "clock",
-                "git",
-                "process",
-                "redact",
-                "disk",
-                "file",
-                "content::command",
-                "content::completions",
-                "content::files",
-                "content::formats",
-                "content::proposals",
-                "content::skills",
-                "content::uri",
-                // Where each agent reads MCP servers.
-                "client::project_file",
-                "client::user_file",
-            ],
-            // Types of the rows, and how agents' files write them.
-            "mcp_servers" => &["store", "redact"],
-            "client" => &[
-                "op",
-                "mcp_servers",
-                "store",
-                "error",
-                "clock",
-                "git",
-                "disk",
-                "file",
-                "http",
-                "process",
-                "redact",
-                "secret",
-                "access::required",
-                "database::default_path",
-            ],
-            "registry" => &[
-                "op", "consent", "approved", "store", "error", "clock", "process", "http", "secret", "redact", "disk",
-                "file",
-            ],
-            // `prune` walks the tables of each domain that grow.
-            // The password of a server's address.
-            "database" => &["op", "store", "error", "file", "clock", "secret"],
-            // The editor; sources, which are fetched by git and approved on this machine; MCP servers of agents' files.
-            "content" => &[
-                "op",
-                "store",
-                "error",
-                "file",
-                "clock",
-                "editor",
-                "git",
-                "approved",
-                "redact",
-                "disk",
-                "mcp_servers",
-                "process",
-                "secret",
-            ],
-            // Repositories, which are changed by git and under this user's records; commands of builds; gates elsewhere.
-            "workspace" => &[
-                "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
-                "http",
-            ],
-            // Commands are what agents have as tools: every operation, and every tool that is data. Drafts are approved as
-            // requests are; texts are edited.
-            "workflow" => &[
-                "op",
-                "schema",
-                "consent",
-                "approved",
-                "store",
-                "error",
-                "file",
-                "clock",
-                "process",
-                "redact",
-                "disk",
-                "editor",
-                "http",
-                "secret",
-                // Plugins are MCP servers of the project, and named as they are.
-                "mcp_servers",
-                "content::answer",
-                "content::completions",
-                "content::servers",
-            ],
-            domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
-                &["op", "store", "error", "file", "clock"]
-            }
-            // A program of its own stands outside of the library.
-            "bin" => &[],
-            other => panic!("a room nobody knows: {other}"),
-        };
-        for path_used in used(&text) {
-            let name = path_used.split("::").next().unwrap_or_default();
-            let named = allowed.iter().any(|allowed| {
-                name == *allowed || path_used == *allowed || path_used.starts_with(&format!("{allowed}::"))
-            });
-            assert!(name == room || named || ANYWHERE.contains(&name), "{} names crate::{path_used}", path.display());
-        }
-    }
-}
-
 #[test]
 fn the_sql_engine_is_named_in_its_folder_only() {
-    let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/engine");
+    let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/engine");
     for (path, text) in sources() {
         // Both engines have a pool, and their migrations are run alike.
         for (engine, folder) in [
@@ -331,9 +182,9 @@ fn other_hosts_are_asked_in_one_place() {
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "http") {
         for connect in CONNECTS {
             // The one other host that the store speaks to is the database's own.
-            let is_database = path.ends_with("store/engine/postgres/tls.rs") && connect == "ClientConfig";
+            let is_database = path.ends_with("store/src/engine/postgres/tls.rs") && connect == "ClientConfig";
             let found = code(text).contains(connect) && !path.ends_with("tests.rs") && !is_database;
-            assert!(!found, "{} uses {connect} where crate::http speaks to other hosts", path.display());
+            assert!(!found, "{} uses {connect} where mcpkg_base::http speaks to other hosts", path.display());
         }
     }
 }
@@ -341,14 +192,14 @@ fn other_hosts_are_asked_in_one_place() {
 #[test]
 fn files_are_read_in_one_place() {
     // A folder that is synced, a shell's own pipe.
-    const OTHERWISE: [&str; 3] = ["store/engine/sqlite/files.rs", "store/new_content.rs", "disk.rs"];
+    const OTHERWISE: [&str; 3] = ["store/src/engine/sqlite/files.rs", "store/src/new_content.rs", "base/src/disk.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
-        if OTHERWISE.iter().any(|other| path.ends_with(Path::new("src").join(other))) || path.ends_with("tests.rs") {
+        if OTHERWISE.iter().any(|other| path.ends_with(Path::new("crates").join(other))) || path.ends_with("tests.rs") {
             continue;
         }
         for read in ["fs::read(", "fs::read_to_string(", "File::open("] {
             let found = code(text).contains(read) && !path.components().any(|part| part.as_os_str() == "tests");
-            assert!(!found, "{} uses {read} where crate::file bounds what is read", path.display());
+            assert!(!found, "{} uses {read} where mcpkg_base::file bounds what is read", path.display());
         }
     }
 }
@@ -410,7 +261,7 @@ fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
 #[test]
 fn what_answers_a_module_names_nothing_of_the_machine() {
     let answers = ["wasi/", "files/", "host.rs", "guest.rs", "drive.rs", "budget.rs"];
-    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry/run/wasm");
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/registry/src/run/wasm");
     let mut seen = 0;
     for (path, text) in sources() {
         let Ok(inside) = path.strip_prefix(&room) else { continue };
@@ -420,9 +271,16 @@ fn what_answers_a_module_names_nothing_of_the_machine() {
         }
         seen += 1;
         let code = code(&text);
-        for named in
-            ["std::fs", "std::net", "std::env", "std::process", "std::io", "crate::file", "crate::disk", "crate::http"]
-        {
+        for named in [
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "std::io",
+            "mcpkg_base::file",
+            "mcpkg_base::disk",
+            "mcpkg_base::http",
+        ] {
             assert!(!code.contains(named), "{inside} names {named}");
         }
     }

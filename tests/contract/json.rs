@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jsonschema::Validator;
-use mcpkg::op::{Entry, Shape};
+use mcpkg_core::op::{Entry, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::support::{Ran, Scratch};
@@ -13,7 +13,7 @@ const STRINGS: fn() -> Value = || json!({ "type": "array", "items": { "type": "s
 /// Returns the schema of what `--json` prints, with a definition for each command.
 fn schema() -> Value {
     let mut definitions = Map::new();
-    let code = json!({ "enum": mcpkg::error::Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>() });
+    let code = json!({ "enum": mcpkg_base::error::Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>() });
     definitions.insert(
         "error".to_owned(),
         json!({

@@ -242,7 +242,7 @@ fn hints_name_commands_that_are_taken() {
     let behind = Regex::new(r"(\w)\{[^{}]*\}").expect("a pattern");
     let mut faults = String::new();
     let mut count = 0;
-    for file in files("src", ".rs") {
+    for file in files("src", ".rs").into_iter().chain(files("crates", ".rs")) {
         let text = read(&file);
         // A text may go on in the next line of the source.
         let lines: String =

@@ -1,6 +1,6 @@
 //! Contract 003's tools: names, descriptions and input schemas, as its own JSON blocks have them.
 
-use mcpkg::op::{Entry, Shape};
+use mcpkg_core::op::{Entry, Shape};
 use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch};
@@ -27,13 +27,13 @@ fn contract() -> Vec<Value> {
 }
 
 fn operations() -> impl Iterator<Item = &'static Entry> {
-    mcpkg::DOMAINS.operations().filter(|entry| entry.group == mcpkg::workspace::GROUP)
+    mcpkg::DOMAINS.operations().filter(|entry| entry.group == mcpkg_workspace::GROUP)
 }
 
 #[test]
 fn its_tools_are_the_contracts_to_the_letter() {
     let contract = contract();
-    let served = mcpkg::mcp::listed_tools(Some(&[mcpkg::workspace::GROUP.to_owned()]));
+    let served = mcpkg::mcp::listed_tools(Some(&[mcpkg_workspace::GROUP.to_owned()]));
     let served = served.as_array().expect("tools");
     assert!(!served.is_empty());
     let mut order = Vec::new();

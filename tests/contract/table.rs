@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcpkg::op::{Effect, Entry, Listed, Shape};
+use mcpkg_core::op::{Effect, Entry, Listed, Shape};
 use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch};

@@ -1,7 +1,7 @@
 //! Contract 000's tools: their names, their schemas to the letter, what they take and what they refuse. D33 to D35, D39.
 
-use mcpkg::deploy::targets::Target;
-use mcpkg::op::Entry;
+use mcpkg_core::op::Entry;
+use mcpkg_deploy::targets::Target;
 use serde_json::{Map, Value, json};
 
 use crate::deploy::answers::{tool, tool_data, tool_refused, word};

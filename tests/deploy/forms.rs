@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use insta::assert_snapshot;
-use mcpkg::deploy::desired::{Form, layout};
-use mcpkg::deploy::module::{About, Kind, Layer, Module, ModuleFile};
-use mcpkg::deploy::targets::bases::Bases;
-use mcpkg::deploy::targets::{Layout, Target, TargetConfig};
-use mcpkg::store::modules::{self, Applies, Row};
-use mcpkg::store::resources::{self, Key};
+use mcpkg_deploy::desired::{Form, layout};
+use mcpkg_deploy::module::{About, Kind, Layer, Module, ModuleFile};
+use mcpkg_deploy::targets::bases::Bases;
+use mcpkg_deploy::targets::{Layout, Target, TargetConfig};
+use mcpkg_store::modules::{self, Applies, Row};
+use mcpkg_store::resources::{self, Key};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

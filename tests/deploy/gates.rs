@@ -1,8 +1,8 @@
 //! The two-stage flow of contract 000: every refusal, what it says, and what it leaves as it was.
 
-use mcpkg::clock::Clock;
-use mcpkg::error::{Code, Error};
-use mcpkg::op::{Caller, Connection, Context, Identity};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::{Caller, Connection, Context, Identity};
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};

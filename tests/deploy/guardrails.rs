@@ -1,6 +1,6 @@
 //! Every operation of the deploy group that writes: without a yes it is refused, and not a byte changes.
 
-use mcpkg::op::Effect;
+use mcpkg_core::op::Effect;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool, tool_refused, word};

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpkg::deploy::targets::Target;
-use mcpkg::deploy::targets::facts::Commands;
+use mcpkg_deploy::targets::Target;
+use mcpkg_deploy::targets::facts::Commands;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use mcpkg::deploy::repo::identity;
+use mcpkg_deploy::repo::identity;
 use serde_json::json;
 
 use crate::deploy::answers::{tool, tool_data, tool_refused, word};

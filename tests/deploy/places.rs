@@ -1,6 +1,6 @@
 //! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
 
-use mcpkg::deploy::targets::Target;
+use mcpkg_deploy::targets::Target;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;

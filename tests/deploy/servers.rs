@@ -1,7 +1,7 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
-use mcpkg::deploy::targets::Target;
-use mcpkg::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
-use mcpkg::deploy::targets::Target;
+use mcpkg_deploy::targets::Target;
 
 /// A place with the selected project `p`, for every target.
 fn place() -> Place {

@@ -1,6 +1,6 @@
 //! Which source applies, and where it lands.
 
-use mcpkg::deploy::targets::Target;
+use mcpkg_deploy::targets::Target;
 use serde_json::json;
 
 use crate::deploy::answers::{tool, tool_data, tool_refused, word};

@@ -1,7 +1,7 @@
 //! Subagents: a project's resources below `subagent://`, in each target's own form.
 
-use mcpkg::store::modules::{self, Row};
-use mcpkg::store::resources::{self, Key};
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::resources::{self, Key};
 use serde_json::json;
 
 use crate::deploy::answers::word;

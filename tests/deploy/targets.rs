@@ -2,7 +2,7 @@
 //! each gets its own form, and nothing twice.
 
 use insta::assert_snapshot;
-use mcpkg::deploy::targets::Target;
+use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::word;

@@ -1,6 +1,6 @@
 //! What a request may reach, where another server has changed it.
 
-use mcpkg::clock;
+use mcpkg_base::clock;
 use serde_json::{Value, json};
 
 use super::World;

@@ -1,8 +1,8 @@
 //! Connections that end, and too few of them.
 
-use mcpkg::error::Code;
-use mcpkg::store::projects;
-use mcpkg::store::watch::Change;
+use mcpkg_base::error::Code;
+use mcpkg_store::projects;
+use mcpkg_store::watch::Change;
 use tokio_util::sync::CancellationToken;
 
 use super::{World, insert, names, project};
@@ -54,8 +54,8 @@ fn a_watch_whose_connection_ended_is_told_of_what_comes_after() {
     drop(project);
 }
 
-fn event(db: &mcpkg::store::Db<'_>, subject: &str) -> mcpkg::error::Result<()> {
-    use mcpkg::store::events::{NewEvent, append};
+fn event(db: &mcpkg_store::Db<'_>, subject: &str) -> mcpkg_base::error::Result<()> {
+    use mcpkg_store::events::{NewEvent, append};
     append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
 }
 
@@ -66,7 +66,7 @@ fn an_event_that_is_committed_late_is_told_and_in_one_order() {
     let (one, other) = (world.open(), world.open());
     let mut watch = other.watch(other.position().expect("a position")).expect("a watch");
     let mut told = Vec::new();
-    let mut look = |watch: &mut mcpkg::store::watch::Watch| match watch.look().expect("a look") {
+    let mut look = |watch: &mut mcpkg_store::watch::Watch| match watch.look().expect("a look") {
         Change::Events(events) => told.extend(events.into_iter().map(|event| (event.seq, event.subject))),
         Change::None => {}
         Change::Restored => panic!("nothing was restored"),

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpkg::error::Code;
-use mcpkg::store::events::{NewEvent, append};
-use mcpkg::store::watch::Change;
-use mcpkg::store::{Access, Store};
+use mcpkg_base::error::Code;
+use mcpkg_store::events::{NewEvent, append};
+use mcpkg_store::watch::Change;
+use mcpkg_store::{Access, Store};
 use serde_json::{Value, json};
 
 use super::{free_port, insert, names, project};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mcpkg::error::Code;
-use mcpkg::store::{Store, projects};
+use mcpkg_base::error::Code;
+use mcpkg_store::{Store, projects};
 use serde_json::json;
 
 use super::{insert, names, project};
@@ -38,7 +38,7 @@ fn a_frozen_server_holds_no_call() {
     let reader = store.reader().expect("a reader");
     let mut watch = store.watch(store.position().expect("a position")).expect("a watch");
     let frozen = server.freeze();
-    let unavailable = |done: Result<(), mcpkg::error::Error>| {
+    let unavailable = |done: Result<(), mcpkg_base::error::Error>| {
         let code = done.expect_err("the server is frozen").code();
         assert!(matches!(code, Code::Unavailable | Code::Busy), "{code:?}");
     };

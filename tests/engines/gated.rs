@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mcpkg::clock;
-use mcpkg::store::{RunHolder, Store};
+use mcpkg_base::clock;
+use mcpkg_store::{RunHolder, Store};
 use serde_json::json;
 
 use super::free_port;

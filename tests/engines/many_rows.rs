@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use mcpkg::clock;
-use mcpkg::error::{Code, Error, Result};
-use mcpkg::store::page::Page;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::{Db, Store, items, resources};
+use mcpkg_base::clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::{Db, Store, items, resources};
 
 use super::{AUTHOR, project};
 use crate::support::postgres::Server;
@@ -88,7 +88,7 @@ fn rows_of_a_long_list_are_fetched_some_at_a_time() {
     let (fetched, told) = world.told(|| {
         let gives_up = world.store.read(|db| {
             names(db, &Page::all(), |seen| {
-                assert!(mcpkg::store::projects::is_any(db)?);
+                assert!(mcpkg_store::projects::is_any(db)?);
                 if seen == 1_200 { Err(Error::new(Code::Cancelled, "given up")) } else { Ok(()) }
             })
         });

@@ -2,11 +2,11 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use mcpkg::clock;
-use mcpkg::error::{Code, Error, Result};
-use mcpkg::store::events::{self, NewEvent};
-use mcpkg::store::projects::{self, Project, Selection};
-use mcpkg::store::{Db, Store, blobs, prompts};
+use mcpkg_base::clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::projects::{self, Project, Selection};
+use mcpkg_store::{Db, Store, blobs, prompts};
 
 use super::{World, insert};
 use crate::support::eventually;
@@ -112,7 +112,7 @@ fn the_same_new_content_in_two_projects_at_once_is_stored_once_whichever_of_them
         }
         let name = format!("fails-{first_fails}");
         let put = |db: &Db<'_>, project: &Project| {
-            let ids = mcpkg::store::items::Ids { uuid: clock::unique(), indexed: None };
+            let ids = mcpkg_store::items::Ids { uuid: clock::unique(), indexed: None };
             prompts::insert(db, super::AUTHOR, project, ids, &name, prompts::Attributes::default(), &name).map(drop)
         };
         std::thread::scope(|scope| {

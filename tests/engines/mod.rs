@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mcpkg::clock;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::revisions::Author;
-use mcpkg::store::{Store, items, projects, prompts};
+use mcpkg_base::clock;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Store, items, projects, prompts};
 
 use crate::support::postgres::Server;
 
@@ -73,7 +73,7 @@ fn project(store: &Store) -> projects::Project {
 }
 
 /// Writes a prompt, in the transaction of `db`.
-fn insert(db: &mcpkg::store::Db<'_>, project: &projects::Project, name: &str) -> mcpkg::error::Result<()> {
+fn insert(db: &mcpkg_store::Db<'_>, project: &projects::Project, name: &str) -> mcpkg_base::error::Result<()> {
     let ids = items::Ids { uuid: clock::unique(), indexed: None };
     prompts::insert(db, AUTHOR, project, ids, name, prompts::Attributes::default(), "text").map(drop)
 }

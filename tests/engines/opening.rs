@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcpkg::error::Code;
-use mcpkg::store::Store;
+use mcpkg_base::error::Code;
+use mcpkg_store::Store;
 
 use super::{World, free_port, insert, names, project};
 use crate::support::Scratch;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use mcpkg::error::Code;
-use mcpkg::store::{Store, projects};
+use mcpkg_base::error::Code;
+use mcpkg_store::{Store, projects};
 
 use super::{free_port, insert, names, project};
 use crate::support::postgres::{Server, write_for_the_server};

@@ -1,10 +1,10 @@
 //! Pruning on PostgreSQL: it has more time than a client's call, and takes away what lost holders of locks left.
 
-use mcpkg::clock::{self, Clock};
-use mcpkg::error::Code;
-use mcpkg::store::Store;
-use mcpkg::store::events::{self, GROWING as EVENTS, NewEvent};
-use mcpkg::store::limits::Limits;
+use mcpkg_base::clock::{self, Clock};
+use mcpkg_base::error::Code;
+use mcpkg_store::Store;
+use mcpkg_store::events::{self, GROWING as EVENTS, NewEvent};
+use mcpkg_store::limits::Limits;
 
 use super::World;
 use crate::support::{Scratch, eventually};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcpkg::store::events::{self, Event};
-use mcpkg::store::watch::Change;
+use mcpkg_store::events::{self, Event};
+use mcpkg_store::watch::Change;
 use serde_json::{Value, json};
 
 use super::World;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use mcpkg::clock;
-use mcpkg::error::Code;
-use mcpkg::store::page::Page;
-use mcpkg::store::projects::Selection;
-use mcpkg::store::{Store, items, projects, prompts};
+use mcpkg_base::clock;
+use mcpkg_base::error::Code;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::{Store, items, projects, prompts};
 
 use super::{AUTHOR, World, insert, names, project};
 use crate::support::eventually;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcpkg::store::resources;
+use mcpkg_store::resources;
 use serde_json::{Value, json};
 
 use super::{assert_refused, content_of, error_code};

@@ -270,6 +270,6 @@ fn a_connection_that_cannot_be_opened_is_told_with_its_cause() {
     let (sender, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(store.read(|_| Ok(())).map_err(|error| error.code())));
     // A pool that has no connection tries for twice the busy time.
-    let answer = answer.recv_timeout(mcpkg::store::BUSY_TIMEOUT).expect("an answer before the pool gives up");
-    assert_eq!(answer, Err(mcpkg::error::Code::Unavailable));
+    let answer = answer.recv_timeout(mcpkg_store::BUSY_TIMEOUT).expect("an answer before the pool gives up");
+    assert_eq!(answer, Err(mcpkg_base::error::Code::Unavailable));
 }

@@ -49,8 +49,8 @@ fn f01_kill_9_at_random_loses_nothing_acknowledged() {
     assert_sound(&scratch);
     for name in expected {
         let shown = scratch.context().read(|db, project| {
-            let prompt = mcpkg::store::prompts::get(db, project, &name)?;
-            mcpkg::store::blobs::get(db, prompt.blob)
+            let prompt = mcpkg_store::prompts::get(db, project, &name)?;
+            mcpkg_store::blobs::get(db, prompt.blob)
         });
         let text = String::from_utf8(shown.expect("the content is whole")).expect("UTF-8");
         assert_eq!(text, content_of(&name, text.len()));

@@ -23,8 +23,8 @@ mod versions;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use mcpkg::store::page::Page;
-use mcpkg::store::prompts;
+use mcpkg_store::page::Page;
+use mcpkg_store::prompts;
 
 pub(crate) use disk::fill;
 pub(crate) use versions::faketime;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
-use mcpkg::clock::Clock;
-use mcpkg::op::Context;
+use mcpkg_base::clock::Clock;
+use mcpkg_core::op::Context;
 use serde_json::{Value, json};
 
 use super::{assert_refused, assert_sound, error_code, under_strace};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcpkg::clock::Clock;
+use mcpkg_base::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{assert_refused, assert_sound};
@@ -80,7 +80,7 @@ fn assert_has_checksums(scratch: &Scratch) {
     let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("a number");
     assert!(number("SELECT count(*) FROM blob") > 2);
     assert_eq!(number("SELECT count(*) FROM blob WHERE checksum IS NULL"), 0);
-    assert_eq!(number("PRAGMA user_version"), mcpkg::store::SCHEMA_VERSION);
+    assert_eq!(number("PRAGMA user_version"), mcpkg_store::SCHEMA_VERSION);
     assert_sound(scratch);
 }
 
@@ -102,7 +102,7 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
     let later = format!(
         "INSERT INTO refinery_schema_history
          SELECT {}, 'later', applied_on, checksum FROM refinery_schema_history WHERE version = 1",
-        mcpkg::store::SCHEMA_VERSION + 1
+        mcpkg_store::SCHEMA_VERSION + 1
     );
     for change in [
         "UPDATE refinery_schema_history SET checksum = '1'",
@@ -131,7 +131,7 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
 /// resource create restoring file:///restoring データベースの復元 -d 백업과복원`
 #[test]
 fn f17_a_database_of_every_schema_version_opens_with_its_content() {
-    for version in 1..=mcpkg::store::SCHEMA_VERSION {
+    for version in 1..=mcpkg_store::SCHEMA_VERSION {
         let scratch = Scratch::new();
         let fixture = format!("{}/tests/fixtures/v{version}.db", env!("CARGO_MANIFEST_DIR"));
         fs::copy(&fixture, scratch.db()).unwrap_or_else(|error| panic!("{fixture}: {error}"));
@@ -178,7 +178,7 @@ fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
 }
 
 /// Runs a command of the table in this process.
-fn run(context: &mcpkg::op::Context, command: &[&str], arguments: Value) -> Value {
+fn run(context: &mcpkg_core::op::Context, command: &[&str], arguments: Value) -> Value {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     let call = entry.from_agent(arguments).expect("good arguments");
     call.run(context).unwrap_or_else(|error| panic!("{}: {error}", command.join(" "))).data

@@ -282,9 +282,11 @@ fn open_streams_end_with_their_key() {
 fn a_key_that_expires_lets_nobody_in_any_more() {
     let scratch = scratch();
     // Made an hour ago, but for a moment.
-    let now = mcpkg::clock::Clock::system().now();
-    let context =
-        mcpkg::op::Context { clock: mcpkg::clock::Clock::fixed(now - 60 * 60 * 1000 + 2500), ..scratch.context() };
+    let now = mcpkg_base::clock::Clock::system().now();
+    let context = mcpkg_core::op::Context {
+        clock: mcpkg_base::clock::Clock::fixed(now - 60 * 60 * 1000 + 2500),
+        ..scratch.context()
+    };
     let create = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["access", "create"]).expect("an operation");
     let call = create.from_agent(json!({ "name": "soon", "expires": "60m" })).expect("a call");
     let key = call.run(&context).expect("a key").data["key"].as_str().expect("a key").to_owned();

@@ -1,6 +1,6 @@
 //! Deploys of config repos that are changed by overlays.
 
-use mcpkg::deploy::module::fs_key;
+use mcpkg_deploy::module::fs_key;
 use serde_json::Value;
 
 use crate::support::Ground;

@@ -180,9 +180,9 @@ fn pages_survive_inserts_and_deletes() {
     store
         .write("test", "", |db, project, author| {
             for n in 0..250 {
-                let attributes = mcpkg::store::prompts::Attributes::default();
+                let attributes = mcpkg_store::prompts::Attributes::default();
                 let name = format!("n{n:03}");
-                mcpkg::store::prompts::insert(db, author, project, store.clock.uuid(), &name, attributes, "x")?;
+                mcpkg_store::prompts::insert(db, author, project, store.clock.uuid(), &name, attributes, "x")?;
             }
             Ok(())
         })

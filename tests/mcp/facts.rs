@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcpkg::op::Shape;
+use mcpkg_core::op::Shape;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch};

@@ -187,14 +187,14 @@ fn pages_hold_every_skill_once() {
             for n in 0..230 {
                 let uuid = context.clock.uuid();
                 let name = format!("n{n:03}");
-                mcpkg::store::prompts::insert(db, author, project, uuid, &name, Default::default(), "x")?;
+                mcpkg_store::prompts::insert(db, author, project, uuid, &name, Default::default(), "x")?;
                 if n % 2 == 0 {
-                    let file = mcpkg::content::files::File {
+                    let file = mcpkg_content::files::File {
                         content: format!("---\nname: {name}\ndescription: stored\n---\n").into_bytes().into(),
                         executable: false,
                     };
                     let clock = &context.clock;
-                    mcpkg::content::files::add_to_skill(db, author, project, clock, &name, "SKILL.md", &file)?;
+                    mcpkg_content::files::add_to_skill(db, author, project, clock, &name, "SKILL.md", &file)?;
                 }
             }
             Ok(())

@@ -1,10 +1,10 @@
 //! Templates that were stored before they had limits, and templates that strangers store.
 
-use mcpkg::clock::Clock;
-use mcpkg::store::Store;
-use mcpkg::store::projects;
-use mcpkg::store::prompts::{self, Argument, Attributes};
-use mcpkg::store::revisions::Author;
+use mcpkg_base::clock::Clock;
+use mcpkg_store::Store;
+use mcpkg_store::projects;
+use mcpkg_store::prompts::{self, Argument, Attributes};
+use mcpkg_store::revisions::Author;
 use serde_json::json;
 
 use crate::support::{Client, Scratch};

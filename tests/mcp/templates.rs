@@ -129,15 +129,15 @@ fn the_scheme_is_not_the_users_but_what_is_stored_goes_first() {
     let context = scratch.context();
     context
         .write("resource.create", "old", |db, project, author| {
-            let attributes = mcpkg::store::resources::Attributes {
+            let attributes = mcpkg_store::resources::Attributes {
                 uri: "mcpkg://prompt/plain".to_owned(),
                 description: None,
                 mime_type: Some("text/plain".to_owned()),
                 text: true,
                 executable: false,
             };
-            let content = mcpkg::store::new_content::NewContent::from(b"old".to_vec());
-            mcpkg::store::resources::insert(db, author, project, context.clock.uuid(), "old", attributes, &content)
+            let content = mcpkg_store::new_content::NewContent::from(b"old".to_vec());
+            mcpkg_store::resources::insert(db, author, project, context.clock.uuid(), "old", attributes, &content)
         })
         .expect("a resource");
     assert_eq!(contents(&mut client, "mcpkg://prompt/plain")["text"], "old");

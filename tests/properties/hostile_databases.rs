@@ -306,7 +306,7 @@ fn hostile_bits_never_give_out_what_was_not_written() {
     if !Scratch::new().is_file() {
         return;
     }
-    use mcpkg::store::{Store, blobs, resources};
+    use mcpkg_store::{Store, blobs, resources};
     let scratch = Scratch::with_project();
     let text = |n: usize| format!("text of file:///{n}");
     for n in 0..24 {
@@ -320,7 +320,7 @@ fn hostile_bits_never_give_out_what_was_not_written() {
     scratch.ok(&["backup", "whole.db"]);
     let whole = fs::read(scratch.path().join("whole.db")).expect("the file");
     let path = scratch.path().join("spoilt.db");
-    let selection = mcpkg::store::projects::Selection::default();
+    let selection = mcpkg_store::projects::Selection::default();
     let mut cases = Cases::new("hostile bits", 200);
     while cases.more() {
         let mut bytes = whole.clone();

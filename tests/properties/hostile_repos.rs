@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use mcpkg::deploy::module::fs_key;
+use mcpkg_deploy::module::fs_key;
 
 use crate::support::fuzz::{Cases, Outcome, bounded};
 use crate::support::{Ground, Random, Tree, is_root};

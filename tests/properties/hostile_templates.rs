@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use mcpkg::clock::Clock;
-use mcpkg::store::prompts::{self, Argument, Attributes};
-use mcpkg::store::revisions::Author;
-use mcpkg::store::{Store, projects};
+use mcpkg_base::clock::Clock;
+use mcpkg_store::prompts::{self, Argument, Attributes};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Store, projects};
 use serde_json::json;
 
 use crate::support::fuzz::Cases;

@@ -11,8 +11,8 @@ mod round_trips;
 mod search;
 mod steps;
 
-use mcpkg::error::Result;
-use mcpkg::op::Context;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
 use serde_json::Value;
 
 /// Runs a command of the table in this process and returns its data.

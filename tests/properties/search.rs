@@ -1,6 +1,6 @@
 //! A search takes any words: no text of a user's is ever query syntax.
 
-use mcpkg::error::Code;
+use mcpkg_base::error::Code;
 use proptest::prelude::*;
 use serde_json::json;
 

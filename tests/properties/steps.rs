@@ -1,7 +1,7 @@
 //! Operations at random.
 
-use mcpkg::error::Code;
-use mcpkg::op::Context;
+use mcpkg_base::error::Code;
+use mcpkg_core::op::Context;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

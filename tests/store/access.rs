@@ -1,11 +1,11 @@
 //! Access keys: what lets a request in, what does not, and what outlives what.
 
-use mcpkg::access::{Grant, Refused, required, verify};
-use mcpkg::clock::Clock;
-use mcpkg::error::Code;
-use mcpkg::op::Context;
-use mcpkg::store::access;
-use mcpkg::store::page::Page;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::Code;
+use mcpkg_core::access::{Grant, Refused, required, verify};
+use mcpkg_core::op::Context;
+use mcpkg_store::access;
+use mcpkg_store::page::Page;
 use serde_json::{Value, json};
 
 use crate::support::Scratch;
@@ -16,7 +16,7 @@ fn context(scratch: &Scratch) -> Context {
     Context { clock: Clock::fixed(1_000_000), ..scratch.context() }
 }
 
-fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
+fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg_base::error::Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     Ok(entry.from_agent(arguments)?.run(context)?.data)
 }

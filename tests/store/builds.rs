@@ -1,10 +1,10 @@
 //! Builds: which are kept, that their outputs go with them, and which is a repository's last one.
 
-use mcpkg::clock::Clock;
-use mcpkg::store::builds::{self, Begun, Ended, GROWING, Row};
-use mcpkg::store::limits::Limits;
-use mcpkg::store::page::Page;
-use mcpkg::store::{Db, Store, workspaces};
+use mcpkg_base::clock::Clock;
+use mcpkg_store::builds::{self, Begun, Ended, GROWING, Row};
+use mcpkg_store::limits::Limits;
+use mcpkg_store::page::Page;
+use mcpkg_store::{Db, Store, workspaces};
 use uuid::Uuid;
 
 use crate::support::Scratch;

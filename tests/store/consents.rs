@@ -2,14 +2,14 @@
 
 use std::sync::Barrier;
 
-use mcpkg::approved::Kind;
-use mcpkg::clock::Clock;
-use mcpkg::consent::request::{self, Consent, Need};
-use mcpkg::consent::token::{self, Plan, Refused};
-use mcpkg::error::{Code, Error};
-use mcpkg::op::{Caller, Confirmation, Connection, Context, Grant, Identity};
-use mcpkg::store::consents::{self, Request, State};
-use mcpkg::store::page::Page;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::consent::request::{self, Consent, Need};
+use mcpkg_core::consent::token::{self, Plan, Refused};
+use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Grant, Identity};
+use mcpkg_store::consents::{self, Request, State};
+use mcpkg_store::page::Page;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -42,7 +42,7 @@ fn keyed(context: &Context, name: &str, consent: bool) -> Context {
 
 /// The same moment, for this user at a terminal who says yes.
 fn person(context: &Context) -> Context {
-    let ask: std::sync::Arc<mcpkg::op::Ask> = std::sync::Arc::new(|_, _| Ok(()));
+    let ask: std::sync::Arc<mcpkg_core::op::Ask> = std::sync::Arc::new(|_, _| Ok(()));
     Context { caller: Caller::Shell, confirmation: Confirmation::Ask, ask, ..context.clone() }
 }
 
@@ -213,7 +213,7 @@ fn a_token_that_many_use_at_once_is_used_once() {
                     // A connection of its own, as another process has.
                     let context = Context { store: scratch.store(), ..context.clone() };
                     let check =
-                        |db: &mcpkg::store::Db<'_>| token::check(db, &context, &issued.token, "deploy_apply", &inputs);
+                        |db: &mcpkg_store::Db<'_>| token::check(db, &context, &issued.token, "deploy_apply", &inputs);
                     let confirmed = context.store.read(check).expect("read").expect("good");
                     barrier.wait();
                     context.store.write(|db| confirmed.consume(db, context.clock.now())).expect("a write")
@@ -234,7 +234,7 @@ fn a_token_is_of_who_was_given_it_and_stored_as_its_hash_alone() {
     let plan = Plan { operation: "deploy_apply", project: "p", inputs: &inputs, hash: "hash", summary: "x" };
     let issued = token::issue(&context, &plan).expect("a token");
     let check = |context: &Context, operation: &str| {
-        let check = |db: &mcpkg::store::Db<'_>| token::check(db, context, &issued.token, operation, &inputs);
+        let check = |db: &mcpkg_store::Db<'_>| token::check(db, context, &issued.token, operation, &inputs);
         context.store.read(check).expect("read").map(drop)
     };
     assert_eq!(check(&context, "deploy_apply"), Ok(()));

@@ -1,11 +1,11 @@
 //! Tables that grow are kept to their limits, and what waits, runs or was not read yet stays.
 
-use mcpkg::clock::Clock;
-use mcpkg::store::consents::{self, Binding, New};
-use mcpkg::store::events::{self, NewEvent};
-use mcpkg::store::limits::{Growing, Limits};
-use mcpkg::store::tasks::{self, End, Status, Task};
-use mcpkg::store::{Store, consents::GROWING as CONSENTS, events::GROWING as EVENTS, tasks::GROWING as TASKS};
+use mcpkg_base::clock::Clock;
+use mcpkg_store::consents::{self, Binding, New};
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::limits::{Growing, Limits};
+use mcpkg_store::tasks::{self, End, Status, Task};
+use mcpkg_store::{Store, consents::GROWING as CONSENTS, events::GROWING as EVENTS, tasks::GROWING as TASKS};
 use uuid::Uuid;
 
 use crate::support::Scratch;

@@ -1,16 +1,16 @@
 //! The stamps of a project's lists, and writes that change nothing.
 
-use mcpkg::error::Result;
-use mcpkg::op::Context;
-use mcpkg::store::lists::{self, List};
-use mcpkg::store::projects::Selection;
-use mcpkg::store::revisions::{self, Kind};
-use mcpkg::store::{events, projects, prompts};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::lists::{self, List};
+use mcpkg_store::projects::Selection;
+use mcpkg_store::revisions::{self, Kind};
+use mcpkg_store::{events, projects, prompts};
 
 use crate::support::Scratch;
 
 fn stamp(context: &Context) -> List {
-    let look = |db: &mcpkg::store::Db<'_>| match projects::resolve(db, &context.selection)? {
+    let look = |db: &mcpkg_store::Db<'_>| match projects::resolve(db, &context.selection)? {
         Some(project) => lists::validator(db, &project, Kind::Prompt),
         None => Ok(List::EMPTY),
     };

@@ -1,12 +1,12 @@
 //! A project as a source of modules: what it composes, what is left out, what changes its fingerprint.
 
-use mcpkg::deploy::module::{Kind, Module};
-use mcpkg::deploy::project::{self, Broken};
-use mcpkg::error::Code;
-use mcpkg::op::Context;
-use mcpkg::store::modules::{self, Applies, Row};
-use mcpkg::store::prompts;
-use mcpkg::store::resources;
+use mcpkg_base::error::Code;
+use mcpkg_core::op::Context;
+use mcpkg_deploy::module::{Kind, Module};
+use mcpkg_deploy::project::{self, Broken};
+use mcpkg_store::modules::{self, Applies, Row};
+use mcpkg_store::prompts;
+use mcpkg_store::resources;
 
 use crate::support::Scratch;
 

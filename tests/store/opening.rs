@@ -1,7 +1,7 @@
 //! What opening makes, and what it refuses, each with its own message and the file untouched.
 
-use mcpkg::error::Code;
-use mcpkg::store::{Access, Store};
+use mcpkg_base::error::Code;
+use mcpkg_store::{Access, Store};
 
 use crate::support::Scratch;
 

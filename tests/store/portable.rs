@@ -1,6 +1,6 @@
 //! Each statement of the table files is taken by PostgreSQL too.
 //!
-//! How a new statement comes in without anybody remembering it: [`mcpkg::store`]'s `Db` takes no text but what the macro
+//! How a new statement comes in without anybody remembering it: [`mcpkg_store`]'s `Db` takes no text but what the macro
 //! `sql!` made, and this test finds each `sql!` in the sources. One that it cannot put together fails the test. What only
 //! one engine takes is made with `sqlite_sql!` or `postgres_sql!`, which stand in the folder of that engine alone.
 
@@ -19,7 +19,7 @@ struct Statement {
 type Pieces = HashMap<(String, String), String>;
 
 fn store() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src")
 }
 
 fn sources() -> Vec<(String, String)> {
@@ -144,7 +144,7 @@ fn statements() -> Vec<Statement> {
             let call = &source[at + "sql!".len()..];
             let line = source[..at].matches('\n').count() + 1;
             statements.push(Statement {
-                place: format!("src/store/{file}:{line}"),
+                place: format!("crates/store/src/{file}:{line}"),
                 text: text_of(file, &call[1..end_of_group(call) - 1], &pieces),
             });
         }
@@ -237,7 +237,7 @@ fn both_engines_have_the_same_tables_and_columns() {
 
     let scratch = crate::support::Scratch::new();
     let file = scratch.path().join("file.db");
-    drop(mcpkg::store::Store::open(&file).expect("a database"));
+    drop(mcpkg_store::Store::open(&file).expect("a database"));
     let connection = rusqlite::Connection::open(file).expect("the file");
     let sql = "SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'

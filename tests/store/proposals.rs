@@ -1,8 +1,8 @@
 //! Numbers of proposals.
 
-use mcpkg::store::projects::Project;
-use mcpkg::store::proposals::{self, Action, NewProposal, Origin};
-use mcpkg::store::{Db, blobs};
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self, Action, NewProposal, Origin};
+use mcpkg_store::{Db, blobs};
 
 use crate::support::Scratch;
 

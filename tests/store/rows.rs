@@ -1,13 +1,13 @@
 //! Rows: constraints, cascades, chunks, revisions, transactions.
 
-use mcpkg::clock::Clock;
-use mcpkg::error::{Code, Error, Result};
-use mcpkg::op::Context;
-use mcpkg::store::blobs::Verify;
-use mcpkg::store::page::Page;
-use mcpkg::store::projects::Project;
-use mcpkg::store::revisions::Kind;
-use mcpkg::store::{Db, blobs, events, projects, prompts, resources, revisions, search};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::blobs::Verify;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Project;
+use mcpkg_store::revisions::Kind;
+use mcpkg_store::{Db, blobs, events, projects, prompts, resources, revisions, search};
 
 use crate::support::Scratch;
 

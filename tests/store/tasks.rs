@@ -1,9 +1,9 @@
 //! Tasks in the store: for their asker alone, ended once, and gone when their time is over.
 
-use mcpkg::clock::Clock;
-use mcpkg::store::Holding;
-use mcpkg::store::Store;
-use mcpkg::store::tasks::{self, End, GROWING, Status, Task};
+use mcpkg_base::clock::Clock;
+use mcpkg_store::Holding;
+use mcpkg_store::Store;
+use mcpkg_store::tasks::{self, End, GROWING, Status, Task};
 use uuid::Uuid;
 
 use crate::support::Scratch;

@@ -26,7 +26,7 @@ impl Database {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             run(&server, "postgres", &format!("CREATE DATABASE {MADE}"));
-            drop(mcpkg::store::Store::open(Path::new(&format!("{server}/{MADE}"))).expect("the tables are made"));
+            drop(mcpkg_store::Store::open(Path::new(&format!("{server}/{MADE}"))).expect("the tables are made"));
         });
         let name = format!("t{}", uuid::Uuid::new_v4().simple());
         run(&server, "postgres", &format!("CREATE DATABASE {name} TEMPLATE {MADE}"));

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use mcpkg::approved::Approved;
-use mcpkg::op::Context;
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
+use mcpkg_base::approved::Approved;
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 use tempfile::TempDir;
 
 use super::folder;

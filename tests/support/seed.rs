@@ -18,7 +18,7 @@ pub fn seed() -> u64 {
         number => number.parse().expect("MCPKG_TEST_SEED is a number, or `new`"),
     };
     let test = std::thread::current().name().unwrap_or_default().to_owned();
-    eprintln!("random, from the seed {seed}; the same again: MCPKG_TEST_SEED={seed} cargo test {test}");
+    eprintln!("random, from the seed {seed}; the same again: MCPKG_TEST_SEED={seed} cargo test --workspace {test}");
     seed
 }
 

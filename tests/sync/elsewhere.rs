@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mcpkg::disk;
+use mcpkg_base::disk;
 
 use crate::support::Scratch;
 

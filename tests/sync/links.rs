@@ -163,12 +163,12 @@ fn a_link_is_made_where_nothing_stands_and_leads_nowhere_else() {
     for (path, text) in
         [("evil", "/etc/passwd"), ("evil2", "../AGENTS.md"), ("../evil3", "AGENTS.md"), ("AGENTS.md/x", "x")]
     {
-        let target = mcpkg::store::links::Target::Link(text.to_owned());
-        let link = mcpkg::store::links::Link { path: path.to_owned(), target };
+        let target = mcpkg_store::links::Target::Link(text.to_owned());
+        let link = mcpkg_store::links::Link { path: path.to_owned(), target };
         let put =
-            |db: &mcpkg::store::Db<'_>,
-             project: &mcpkg::store::projects::Project,
-             _: mcpkg::store::revisions::Author<'_>| { mcpkg::store::links::put(db, project.id, &link) };
+            |db: &mcpkg_store::Db<'_>,
+             project: &mcpkg_store::projects::Project,
+             _: mcpkg_store::revisions::Author<'_>| { mcpkg_store::links::put(db, project.id, &link) };
         scratch.context().write("import", "x", put).expect("a row");
     }
     scratch.ok(&["sync", "team"]);

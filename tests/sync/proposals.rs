@@ -1,11 +1,11 @@
 //! Proposals about content: kept, shown, accepted and rejected.
 
 use insta::assert_snapshot;
-use mcpkg::content::import::manifest::What;
-use mcpkg::content::proposals::{self, New, Proposed};
-use mcpkg::content::stored;
-use mcpkg::store::blobs;
-use mcpkg::store::proposals::Origin;
+use mcpkg_content::import::manifest::What;
+use mcpkg_content::proposals::{self, New, Proposed};
+use mcpkg_content::stored;
+use mcpkg_store::blobs;
+use mcpkg_store::proposals::Origin;
 
 use crate::support::Scratch;
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcpkg::content::stored;
-use mcpkg::op::{Body, Context};
-use mcpkg::store::{blobs, proposals};
+use mcpkg_content::stored;
+use mcpkg_core::op::{Body, Context};
+use mcpkg_store::{blobs, proposals};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn items(context: &Context) -> Items {
 }
 
 /// Runs an operation in this process and returns its data.
-fn run(context: &Context, cli: &[&str], arguments: Value) -> mcpkg::error::Result<mcpkg::op::Reply> {
+fn run(context: &Context, cli: &[&str], arguments: Value) -> mcpkg_base::error::Result<mcpkg_core::op::Reply> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments)?.run(context)
 }
@@ -122,7 +122,7 @@ impl Homes {
         &self.homes[usize::from(home)].1
     }
 
-    fn sync(&self, home: bool) -> mcpkg::op::Reply {
+    fn sync(&self, home: bool) -> mcpkg_core::op::Reply {
         let folder = self.folder.path().display().to_string();
         run(self.context(home), &["sync"], json!({ "folder": folder })).expect("the sync")
     }

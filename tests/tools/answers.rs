@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use mcpkg::registry::package::check_input;
+use mcpkg_registry::package::check_input;
 use serde_json::{Value, json};
 
 use super::installed::{META, enact, extract, signed, with_extract};

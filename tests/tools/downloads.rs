@@ -27,7 +27,7 @@ fn large(team: &Team, key: &str, mib: u32) -> Vec<u8> {
     let folder = folder(&team.scratch, TOOL, "Sun");
     team.scratch.file("packages/alice/utils/weather/noise.bin", noise(7, mib));
     assert_eq!(team.publish(&folder, "public", Some(key)).status, 201);
-    mcpkg::registry::package::archive::pack(&folder)
+    mcpkg_registry::package::archive::pack(&folder)
         .expect("an archive")
         .opened
         .content

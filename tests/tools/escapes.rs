@@ -6,9 +6,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
 
-use mcpkg::process::starter::{self, Ceilings, Meeting, Output, Request, Within};
-use mcpkg::process::{self, Program};
-use mcpkg::registry::run::{Call, Variable, run};
+use mcpkg_base::process::starter::{self, Ceilings, Meeting, Output, Request, Within};
+use mcpkg_base::process::{self, Program};
+use mcpkg_registry::run::{Call, Variable, run};
 
 use super::sandbox::Sandbox;
 use crate::support::skipped;
@@ -226,8 +226,8 @@ fn processes() -> Vec<(u32, String, String)> {
 }
 
 fn set(sandbox: &Sandbox, name: &str, reference: &str) {
-    use mcpkg::registry::run::grants;
-    use mcpkg::store::tools::env::{self, Setting};
+    use mcpkg_registry::run::grants;
+    use mcpkg_store::tools::env::{self, Setting};
     let variable = env::Variable {
         name: name.to_owned(),
         pattern: "*".to_owned(),
@@ -332,8 +332,8 @@ fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
 
 #[test]
 fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
-    use mcpkg::registry::run::grants;
-    use mcpkg::store::tools::grants::{self as stored, Allowed, Grant};
+    use mcpkg_registry::run::grants;
+    use mcpkg_store::tools::grants::{self as stored, Allowed, Grant};
     for sandbox in Sandbox::each() {
         for name in ["given", "beside"] {
             std::fs::create_dir(sandbox.path().join(name)).expect("a folder");

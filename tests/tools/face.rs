@@ -168,8 +168,8 @@ fn an_audit_reaches_everybody_and_a_failed_one_stays() {
     team.scratch
         .store()
         .write(|db| {
-            for row in mcpkg::store::tools::attestations::of(db, &sha256)? {
-                mcpkg::store::tools::attestations::remove(db, &sha256, &row.sha256)?;
+            for row in mcpkg_store::tools::attestations::of(db, &sha256)? {
+                mcpkg_store::tools::attestations::remove(db, &sha256, &row.sha256)?;
             }
             Ok(())
         })
@@ -179,7 +179,7 @@ fn an_audit_reaches_everybody_and_a_failed_one_stays() {
 }
 
 fn archive_of(team: &Team) -> [u8; 32] {
-    let row = team.scratch.store().read(|db| mcpkg::store::tools::packages::get(db, "local", TOOL, "1.0.0"));
+    let row = team.scratch.store().read(|db| mcpkg_store::tools::packages::get(db, "local", TOOL, "1.0.0"));
     row.expect("an answer").expect("a package").release.sha256
 }
 
@@ -286,7 +286,7 @@ fn a_version_is_never_overwritten_or_deleted_and_what_is_published_is_what_the_a
         assert_eq!((refused(&answer).0, answer.header("allow")), (405, Some("GET")), "{method} {path}");
     }
     // Under another name, with another manifest beside it, or as no archive at all.
-    let opened = mcpkg::registry::package::archive::pack(&sun).expect("an archive").opened;
+    let opened = mcpkg_registry::package::archive::pack(&sun).expect("an archive").opened;
     let to = |path: &str| request("POST", path, Some(&key));
     let elsewhere = team.server.send(&form(
         to("/tools/alice/other/versions"),

@@ -1,7 +1,7 @@
 //! Two homes: an author who publishes to a folder, and a user who installs from it.
 
-use mcpkg::error::Result;
-use mcpkg::op::Context;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
 use serde_json::Value;
 
 use super::trusting;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpkg::hex;
-use mcpkg::registry::package::archive;
+use mcpkg_base::hex;
+use mcpkg_registry::package::archive;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mcpkg::registry::trust::sigstore::is_checked;
+use mcpkg_registry::trust::sigstore::is_checked;
 use serde_json::{Value, json};
 
 use super::trusting;

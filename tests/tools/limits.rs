@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcpkg::error::Code;
-use mcpkg::registry::run::{Call, Wished, run};
+use mcpkg_base::error::Code;
+use mcpkg_registry::run::{Call, Wished, run};
 use serde_json::json;
 
 use super::sandbox::Sandbox;
@@ -23,8 +23,8 @@ fn assert_gone(text: &str) {
 #[test]
 fn a_fork_bomb_is_stopped_and_leaves_no_process() {
     for sandbox in Sandbox::each() {
-        let together = mcpkg::process::cgroup::Together { memory: 1 << 30, processes: 10 };
-        if crate::support::is_root() && mcpkg::process::cgroup::Cgroup::new(together).is_none() {
+        let together = mcpkg_base::process::cgroup::Together { memory: 1 << 30, processes: 10 };
+        if crate::support::is_root() && mcpkg_base::process::cgroup::Cgroup::new(together).is_none() {
             crate::support::skipped(
                 "no control group can be made here, and no other limit of processes holds for root",
             );
@@ -82,8 +82,8 @@ fn memory_that_a_tool_takes_is_bounded() {
 #[test]
 fn shared_memory_is_bounded_where_a_control_group_can_be_made() {
     for sandbox in Sandbox::each() {
-        let together = mcpkg::process::cgroup::Together { memory: 1 << 30, processes: 10 };
-        if mcpkg::process::cgroup::Cgroup::new(together).is_none() {
+        let together = mcpkg_base::process::cgroup::Together { memory: 1 << 30, processes: 10 };
+        if mcpkg_base::process::cgroup::Cgroup::new(together).is_none() {
             crate::support::skipped("no control group can be made here");
             continue;
         }
@@ -191,8 +191,8 @@ fn a_cancelled_run_ends_at_once_and_leaves_no_process() {
 
 #[test]
 fn every_run_and_every_failed_one_is_a_row_without_contents() {
-    use mcpkg::store::page::Page;
-    use mcpkg::store::tools::runs;
+    use mcpkg_store::page::Page;
+    use mcpkg_store::tools::runs;
     for sandbox in Sandbox::each() {
         sandbox.run(&["sh", "-c", "printf abc; printf secret-word >&2; exit 7"]).expect_err("failed");
         sandbox.run(&["no-such-program"]).expect_err("not there");

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mcpkg::registry::package::archive;
-use mcpkg::registry::trust::Policy;
-use mcpkg::registry::trust::records::Record;
-use mcpkg::store::blobs;
-use mcpkg::store::tools::installs::{self, Scope};
-use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
-use mcpkg::store::tools::{names, trust};
+use mcpkg_registry::package::archive;
+use mcpkg_registry::trust::Policy;
+use mcpkg_registry::trust::records::Record;
+use mcpkg_store::blobs;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::packages::{self, Manifest, Release, Visibility};
+use mcpkg_store::tools::{names, trust};
 use serde_json::{Value, json};
 
 use super::installed::{META, data, enact, extract, listed, no_sandbox, signed, with_extract};
@@ -22,7 +22,7 @@ const PROJECTED: &str = "alice__pdf__extract";
 pub(super) fn allow(scratch: &Scratch) {
     let context = scratch.context();
     Record::Policy(Policy::Allow).keep(&context).expect("a record");
-    let set = |db: &mcpkg::store::Db<'_>| {
+    let set = |db: &mcpkg_store::Db<'_>| {
         trust::set_policy(db, "allow")?;
         context.event(db, context.author(), None, "tool.trust.policy", "allow")
     };
@@ -41,7 +41,7 @@ fn install_many(scratch: &Scratch, number: usize) {
             archive::pack(file.parent().expect("a folder")).expect("an archive").opened
         })
         .collect();
-    let write = |db: &mcpkg::store::Db<'_>| {
+    let write = |db: &mcpkg_store::Db<'_>| {
         packed.iter().enumerate().try_for_each(|(n, opened)| {
             let name = format!("many/tool-{n:04}");
             let release = Release {
@@ -262,7 +262,7 @@ fn a_burst_of_installs_is_told_once_or_a_few_times() {
     let context = scratch.context();
     install_many(&scratch, TOOLS);
     for n in 0..TOOLS {
-        let event = |db: &mcpkg::store::Db<'_>| {
+        let event = |db: &mcpkg_store::Db<'_>| {
             context.event(db, context.author(), None, "tool.install", &format!("many/tool-{n:04}"))
         };
         context.store.write(event).expect("an event");

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use mcpkg::error::{Code, Error};
-use mcpkg::op::Context;
-use mcpkg::registry::installed::projected::PROJECTIONS;
-use mcpkg::registry::package::archive::{self, Opened};
-use mcpkg::registry::trust::records::Record;
-use mcpkg::store::blobs;
-use mcpkg::store::tools::attestations;
-use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
-use mcpkg::store::tools::trust::{self, TrustedPart, TrustedRow};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::Context;
+use mcpkg_registry::installed::projected::PROJECTIONS;
+use mcpkg_registry::package::archive::{self, Opened};
+use mcpkg_registry::trust::records::Record;
+use mcpkg_store::blobs;
+use mcpkg_store::tools::attestations;
+use mcpkg_store::tools::packages::{self, Manifest, Release, Visibility};
+use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use mcpkg::error::Code;
-use mcpkg::store::tools::{attestations, packages};
+use mcpkg_base::error::Code;
+use mcpkg_store::tools::{attestations, packages};
 use serde_json::{Value, json};
 
 use super::registries::package;

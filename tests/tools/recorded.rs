@@ -9,11 +9,11 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use mcpkg::hex;
-use mcpkg::registry::package::archive::{self, Opened};
-use mcpkg::registry::trust::statement::{self, Says};
-use mcpkg::registry::trust::{Identity, Subject, dsse};
-use mcpkg::store::tools::attestations;
+use mcpkg_base::hex;
+use mcpkg_registry::package::archive::{self, Opened};
+use mcpkg_registry::trust::statement::{self, Says};
+use mcpkg_registry::trust::{Identity, Subject, dsse};
+use mcpkg_store::tools::attestations;
 use serde_json::{Value, json};
 
 use super::team::{Team, done, form, request};
@@ -100,7 +100,7 @@ impl Package {
             Value::String(text) if text.len() == 20 && text.ends_with('Z') && text.starts_with("20") => json!("<TIME>"),
             Value::String(text) => {
                 let text = text.replace(&hex::encode(&self.opened.sha256), "<SHA256>");
-                let of_bundle = hex::encode(&mcpkg::disk::sha256(self.bundle.as_bytes()));
+                let of_bundle = hex::encode(&mcpkg_base::disk::sha256(self.bundle.as_bytes()));
                 json!(text.replace(&of_bundle, "<ATTESTATION>").replace(&self.identity, "<IDENTITY>"))
             }
             Value::Number(number) if number.as_u64() == Some(self.opened.content.size()) => json!("<SIZE>"),
@@ -137,7 +137,7 @@ impl Package {
 /// Waits until so many downloads are counted, which nobody's answer waits for.
 fn counted(team: &Team, downloads: u64) {
     eventually("the download is counted", || {
-        let count = |db: &mcpkg::store::Db<'_>| mcpkg::store::tools::packages::downloads(db, "local", TOOL);
+        let count = |db: &mcpkg_store::Db<'_>| mcpkg_store::tools::packages::downloads(db, "local", TOOL);
         (team.scratch.store().read(count).expect("a count") == downloads).then_some(())
     });
 }
@@ -274,7 +274,7 @@ fn the_client_asks_the_recorded_requests_and_takes_the_answers() {
         home
     };
     let author = home();
-    let insert = |db: &mcpkg::store::Db<'_>| attestations::insert(db, &package.opened.sha256, &package.bundle, None, 0);
+    let insert = |db: &mcpkg_store::Db<'_>| attestations::insert(db, &package.opened.sha256, &package.bundle, None, 0);
     author.store().write(insert).expect("stored");
     let folder = package.folder.path().join("weather");
     let publish = ["tool", "publish", folder.to_str().expect("a path"), "--to", "team"];

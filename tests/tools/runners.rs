@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcpkg::error::Code;
-use mcpkg::registry::run::{Call, Content, Given, Wished, run};
+use mcpkg_base::error::Code;
+use mcpkg_registry::run::{Call, Content, Given, Wished, run};
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;

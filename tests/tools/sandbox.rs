@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcpkg::approved::Approved;
-use mcpkg::error::{Code, Result};
-use mcpkg::op::Context;
-use mcpkg::registry::package::manifest::Base;
-use mcpkg::registry::run::{Call, Outcome, Tool, Tree, Wished, run};
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
+use mcpkg_base::approved::Approved;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::Context;
+use mcpkg_registry::package::manifest::Base;
+use mcpkg_registry::run::{Call, Outcome, Tool, Tree, Wished, run};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 use serde_json::Map;
 use tempfile::TempDir;
 
@@ -46,7 +46,7 @@ impl Sandbox {
     }
 
     fn of(from: Base) -> Option<Self> {
-        mcpkg::process::starter::set_program(PathBuf::from(BINARY));
+        mcpkg_base::process::starter::set_program(PathBuf::from(BINARY));
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("tool")).expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");

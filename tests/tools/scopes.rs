@@ -183,8 +183,8 @@ fn the_installs_of_a_key_go_when_it_is_revoked() {
     assert_eq!(told(&streams.each_ref()), [true, false, true]);
     assert_eq!([one.sees(), two.sees(), session.sees()], [true, false, true]);
     let kept = || {
-        let scopes = mcpkg::store::tools::installs::Scope::Key("one".to_owned());
-        scratch.store().read(|db| mcpkg::store::tools::installs::of_scope(db, &scopes)).expect("read").len()
+        let scopes = mcpkg_store::tools::installs::Scope::Key("one".to_owned());
+        scratch.store().read(|db| mcpkg_store::tools::installs::of_scope(db, &scopes)).expect("read").len()
     };
     assert_eq!(kept(), 1);
     scratch.ok(&["access", "revoke", "one", "--yes"]);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcpkg::registry::package::archive;
+use mcpkg_registry::package::archive;
 use serde_json::Value;
 
 use crate::support::http::Response;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use mcpkg::registry::package::archive;
-use mcpkg::registry::trust::records::Record;
-use mcpkg::store::blobs;
-use mcpkg::store::tools::attestations;
-use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
-use mcpkg::store::tools::trust::{self, TrustedPart, TrustedRow};
+use mcpkg_registry::package::archive;
+use mcpkg_registry::trust::records::Record;
+use mcpkg_store::blobs;
+use mcpkg_store::tools::attestations;
+use mcpkg_store::tools::packages::{self, Manifest, Release, Visibility};
+use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
 use serde_json::{Value, json};
 
 use crate::support::{Scratch, at_a_terminal, skipped};
@@ -40,7 +40,7 @@ pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
     };
     let json = Value::Object(packed.manifest.json.clone()).to_string();
     let manifest = Manifest { json: &json, raw: &packed.raw_manifest };
-    let write = |db: &mcpkg::store::Db<'_>| {
+    let write = |db: &mcpkg_store::Db<'_>| {
         let blob = blobs::put_source(db, &packed.content)?;
         packages::insert(db, &release, blob, manifest, 0)
     };

@@ -333,11 +333,11 @@ fn a_repository_without_a_work_tree_may_have_its_configuration_elsewhere() {
     std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
     std::fs::write(bare.join("commondir"), format!("{}\n", web.join(".git").display())).expect("a file");
     let never = tokio_util::sync::CancellationToken::new();
-    let limits = mcpkg::process::Limits::new(mcpkg::git::LOCAL, &never);
-    let named = mcpkg::git::programs::Named::of(&bare, &limits).expect("a configuration");
+    let limits = mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &never);
+    let named = mcpkg_base::git::programs::Named::of(&bare, &limits).expect("a configuration");
     assert_eq!(named.lines().len(), 2, "{named:?}");
-    let error = mcpkg::git::run(&bare, &["fetch", "--", "origin"], &limits).expect_err("it names programs");
-    assert_eq!(error.code(), mcpkg::error::Code::Unapproved, "{error}");
+    let error = mcpkg_base::git::run(&bare, &["fetch", "--", "origin"], &limits).expect_err("it names programs");
+    assert_eq!(error.code(), mcpkg_base::error::Code::Unapproved, "{error}");
     nothing_ran(&shop, "a fetch");
 }
 

@@ -125,10 +125,10 @@ impl Shop {
     #[track_caller]
     pub fn trust(&self, repo: &str) {
         let never = tokio_util::sync::CancellationToken::new();
-        let limits = mcpkg::process::Limits::new(mcpkg::git::LOCAL, &never);
-        let named = mcpkg::git::programs::Named::of(&self.repo(repo), &limits).expect("a configuration");
+        let limits = mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &never);
+        let named = mcpkg_base::git::programs::Named::of(&self.repo(repo), &limits).expect("a configuration");
         assert!(!named.settings.is_empty(), "it names no program");
-        mcpkg::git::programs::trust(&named, &self.scratch.context().approved).expect("a record");
+        mcpkg_base::git::programs::trust(&named, &self.scratch.context().approved).expect("a record");
     }
 
     /// Runs git, which must succeed, and returns what it printed.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcpkg::error::Code;
-use mcpkg::workspace::root::Workspace;
-use mcpkg::workspace::spec::{self, Which};
+use mcpkg_base::error::Code;
+use mcpkg_workspace::root::Workspace;
+use mcpkg_workspace::spec::{self, Which};
 use serde_json::{Value, json};
 
 use crate::support::{Client, Ran, Scratch, tool};

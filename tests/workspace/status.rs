@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcpkg::op::Context;
-use mcpkg::store::projects::Selection;
-use mcpkg::workspace::{status, worktree};
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Selection;
+use mcpkg_workspace::{status, worktree};
 use serde_json::{Value, json};
 
 use super::shop::{REPOS, Shop};

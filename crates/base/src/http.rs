@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use ::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
@@ -134,15 +133,13 @@ pub fn for_library(url: &Url, reach: Reach) -> Result<reqwest::Client, Failure> 
     Ok(client()?.of(reach).clone())
 }
 
+/// What a request of such a library fails with.
+pub type RequestError = reqwest::Error;
+
 /// Says what an error of such a library is, where a request of its failed.
 pub fn failure_of(error: &(dyn StdError + 'static)) -> Option<Failure> {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // rmcp's own does not name its cause.
-        if let Some(StreamableHttpError::Client(request)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
-        {
-            return Some(failure(request));
-        }
         if let Some(request) = error.downcast_ref::<reqwest::Error>() {
             return Some(failure(request));
         }

@@ -39,7 +39,7 @@ static ESCAPES: [([u8; 8], usize); 256] = {
 ///
 /// # Errors
 /// What serde_json says of a text that is not JSON.
-pub(crate) fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
+pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     let mut quoted: Vec<u8> = Vec::new();
     let mut from = 0;
     for (start, end) in numbers(text) {
@@ -108,7 +108,7 @@ fn fits(number: &[u8]) -> bool {
 
 /// Appends `text` as the inside of a JSON string. The bytes are UTF-8 that was checked when it was stored; a piece may
 /// end inside a character, since bytes above 0x7f are copied as they are.
-pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let rest = push_blocks(out, text);
     for block in rest.chunks(BLOCK) {
         let (mut specials, mut from) = (specials(block), 0);
@@ -186,7 +186,7 @@ fn specials(block: &[u8]) -> u64 {
 }
 
 /// Appends a text, or its bytes, as a JSON string.
-pub(crate) fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+pub fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     let text = text.as_ref();
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -200,7 +200,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
 }
 
 /// Appends a member of an object where there is a text; `head` is what stands before it, as in `,"key":`.
-pub(crate) fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
+pub fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
     if let Some(text) = text {
         out.extend_from_slice(head.as_bytes());
         push_string(out, text);
@@ -209,14 +209,14 @@ pub(crate) fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef
 
 /// Appends base64 of bytes that come in pieces.
 #[derive(Default)]
-pub(crate) struct Base64 {
+pub struct Base64 {
     /// The bytes left over from the last piece: fewer than three.
     carry: Vec<u8>,
 }
 
 impl Base64 {
     /// Appends a piece.
-    pub(crate) fn push(&mut self, out: &mut Vec<u8>, mut piece: &[u8]) {
+    pub fn push(&mut self, out: &mut Vec<u8>, mut piece: &[u8]) {
         if !self.carry.is_empty() {
             let wanted = (3 - self.carry.len()).min(piece.len());
             self.carry.extend_from_slice(&piece[..wanted]);
@@ -233,7 +233,7 @@ impl Base64 {
     }
 
     /// Appends what is left, padded.
-    pub(crate) fn finish(self, out: &mut Vec<u8>) {
+    pub fn finish(self, out: &mut Vec<u8>) {
         encode(out, &self.carry);
     }
 }

@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::cursor;
-use crate::error::{Code, Error, Result};
-use crate::op::{self, Body, Context, Reply, Table};
-use crate::store::blobs::damaged_value;
-use crate::store::page::{Page, Slice};
-use crate::store::prompts::Argument;
-use crate::store::revisions::Kind;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{self, Body, Context, Reply, Table};
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::page::{Page, Slice};
+use mcpkg_store::prompts::Argument;
+use mcpkg_store::revisions::Kind;
 
 /// Refuses content that is too large for one answer, before it is read.
 ///
@@ -84,13 +84,13 @@ pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>)
 
 /// Whether a list call asks for a page of the usual size at most, which takes microseconds.
 pub(super) fn is_one_page(limit: Option<u32>) -> bool {
-    limit.is_none_or(|limit| limit as usize <= crate::op::PAGE)
+    limit.is_none_or(|limit| limit as usize <= mcpkg_core::op::PAGE)
 }
 
 /// Returns stored bytes as the text they are known to be.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)
-        .map_err(|error| crate::store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
+        .map_err(|error| mcpkg_store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }
 
 /// Returns the arguments that a prompt declares, from the JSON that is stored.

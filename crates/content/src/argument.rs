@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::error::{Code, Error, Result};
-use crate::store::new_content::NewContent;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::new_content::NewContent;
 
 /// Content as a caller named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub fn prompt(bytes: Vec<u8>) -> Result<String> {
             .hint("store binary content with `mcpkg resource create`")
             .with_source(error)
     })?;
-    crate::names::check_text("Prompt content", &text)?;
+    mcpkg_core::names::check_text("Prompt content", &text)?;
     Ok(text)
 }
 
@@ -143,7 +143,7 @@ pub fn key_value(argument: &str) -> Result<(String, String)> {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
-pub fn declaration(argument: &str) -> Result<crate::store::prompts::Argument> {
+pub fn declaration(argument: &str) -> Result<mcpkg_store::prompts::Argument> {
     let (name, description) = match argument.split_once('=') {
         Some((name, description)) => (name, Some(description.to_owned())),
         None => (argument, None),
@@ -152,7 +152,7 @@ pub fn declaration(argument: &str) -> Result<crate::store::prompts::Argument> {
         Some(name) => (name, false),
         None => (name, true),
     };
-    let declared = crate::store::prompts::Argument { name: name.to_owned(), description, required };
+    let declared = mcpkg_store::prompts::Argument { name: name.to_owned(), description, required };
     super::template::check_arguments(std::slice::from_ref(&declared))?;
     Ok(declared)
 }

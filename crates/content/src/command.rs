@@ -21,12 +21,12 @@ mod word_names;
 
 use super::import::matter;
 use super::template;
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::store::prompts::Attributes;
 use arguments::{known_of, taken};
 use dialect::{Dialect, Piece};
 use front_matter::{Parts, described, front_matter, front_of, kept, split};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_store::prompts::Attributes;
 use word_names::{Names, names_of};
 
 pub use exact::{exact, listed, to_list};

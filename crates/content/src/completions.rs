@@ -1,9 +1,9 @@
 //! Completes the names of a project's items in a shell.
 
-use crate::error::Result;
-use crate::op::{Name, Names, Typed};
-use crate::store::page::Page;
-use crate::store::{agent_files, prompts, resources, servers, skills, sources};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Name, Names, Typed};
+use mcpkg_store::page::Page;
+use mcpkg_store::{agent_files, prompts, resources, servers, skills, sources};
 
 /// The prompts of the project.
 pub const PROMPTS: Names = Names::Stored(|typed| {

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns the cursor of the page of `list` after `name` in the project with key `project`.
 pub fn encode(list: &str, project: i64, name: &str) -> String {

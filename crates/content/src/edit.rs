@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
-use crate::content::completions::PROMPTS;
-use crate::editor;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::{blobs, prompts};
+use crate::completions::PROMPTS;
+use mcpkg_base::editor;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::{blobs, prompts};
 
 /// Edit a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
-pub(in crate::content) mod back;
-pub(in crate::content) mod layout;
-pub(in crate::content) mod links;
-pub(in crate::content) mod servers;
+pub(crate) mod back;
+pub(crate) mod layout;
+pub(crate) mod links;
+pub(crate) mod servers;
 
 mod second_places;
 
@@ -23,14 +23,14 @@ use super::import::manifest::{self, Entry, Manifest};
 use super::import::scan::File;
 use super::import::walk::{self, Take};
 use super::stored;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::blobs::{self, Verify};
-use crate::store::links::{self as stored_links, Form, Link, Target};
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::{self, Db};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::blobs::{self, Verify};
+use mcpkg_store::links::{self as stored_links, Form, Link, Target};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -110,7 +110,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         let items = stored(db, project, scratch.path(), context)?;
         let links = stored_links::all(db, project.id)?;
         let forms = forms(db, &links)?;
-        let all = store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
+        let all = mcpkg_store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
         Ok((items, all.collect::<Vec<_>>(), links, forms, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));

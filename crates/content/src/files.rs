@@ -6,13 +6,13 @@ use super::import::free_name;
 use super::import::matter;
 use super::media::{self, Media};
 use super::uri;
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::resources::{self, Attributes, Key, Resource};
-use crate::store::revisions::Author;
-use crate::store::{Db, blobs};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::Result;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::resources::{self, Attributes, Key, Resource};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Db, blobs};
 
 /// The largest file whose front matter is read, in bytes.
 const MAX_DESCRIBED: u64 = 16 << 20;

@@ -2,9 +2,9 @@
 //! names.
 
 use super::{answer, template};
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::store::{Db, blobs, prompts};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::{Db, blobs, prompts};
 
 /// Templates that are named.
 const NAMED: usize = 20;

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::completions::{PROMPTS, RESOURCES};
 use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
-use crate::clock::rfc3339;
-use crate::diff;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::revisions::{self, Kind, Revision};
-use crate::store::{blobs, prompts, resources};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::diff;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::revisions::{self, Kind, Revision};
+use mcpkg_store::{blobs, prompts, resources};
 
 /// Bytes of a content that is compared line by line.
 const MAX_COMPARED: i64 = 16 << 20;

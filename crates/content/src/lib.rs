@@ -33,8 +33,12 @@ pub mod uri;
 mod edit;
 mod health;
 mod resource;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use mcpkg_core::op::{Domain, Entry, Group, Listed};
 
 /// The group of this domain.
 pub const GROUP: &str = "content";

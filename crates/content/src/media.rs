@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::argument::{Given, Origin};
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::store::new_content::NewContent;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_store::new_content::NewContent;
 
 /// The MIME type of content for which nobody named one (contract 001).
 pub const DEFAULT: &str = "text/plain";

@@ -7,14 +7,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::GROUP;
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
-use crate::store::Db;
-use crate::store::deploys;
-use crate::store::page::Page;
-use crate::store::projects::{self, Project, Reason};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{
+    Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table,
+};
+use mcpkg_store::Db;
+use mcpkg_store::deploys;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::{self, Project, Reason};
 
 /// Create a project
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@
 use super::import::manifest::Entry;
 use super::import::server_item;
 use super::stored::{self, Stored};
-use crate::clock::Clock;
-use crate::error::{Code, Error, Result};
-use crate::store::projects::Project;
-use crate::store::proposals::{self, Action, NewProposal, Origin, Proposal};
-use crate::store::revisions::Author;
-use crate::store::{Db, blobs};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self, Action, NewProposal, Origin, Proposal};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Db, blobs};
 
 /// What is proposed for an item.
 #[derive(Clone, Copy, Debug)]

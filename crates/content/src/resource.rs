@@ -2,11 +2,11 @@
 
 use serde_json::{Map, json};
 
-use crate::error::Result;
-use crate::op::{Asked, Completing, Contents, PAGE, Resource, Shown, Validator, newest};
-use crate::store::resources::{self, Key};
-use crate::store::revisions::{self, Kind};
-use crate::store::{projects, prompts, validators};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Asked, Completing, Contents, PAGE, Resource, Shown, Validator, newest};
+use mcpkg_store::resources::{self, Key};
+use mcpkg_store::revisions::{self, Kind};
+use mcpkg_store::{projects, prompts, validators};
 
 const MARKDOWN: Option<&str> = Some("text/markdown");
 const JSON: Option<&str> = Some("application/json");

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::GROUP;
-use crate::error::{Code, Error, Result};
-use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
-use crate::store::blobs::{self, Verify};
-use crate::store::{projects, search};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use mcpkg_store::blobs::{self, Verify};
+use mcpkg_store::{projects, search};
 
 /// Bytes of text around the first word found.
 const SNIPPET: usize = 160;

@@ -8,18 +8,18 @@ use uuid::Uuid;
 use super::answer::text;
 use super::import::manifest::{self, Entry, Origin, What};
 use super::import::{merge, server_item};
-use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::store::agent_files::{self, AgentFile, New};
-use crate::store::modules::{self, Applies, Row};
-use crate::store::new_content::NewContent;
-use crate::store::page::Page;
-use crate::store::projects::Project;
-use crate::store::prompts::{self, Prompt};
-use crate::store::resources::{self, Key, Resource};
-use crate::store::revisions::Author;
-use crate::store::servers::{self, Server};
-use crate::store::{Db, blobs};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::agent_files::{self, AgentFile, New};
+use mcpkg_store::modules::{self, Applies, Row};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Project;
+use mcpkg_store::prompts::{self, Prompt};
+use mcpkg_store::resources::{self, Key, Resource};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::servers::{self, Server};
+use mcpkg_store::{Db, blobs};
 
 /// A stored item.
 #[derive(Clone, Debug)]

@@ -15,9 +15,9 @@ use std::sync::LazyLock;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
 
-use crate::error::{Code, Error, Result};
-use crate::names::MAX_DESCRIPTION;
-use crate::store::prompts::Argument;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names::MAX_DESCRIPTION;
+use mcpkg_store::prompts::Argument;
 
 use failure::failed;
 

@@ -1,7 +1,7 @@
 //! Which names, URIs and texts are taken.
 
-use crate::error::{Code, Error, Result};
-pub use crate::store::check::is_name_byte;
+use mcpkg_base::error::{Code, Error, Result};
+pub use mcpkg_store::check::is_name_byte;
 
 const MAX_NAME: usize = 255;
 

@@ -27,9 +27,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
-use crate::marks;
-use crate::store::projects::Selection;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::marks;
+use mcpkg_store::projects::Selection;
 
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::deploy::source::Site;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{self, Context, Identity, Reply};
+use crate::source::Site;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{self, Context, Identity, Reply};
 
 /// The most files that an answer to an agent lists.
 pub const MOST: usize = 200;

@@ -3,11 +3,11 @@
 use super::project::catalog;
 use super::rollback::goal::PRISTINE;
 use super::targets::Target;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{Name, Names, Typed};
-use crate::plural::count;
-use crate::store::{proposals, snapshots};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural::count;
+use mcpkg_core::op::{Name, Names, Typed};
+use mcpkg_store::{proposals, snapshots};
 
 /// The modules of the project.
 pub(super) const MODULES: Names = Names::Stored(|typed| {

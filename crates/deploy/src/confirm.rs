@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::clock::{Millis, rfc3339};
-use crate::consent::token::{self, Confirmed, Issued, Plan, Refused};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::Db;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::token::{self, Confirmed, Issued, Plan, Refused};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
 
 /// The operation that a token of `deploy` confirms, from the shell too.
 const OPERATION: &str = "deploy_apply";

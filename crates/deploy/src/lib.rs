@@ -16,7 +16,7 @@ pub mod targets;
 
 mod completions;
 
-use crate::op::{Domain, Group, Listed};
+use mcpkg_core::op::{Domain, Group, Listed};
 
 /// The group of this domain.
 pub const GROUP: &str = "deploy";

@@ -9,11 +9,15 @@ pub mod installed;
 pub mod package;
 pub mod prune;
 pub mod run;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
 pub mod served;
 pub mod trust;
 
-use crate::op::{Domain, Group, Listed};
-use crate::store::tools::runs;
+use mcpkg_core::op::{Domain, Group, Listed};
+use mcpkg_store::tools::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "registry";

@@ -8,8 +8,8 @@ use super::engine::{Row, Unique, params, sql};
 use super::items::json;
 use super::page::{Page, Slice};
 use super::tools::installs::{self, Scope};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A key's row, without the hash of its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]

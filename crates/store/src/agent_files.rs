@@ -6,8 +6,8 @@ use super::engine::{Row, params, sql};
 use super::new_content::NewContent;
 use super::projects::Project;
 use super::{Db, blobs, revisions};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The purpose of a file for its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::engine::BETWEEN_WRITES;
 use super::new_content::NewContent;
 use super::{Store, blobs};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// Contents and bytes that one transaction stores. So many or fewer are left to the transaction that refers to them.
 const AT_ONCE: (usize, u64) = (1000, 16 << 20);
@@ -131,8 +131,8 @@ pub(super) fn batches<T>(all: &[T], (most, most_bytes): (usize, u64), size: impl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Code, Error};
-    use crate::store::engine::{params, sql};
+    use crate::engine::{params, sql};
+    use mcpkg_base::error::{Code, Error};
 
     fn contents(count: usize) -> Vec<NewContent> {
         (0..count).map(|n| format!("content {n}").into_bytes().into()).collect()

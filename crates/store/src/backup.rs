@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Db, Store};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 pub use super::engine::Progress;
 

@@ -13,7 +13,7 @@ use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
 use super::new_content::{NewContent, PIECE, Text};
 use super::sums::DAMAGED;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
 #[derive(Clone, Copy, Debug)]
@@ -447,7 +447,7 @@ pub fn shown_json(json: &str) -> Value {
 }
 
 pub(super) fn damaged(sha256: &[u8]) -> Error {
-    let hex = crate::hex::encode(sha256);
+    let hex = mcpkg_base::hex::encode(sha256);
     Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
         .hint("the damaged content was not served; `mcpkg restore FILE` restores a backup")
 }
@@ -455,7 +455,7 @@ pub(super) fn damaged(sha256: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use crate::Store;
 
     #[test]
     fn both_ways_find_a_flipped_bit_and_a_wrong_checksum() {

@@ -6,8 +6,8 @@ use super::engine::{Row as Found, params, sql};
 use super::limits::{Growing, Limits, SWEEP};
 use super::page::{Page, Slice};
 use super::{Db, blobs};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The table.
 pub const GROWING: Growing = Growing {

@@ -4,8 +4,8 @@
 
 use super::Db;
 use super::engine::{Row, Unique, params, sql};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("catalog", &["name"]);
 const ID: Unique = Unique::new("catalog_command", &["id"]);
@@ -328,7 +328,7 @@ pub fn validator(db: &Db<'_>) -> Result<String> {
     let mut validator = String::new();
     db.each(sql!("SELECT id, changes, imported_at, sha256 FROM catalog ORDER BY id"), params![], |row| {
         let (id, changes, at): (i64, i64, Millis) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        validator.push_str(&format!("{id}.{changes}.{at}.{};", crate::hex::encode(row.get(3)?)));
+        validator.push_str(&format!("{id}.{changes}.{at}.{};", mcpkg_base::hex::encode(row.get(3)?)));
         Ok(())
     })?;
     Ok(validator)

@@ -14,7 +14,7 @@ use super::servers::server_columns;
 use super::text::legible;
 use super::workflows::{workflow_columns, workflow_revision_columns};
 use super::{Db, blobs, prompts, resources, revisions, servers, skills, workflows};
-use crate::error::{Code, Result};
+use mcpkg_base::error::{Code, Result};
 
 /// The findings, one line each.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         };
         read.map_err(|_| {
             let what = format!("Revision {} of '{}' has malformed attributes", revision.number, revision.name);
-            crate::error::Error::new(Code::Damaged, what)
+            mcpkg_base::error::Error::new(Code::Damaged, what)
         })
     })
 }
@@ -286,6 +286,6 @@ fn lists(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-fn damaged(what: String) -> crate::error::Error {
-    crate::error::Error::new(Code::Damaged, what)
+fn damaged(what: String) -> mcpkg_base::error::Error {
+    mcpkg_base::error::Error::new(Code::Damaged, what)
 }

@@ -3,7 +3,7 @@
 use super::revisions::{self, Outdated};
 use super::search::reserved;
 use super::{Store, blobs, workflows};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The maximum number of rows that one transaction deletes, so that other writers do not wait for long.
 const AT_ONCE: u32 = 1000;

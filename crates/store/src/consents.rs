@@ -9,8 +9,8 @@ use super::engine::{Row, damaged, params, sql};
 use super::limits::{Growing, Limits};
 use super::page::{Page, Slice};
 use super::text::plain;
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The table. For a day, an expired row can still be told apart from one that never existed. The number limits the tokens and the
 /// requests of each asker.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// An open transaction. All its reads see one moment of the database.
 pub struct Db<'c> {
@@ -38,7 +38,7 @@ impl<'c> Db<'c> {
 
     /// Lets each statement of this transaction take as long as one may that looks through much of the database: for work that a person
     /// starts to look after the database, such as pruning. The others have to be answered sooner.
-    pub(crate) fn allow_long(&self) {
+    pub fn allow_long(&self) {
         self.connection.allow_long();
     }
 
@@ -51,7 +51,7 @@ impl<'c> Db<'c> {
     ///
     /// # Errors
     /// `E_TIMEOUT`.
-    pub(crate) fn check_deadline(&self) -> Result<()> {
+    pub fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::engine::{Link, timeout};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// Ends a read early: its time is up, its client is gone, or the server ends.
 #[derive(Clone, Debug)]
@@ -95,9 +95,9 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::store::engine::{params, sql};
-    use crate::store::{Db, Store, blobs};
+    use crate::engine::{params, sql};
+    use crate::{Db, Store, blobs};
+    use mcpkg_base::error::Code;
 
     fn forever(db: &Db<'_>) -> Result<i64> {
         let sql = sql!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::engine::{Row, damaged, params, sql};
 use super::{Db, blobs};
-use crate::disk::Stat;
-use crate::error::Result;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::error::Result;
 
 /// The content of a path in the past, present or future.
 #[derive(Clone, Debug, PartialEq, Eq)]

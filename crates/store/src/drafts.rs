@@ -10,8 +10,8 @@ use super::limits::{Growing, Limits};
 use super::page::{Page, Slice};
 use super::text::plain;
 use super::{Db, blobs};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The table. An open draft stays. The number also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {

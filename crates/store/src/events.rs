@@ -7,8 +7,8 @@ use super::engine::{Row, params, sql};
 use super::limits::{Growing, Limits};
 use super::projects::{Selection, resolved};
 use super::text::plain;
-use crate::clock::{self, Millis};
-use crate::error::Result;
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::error::Result;
 
 /// An event to append.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ use super::Db;
 use super::engine::{Row, damaged, params, sql};
 use super::limits::{Growing, Limits};
 use super::page::{Page, Slice};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The table. What is not done stays, and what a user may still want to take back.
 pub const GROWING: Growing = Growing {

@@ -3,8 +3,8 @@
 use super::engine::{Row as Found, params, sql};
 use super::new_content::NewContent;
 use super::{Db, blobs};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use super::Db;
 use super::engine::{params, sql};
 use super::limits::{Growing, Limits};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 3600 * 1000;
 

@@ -9,8 +9,8 @@ use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
 use super::text::legible;
 use super::{Db, blobs, lists, search};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A row of a prompt or a resource. `A` is all that a user sets but its name and content.
 #[derive(Clone, Debug)]

@@ -56,7 +56,10 @@ mod locks;
 mod mark;
 mod patience;
 mod reader;
-#[expect(clippy::module_inception, reason = "the file of `Store` is named like it")]
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
 mod store;
 mod sums;
 mod text;

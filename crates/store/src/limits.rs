@@ -2,8 +2,8 @@
 
 use super::Db;
 use super::engine::{damaged, params, sql};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// How much of a table is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// A place at which a file, or a folder of files, stood once more.
 #[derive(Clone, Debug, PartialEq, Eq)]

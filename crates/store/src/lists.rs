@@ -9,7 +9,7 @@ use super::Db;
 use super::engine::{params, sql};
 use super::projects::Project;
 use super::revisions::Kind;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// How an item that is written differs from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

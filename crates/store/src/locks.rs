@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::engine::{Held, Holding, Mode, Subject};
 use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
 pub struct Serving {
@@ -161,7 +161,7 @@ impl Store {
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock cannot be had.
     pub fn begin_tasks(&self) -> Result<TaskRunner> {
-        let id = crate::clock::unique();
+        let id = mcpkg_base::clock::unique();
         let held = self.engine.lock(Subject::Tasks(id), Mode::Exclusive)?;
         let _held = held.ok_or_else(|| Error::internal("the lock of a new task runner is already held"))?;
         Ok(TaskRunner { id, _held })

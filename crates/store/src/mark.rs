@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::engine::{params, sql};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 impl Store {
     /// Returns a text that no other database has, and that says nothing of this one: the SHA-256 of where it is and of its generation,
@@ -16,6 +16,6 @@ impl Store {
         let generation: String = self.read(|db| db.single(sql, params![], |row| row.get(0)))?;
         let location = self.location();
         let place = location.file().unwrap_or(location.argument()).to_string_lossy();
-        Ok(crate::hex::encode(&Sha256::digest(format!("{place}\0{generation}"))))
+        Ok(mcpkg_base::hex::encode(&Sha256::digest(format!("{place}\0{generation}"))))
     }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::engine::{self, params, sql};
 use super::{Db, agent_files, servers};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// When an agent loads instructions by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use tempfile::TempPath;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// Bytes in a piece of content: in a blob's own row, and in each chunk after it.
 pub(super) const PIECE: usize = 1 << 20;

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::{Code, Result};
+use mcpkg_base::error::{Code, Result};
 
 /// How long work that has begun keeps trying to store its result.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use super::Db;
 use super::blobs::{self, damaged, damaged_value};
 use super::engine::{Row, params, sql};
 use super::new_content::PIECE;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The most pieces that stay in memory, of a MiB each.
 const MAX_RECENT: usize = 16;
@@ -139,8 +139,8 @@ fn recent<T>(look: impl FnOnce(&mut Vec<Recent>) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::store::Store;
+    use crate::Store;
+    use mcpkg_base::error::Code;
 
     fn bytes(size: usize) -> Vec<u8> {
         (0..size).map(|n| (n / 7 % 251) as u8).collect()

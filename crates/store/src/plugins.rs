@@ -6,8 +6,8 @@ use super::Db;
 use super::engine::{Row, params, sql};
 use super::projects::{self, Selection};
 use super::servers::{self, Server};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A person's decisions about running a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
 use super::tools::installs::{self, Scope};
 use super::{Db, blobs, lists, search, targets};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 mod project;
 mod selection;

@@ -4,8 +4,8 @@
 use super::Db;
 use super::engine::{Row, params, sql};
 use super::text::plain;
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The origins of proposed changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::Db;
 use super::deadline::Watch;
 use super::engine::{Connection, Engine, Intent, Version};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A connection that one thread keeps for its reads.
 pub struct Reader {

@@ -11,8 +11,8 @@ use super::engine::{Row, Unique, params, sql};
 use super::projects::Project;
 use super::sums::{checksum, intact};
 use super::text::{legible, plain};
-use crate::clock::{self, Millis};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::error::{Code, Error, Result};
 
 mod kind;
 mod outdated;

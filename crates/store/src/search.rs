@@ -4,7 +4,7 @@ use super::Db;
 use super::blobs::Blob;
 use super::engine::search as engine;
 use super::revisions::Kind;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 mod ahead;
 mod hit;

@@ -8,7 +8,7 @@ use super::prompts::{self, Prompt};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::resources::{self, Resource};
 use super::revisions::{self, Revision, revision_columns};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 mod name;
 

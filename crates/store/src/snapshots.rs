@@ -6,8 +6,8 @@ use super::deploys::list;
 use super::engine::{params, sql};
 use super::text::plain;
 use super::{Db, blobs};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 mod history;
 mod row;

@@ -6,8 +6,8 @@ use super::Db;
 use super::blobs::damaged_value;
 use super::engine::{Row, Unique, params, sql};
 use super::projects::Project;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("source", &["project_id", "name"]);
 

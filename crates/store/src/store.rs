@@ -13,7 +13,7 @@ use super::engine::sqlite::Access;
 use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version};
 use super::patience::{AGAIN, PATIENCE};
 use super::{Db, Location, Reader};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The open database, and what this handle of it may do; cheap to clone, shared by threads.
 #[derive(Clone)]

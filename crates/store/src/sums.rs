@@ -9,7 +9,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::engine::{Row, Value, params};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The text that lists show instead of a description that cannot be trusted.
 pub const DAMAGED: &str = "Damaged in the database, so it was not served; `mcpkg check --deep` shows details";
@@ -103,7 +103,7 @@ pub(super) fn intact(row: &Row<'_>, summed: Range<usize>) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::engine::params;
+    use crate::engine::params;
 
     #[test]
     fn a_checksum_tells_values_and_their_bounds_apart() {

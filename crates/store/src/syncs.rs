@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::Db;
 use super::engine::{params, sql};
-use crate::clock::Millis;
-use crate::disk::Stat;
-use crate::error::Result;
-use crate::hex;
-use crate::inside::stays_inside;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_base::inside::stays_inside;
 
 /// A project and a folder.
 #[derive(Clone, Debug)]

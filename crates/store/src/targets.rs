@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Db;
 use super::engine::{params, sql};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The scope of a choice.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::Db;
 use super::engine::{Row, params, sql};
 use super::limits::{Growing, Limits};
-use crate::clock::{Millis, span};
-use crate::error::Result;
+use mcpkg_base::clock::{Millis, span};
+use mcpkg_base::error::Result;
 
 /// The table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
 pub const GROWING: Growing = Growing {

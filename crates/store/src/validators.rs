@@ -6,7 +6,7 @@ use super::Db;
 use super::engine::{params, sql};
 use super::projects::{Selection, resolved};
 use super::resources::Key;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// Decides what a read of a resource returns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Connection, Version, params, sql};
 use super::events::{self, Event};
 use super::{Db, Store};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// How long to wait for a notification until a check is worth it anyway.
 const UNTOLD: Duration = Duration::from_secs(1);

@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use super::Db;
 use super::engine::{params, sql};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A workspace that is to be known.
 #[derive(Clone, Copy, Debug)]

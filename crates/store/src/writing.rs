@@ -3,7 +3,7 @@
 use super::engine::Intent;
 use super::projects::{self, Project, Selection};
 use super::{Db, Store};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 impl Store {
     /// Runs `f` in one write transaction as [`Store::write`] does, with the project that applies or the reason why none does. On a server,

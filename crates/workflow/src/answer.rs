@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::op::{self, Context, PAGE};
-use crate::store::page::Page;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{self, Context, PAGE};
+use mcpkg_store::page::Page;
 
 /// The version that every answer and every failure begins with.
 pub const VERSION: &str = "1.0";

@@ -6,7 +6,7 @@ use super::api::media::is_json;
 use super::definition::{Input, InputType};
 use super::source::Commands;
 use super::spec::{Body, CommandSpec, Flag, Form, Place, Positional, SECRET, Style};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// An argument of a command.
 #[derive(Clone, Copy, Debug)]

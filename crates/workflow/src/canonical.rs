@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
-use crate::json::push_string;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::json::push_string;
 
 /// Returns the SHA-256 of a value: the same however its objects are written, and on every machine.
 ///

@@ -15,10 +15,10 @@ use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
-use crate::error::Result;
-use crate::op::Context;
-use crate::secret::Secret;
-use crate::store::workflows;
+use mcpkg_base::error::Result;
+use mcpkg_base::secret::Secret;
+use mcpkg_core::op::Context;
+use mcpkg_store::workflows;
 
 /// Where commands come from, in the order of the documentation.
 pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools, &Plugins];

@@ -1,9 +1,9 @@
 //! Names that complete an argument of the commands about commands, workflows and drafts.
 
 use super::{operations, tools};
-use crate::op::{Name, Names};
-use crate::store::page::Page;
-use crate::store::{drafts, workflows};
+use mcpkg_core::op::{Name, Names};
+use mcpkg_store::page::Page;
+use mcpkg_store::{drafts, workflows};
 
 /// The groups that there are without any that somebody imported.
 pub const GROUPS: Names = Names::Known(|_| [operations::GROUP, tools::GROUP].map(str::to_owned).into());

@@ -255,7 +255,7 @@ fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::spec::{CommandEffect, Flag, OutputContract, Positional};
+    use crate::spec::{CommandEffect, Flag, OutputContract, Positional};
 
     fn field(name: &str) -> OutputField {
         OutputField { name: name.to_owned(), r#type: None, tags: Vec::new() }

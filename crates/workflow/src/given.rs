@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::definition::{Definition, Input, InputType, Join, Mode};
 use super::limits::MAX_PATTERN;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns the values that were given as the inputs take them: each is of its type, one of its choices and within its rules, and
 /// several that `join` makes one text are one.

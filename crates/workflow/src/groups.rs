@@ -1,9 +1,9 @@
 //! The names of groups: one name space of catalogs, plugins and what is mcpkg's own.
 
 use super::{operations, tools};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::catalogs;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::catalogs;
 
 /// The most characters of a group that somebody names.
 pub const LONGEST: usize = 64;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::source::Brief;
 use super::words::{asked, indexed, singular, synonyms};
-use crate::store::search::is_spaceless;
+use mcpkg_store::search::is_spaceless;
 
 /// What a word of a command weighs by where it stands.
 const ID: f32 = 8.0;
@@ -249,7 +249,7 @@ fn count(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::spec::CommandEffect;
+    use crate::spec::CommandEffect;
 
     fn brief(id: &str, summary: &str, arguments: &str) -> Brief {
         Brief {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A few values by their keys. One that was not used for the longest time makes room for a new one.
 pub struct Kept<K, V> {
@@ -72,7 +72,7 @@ impl<K: PartialEq, V> Kept<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use mcpkg_base::error::Error;
 
     #[test]
     fn what_was_used_last_is_kept() {

@@ -40,6 +40,10 @@ pub mod saved;
 pub mod schema;
 mod sealed;
 mod search;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
 mod show;
 pub mod source;
 pub mod span;
@@ -53,9 +57,9 @@ pub mod yaml;
 
 use clap::ValueEnum;
 
-use crate::op::{Domain, Entry, Group, Listed, Shape};
-use crate::store::drafts;
-use crate::store::runs;
+use mcpkg_core::op::{Domain, Entry, Group, Listed, Shape};
+use mcpkg_store::drafts;
+use mcpkg_store::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "workflow";

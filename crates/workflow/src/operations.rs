@@ -10,8 +10,8 @@ use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
-use crate::error::Result;
-use crate::op::{Call, Context, Domains, Effect, Entry, Identity, Surface};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Call, Context, Domains, Effect, Entry, Identity, Surface};
 
 /// The group of these commands.
 pub const GROUP: &str = "mcpkg";

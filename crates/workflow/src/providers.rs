@@ -8,8 +8,8 @@ use super::commands::reachable;
 use super::completions::GROUPS;
 use super::spec::ProviderContract;
 use super::{GROUP, contracts};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
 /// How many providers a page has unless told otherwise, and at most.
 const USUAL: u32 = 50;

@@ -1,7 +1,7 @@
 //! A definition as text: the same definition always gives the same bytes.
 
 use super::definition::Definition;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Returns a definition as YAML: its fields in their order, the author's order in `inputs`, `with` and `body`; nothing that is
 /// null, empty or usual. There is no line end after the last line.

@@ -9,7 +9,7 @@ use super::contracts;
 use super::index::Index;
 use super::source::{Commands, Resolved};
 use super::spec::{CommandSpec, ProviderContract};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// How many similar ids are named when no command has the id that was typed.
 const NEAR: usize = 3;

@@ -5,8 +5,8 @@ use super::answer::VERSION;
 use super::commands::reachable;
 use super::show::{Detail, told};
 use super::source::{Commands, Resolved};
-use crate::error::Result;
-use crate::op::{Context, Live, Resource, Shown, Values};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Live, Resource, Shown, Values};
 
 /// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[COMMAND];

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::spec::CommandSpec;
-use crate::disk;
-use crate::error::{Code, Error};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error};
 
 /// A command that is run.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::definition::Definition;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let mut schema = crate::schema::generate::<Definition>();
+    let mut schema = mcpkg_core::schema::generate::<Definition>();
     schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.to_value()
 });

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::redact::{HIDDEN, Secrets, is_secret_name, known_tokens, redact};
-use crate::workflow::spec::OutputContract;
+use crate::spec::OutputContract;
+use mcpkg_base::redact::{HIDDEN, Secrets, is_secret_name, known_tokens, redact};
 
 /// The secrets that a run was answered, by their values. Those that it sends are known to the whole process.
 #[derive(Debug, Default)]
@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::workflow::spec::OutputField;
+    use crate::spec::OutputField;
 
     #[test]
     fn what_was_taken_out_is_told_by_its_place_and_known_everywhere_else() {

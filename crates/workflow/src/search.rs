@@ -16,8 +16,8 @@ use super::run::gates;
 use super::source::Brief;
 use super::spec::{CommandEffect, SourceKind};
 use super::{GROUP, word};
-use crate::error::{Code, Result, nearest};
-use crate::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Reply, Shape, Table, cell};
+use mcpkg_base::error::{Code, Result, nearest};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Reply, Shape, Table, cell};
 
 /// How many commands a page has unless told otherwise, and at most.
 const USUAL: u32 = 8;

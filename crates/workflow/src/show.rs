@@ -14,8 +14,8 @@ use super::kept::Kept;
 use super::resolve::require;
 use super::spec::CommandSpec;
 use super::{GROUP, word};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
 /// The most fields of an answer that are shown without `detail: full`.
 const FIELDS: usize = 60;
@@ -168,7 +168,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let mut parts = vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)];
     let rest = fields.len().saturating_sub(shown);
     if rest > 0 {
-        let rest = crate::plural::count(rest, "more field");
+        let rest = mcpkg_base::plural::count(rest, "more field");
         parts.push(Body::Text(format!("and {rest}: `--detail full` shows them\n")));
     }
     Body::Several(parts)
@@ -188,7 +188,7 @@ fn about(values: &[Value], description: Option<&String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::spec::{OutputField, SourceKind};
+    use crate::spec::{OutputField, SourceKind};
 
     #[test]
     fn the_contracts_keys_come_first_and_many_fields_are_counted() {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::running::{Answered, Failed, Running};
 use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
-use crate::error::Result;
-use crate::op::Context;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
 
 /// One source of commands. Asking it loads, starts and connects nothing but rows of the database.
 pub trait CommandSource: Sync {

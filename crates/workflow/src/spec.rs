@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::canonical;
-use crate::hex;
+use mcpkg_base::hex;
 
 /// The type of an argument whose value is a reference to a secret.
 pub const SECRET: &str = "secret";

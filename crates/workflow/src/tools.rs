@@ -10,8 +10,8 @@ use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
-use crate::error::{Code, Result};
-use crate::op::{Context, Domains, Projected, Projections, Validator};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::{Context, Domains, Projected, Projections, Validator};
 
 /// The group of these commands.
 pub const GROUP: &str = "tool";
@@ -153,7 +153,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::op::{Effect, Hints, Reply, Shape};
+    use mcpkg_core::op::{Effect, Hints, Reply, Shape};
 
     fn tool(hints: Hints) -> Projected {
         let schema = |value: Value| Arc::new(value.as_object().unwrap().clone());

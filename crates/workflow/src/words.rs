@@ -1,6 +1,6 @@
 //! Words of commands: how texts are cut into them, and which ones mean the same.
 
-use crate::store::search;
+use mcpkg_store::search;
 
 /// The most words of a query that are looked for: each costs a look at all commands.
 const MOST: usize = 32;

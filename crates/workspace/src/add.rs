@@ -11,8 +11,8 @@ use super::lock::Lock;
 use super::manifest::{self, NewRepo};
 use super::root::{MANIFEST, Workspace};
 use super::step::{Step, relative};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Clone another repository into the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -7,11 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::carry::MARK;
 use super::names;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git::{Git, refs, remote};
-use crate::process::Limits;
-use crate::redact::redact;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{Git, refs, remote};
+use mcpkg_base::process::Limits;
+use mcpkg_base::redact::redact;
 
 /// How long a clone may take.
 const CLONE: Duration = Duration::from_secs(600);

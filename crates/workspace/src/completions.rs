@@ -6,9 +6,9 @@ use super::flow::branches;
 use super::flow::kind::Kind;
 use super::keep;
 use super::root::{Workspace, find, start};
-use crate::error::Result;
-use crate::git::Git;
-use crate::op::{Name, Names, Typed};
+use mcpkg_base::error::Result;
+use mcpkg_base::git::Git;
+use mcpkg_core::op::{Name, Names, Typed};
 
 /// The repositories.
 pub const REPOS: Names = Names::Stored(|typed| {

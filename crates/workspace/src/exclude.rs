@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::names::OWN;
 use super::root::Workspace;
-use crate::disk;
-use crate::error::Result;
-use crate::file;
-use crate::git;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
+use mcpkg_base::git;
 
 /// Has git ignore the workspace's own folder, its worktrees and its other repositories, where the root is a repository, by
 /// the repository's `info/exclude`, which is nobody's but this clone's. Lines that are there stay.

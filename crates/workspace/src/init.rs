@@ -13,11 +13,11 @@ use super::manifest::{self, NewRepo};
 use super::root::{MANIFEST, find, start};
 use super::step::{Step, relative};
 use super::{carry, names};
-use crate::consent::request;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, Shape, Table};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, Shape, Table};
 
 /// A repository that comes into a workspace.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -100,7 +100,7 @@ impl Operation for Init {
     const SCHEMA: Option<&'static str> = Some(
         r#"{"type":"object","properties":{"name":{"type":"string","description":"Workspace name"},"repos":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"path":{"type":"string"}}}}},"required":["name"]}"#,
     );
-    type Output = crate::op::NoOutput;
+    type Output = mcpkg_core::op::NoOutput;
 
     fn subject(&self) -> String {
         self.name.clone().unwrap_or_default()
@@ -250,7 +250,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     if entries.next().is_none() {
         return Ok(false);
     }
-    let git = crate::git::Git::of(folder, &context.cancelled);
+    let git = mcpkg_base::git::Git::of(folder, &context.cancelled);
     let url = folder.join(".git").exists().then(|| git.ask(&["config", "--get", "remote.origin.url"])).transpose()?;
     let url = url.flatten().map(|url| String::from_utf8_lossy(url.trim_ascii()).into_owned());
     if url.is_some_and(|url| url == origin.address || url == origin.shown()) {
@@ -306,7 +306,7 @@ pub(super) fn clone_all(
         (context.progress)(&format!("cloning {}", new.name), index as u64, total);
         if new.is_there {
             let folder = root.join(&new.path);
-            return clone::prepare(&new.name, &crate::git::Git::of(&folder, &context.cancelled), develop, None);
+            return clone::prepare(&new.name, &mcpkg_base::git::Git::of(&folder, &context.cancelled), develop, None);
         }
         clone::make(&new.name, &new.origin, &temporary(index), mark, develop, None, &context.cancelled)
     })

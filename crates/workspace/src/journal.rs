@@ -3,7 +3,7 @@
 //!
 //! It is written down three times, each for a reason. The database has the run, for `flow log` and `flow undo`. The file
 //! `.smctl/applying` stands in the workspace while the run goes on, so that a process with another database does not work in
-//! between. And a record outside of both ([`crate::approved`]) says that this machine began it: neither a database nor a
+//! between. And a record outside of both ([`mcpkg_base::approved`]) says that this machine began it: neither a database nor a
 //! folder from somebody else makes mcpkg move anything.
 
 use std::io::ErrorKind;
@@ -21,16 +21,16 @@ use super::names::OWN;
 use super::root::{around, start};
 use super::step::Step;
 use super::submodules;
-use crate::approved::Kind;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::hex;
-use crate::machine;
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::flow_runs::{self, FlowRun, New, State, StepRow};
-use crate::store::workspaces;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_base::machine;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::flow_runs::{self, FlowRun, New, State, StepRow};
+use mcpkg_store::workspaces;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -249,7 +249,7 @@ fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {
 
 fn unfinished(applying: &Applying) -> Error {
     let Applying { run, database, operation, subject, .. } = applying;
-    let command = format!("mcpkg --db {} workspace recover", crate::shell::quote(database));
+    let command = format!("mcpkg --db {} workspace recover", mcpkg_base::shell::quote(database));
     Error::new(
         Code::WorkspaceBusy,
         format!(

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::names;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::git::status::{State, Status};
-use crate::git::{Git, own_folder, refs};
-use crate::hex;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::status::{State, Status};
+use mcpkg_base::git::{Git, own_folder, refs};
+use mcpkg_base::hex;
 
 /// Below this all refs stand that keep something.
 const PREFIX: &str = "refs/mcpkg/kept/";

@@ -8,11 +8,11 @@ use super::keep::{self, Kept};
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::git::{self, Git};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::flow_runs;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::git::{self, Git};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::flow_runs;
 
 /// List what is kept for undo and restore
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -21,6 +21,10 @@ mod recover;
 mod remove;
 mod resources;
 pub mod root;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
 pub mod spec;
 pub mod status;
 mod step;
@@ -34,10 +38,10 @@ pub use gate::{answer as gate_worker, engine as gate_engine};
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
-use crate::op::{Domain, Entry, Group, Listed, Shape};
-use crate::store::builds;
-use crate::store::flow_runs;
-use crate::store::projects::Selection;
+use mcpkg_core::op::{Domain, Entry, Group, Listed, Shape};
+use mcpkg_store::builds;
+use mcpkg_store::flow_runs;
+use mcpkg_store::projects::Selection;
 
 /// The group of this domain.
 pub const GROUP: &str = "workspace";

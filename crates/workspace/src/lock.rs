@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::names::OWN;
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::Context;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::Context;
 
 /// How long the lock is waited for.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! Checks names in a workspace, so that none can leave a folder or be mistaken for an option.
 
-use crate::error::{Code, Error, Result};
-use crate::inside::stays_inside;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::inside::stays_inside;
 
 /// The folder of a workspace's own files, in its root.
 pub const OWN: &str = ".smctl";

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Returns what `f` makes of each item, in their order. Each of them is tried, also where others fail.
 pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + Sync) -> Vec<Result<R>> {

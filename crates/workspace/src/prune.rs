@@ -11,12 +11,12 @@ use super::kept;
 use super::lock::Lock;
 use super::manifest::Repo;
 use super::root::Workspace;
-use crate::clock::span;
-use crate::error::{Code, Error, Result};
-use crate::git::Git;
-use crate::git::transaction::Transaction;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::plural;
+use mcpkg_base::clock::span;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::Git;
+use mcpkg_base::git::transaction::Transaction;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// How old what is let go of is at least, where nothing else is said.
 const USUAL: &str = "30d";
@@ -105,7 +105,8 @@ impl Prune {
 }
 
 fn table(found: &[(&Repo, Kept)]) -> Table {
-    let rows =
-        found.iter().map(|(repo, kept)| vec![crate::clock::rfc3339(kept.at()), repo.name.clone(), kept.what.clone()]);
+    let rows = found
+        .iter()
+        .map(|(repo, kept)| vec![mcpkg_base::clock::rfc3339(kept.at()), repo.name.clone(), kept.what.clone()]);
     Table { columns: &["WHEN", "REPO", "WHAT"], rows: rows.collect(), empty: String::new() }
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::journal;
 use super::lock::Lock;
 use super::root::{MANIFEST, around, not_found, start};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Puts right what was cut off.
 #[derive(clap::Args, Deserialize, JsonSchema)]

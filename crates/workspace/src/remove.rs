@@ -10,8 +10,8 @@ use super::lock::Lock;
 use super::manifest;
 use super::root::{MANIFEST, Workspace};
 use super::step::Step;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Take a repository out of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]

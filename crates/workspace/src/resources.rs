@@ -6,9 +6,9 @@ use super::flow::branches;
 use super::root::{self, Workspace};
 use super::spec::{self, Which};
 use super::{GROUP, gate, status, worktree};
-use crate::error::{Code, Result};
-use crate::op::{Context, Live, Resource, Shown, Values};
-use crate::redact::redact;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_base::redact::redact;
+use mcpkg_core::op::{Context, Live, Resource, Shown, Values};
 
 const TOML: &str = "application/toml";
 const JSON: &str = "application/json";

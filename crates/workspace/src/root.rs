@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{self, Manifest, Repo};
 use super::names;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::Context;
-use crate::store::projects::Selection;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Selection;
 
 /// The manifest, below the root.
 pub const MANIFEST: &str = ".smctl/workspace.toml";

@@ -11,10 +11,10 @@ use super::lock;
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
-use crate::error::{Code, Error, Result};
-use crate::git::status::{self, Extra, State, Status};
-use crate::git::{self, Git, Operation as InProgress};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::status::{self, Extra, State, Status};
+use mcpkg_base::git::{self, Git, Operation as InProgress};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Show how each repository of the workspace is
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -160,7 +160,7 @@ pub fn whole(root: &Path, folder: &str) -> PathBuf {
 /// Returns a folder as steps name it: relative to the root where it lies below.
 pub fn relative(root: &Path, folder: &Path) -> String {
     let below = folder.strip_prefix(root).unwrap_or(folder);
-    let below = crate::disk::posix(below);
+    let below = mcpkg_base::disk::posix(below);
     if below.is_empty() { ".".to_owned() } else { below }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 use super::step::Step;
-use crate::git::{Git, status};
-use crate::shell;
+use mcpkg_base::git::{Git, status};
+use mcpkg_base::shell;
 
 /// Returns what to say of the work trees that steps made below `root`.
 pub fn warnings(root: &Path, steps: &[Step], cancelled: &CancellationToken) -> Vec<String> {

@@ -17,15 +17,15 @@ use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
 use super::submodules;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git::refs::{self, Ref};
-use crate::git::status::{self, Extra, State};
-use crate::git::transaction::Transaction;
-use crate::git::worktrees;
-use crate::git::{self, Git, remote};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::plural;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::refs::{self, Ref};
+use mcpkg_base::git::status::{self, Extra, State};
+use mcpkg_base::git::transaction::Transaction;
+use mcpkg_base::git::worktrees;
+use mcpkg_base::git::{self, Git, remote};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Fetch, fast-forward and clone the repositories of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]

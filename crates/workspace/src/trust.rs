@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::root::Workspace;
-use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::git::programs::{self, Named};
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::process::Limits;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git;
+use mcpkg_base::git::programs::{self, Named};
+use mcpkg_base::process::Limits;
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Trust the programs that a repository names
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -13,8 +13,8 @@ use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use super::lock;
 use super::names::OWN;
 use super::root::{self, Workspace};
-use crate::git;
-use crate::op::{Context, Finding, Health, Ring, Watching};
+use mcpkg_base::git;
+use mcpkg_core::op::{Context, Finding, Health, Ring, Watching};
 
 /// What git writes into its folder and no answer shows: marks of commands that run, and where a fetch led to.
 const SILENT: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.pid"];

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::time::Instant;
 
 use super::{extremum, supported};
-use mcpkg::workspace::gate_engine::{Dtype, Given, Stopped, Tensor};
+use mcpkg_workspace::gate_engine::{Dtype, Given, Stopped, Tensor};
 use tract_onnx::prelude::{Tensor as EngineTensor, *};
 use tract_onnx::tract_core::ops::Op;
 use tract_onnx::tract_core::ops::konst::Const;

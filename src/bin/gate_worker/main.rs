@@ -10,5 +10,5 @@ mod supported;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(mcpkg::workspace::gate_worker(engine::run))
+    ExitCode::from(mcpkg_workspace::gate_worker(engine::run))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use mcpkg::workspace::gate_engine::{Dtype, Element, Stopped, Tensor};
+use mcpkg_workspace::gate_engine::{Dtype, Element, Stopped, Tensor};
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
 /// The newest version of ONNX's operators that the engine was tried with.

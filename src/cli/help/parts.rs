@@ -6,7 +6,7 @@ use super::HEADINGS;
 use super::options::in_short;
 use super::style::header;
 use super::topics;
-use crate::op::{Names, first_clause};
+use mcpkg_core::op::{Names, first_clause};
 
 /// The heading of the examples at the end of a help text.
 pub(crate) const EXAMPLES: &str = "Examples:\n";

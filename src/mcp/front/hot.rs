@@ -4,13 +4,13 @@ use std::borrow::Borrow;
 
 use serde_json::value::RawValue;
 
-use crate::error::Result;
 use crate::mcp::era::Era;
 use crate::mcp::reads::{self, Read};
 use crate::mcp::tools::HotCall;
 use crate::mcp::{Config, live};
-use crate::op::Context;
-use crate::store::{Db, Reader};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::{Db, Reader};
 
 /// A request that the front may answer, with its parameters.
 pub(in crate::mcp) enum Hot<'a> {

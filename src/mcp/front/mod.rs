@@ -34,10 +34,10 @@ use super::server::Server;
 use super::tasks::TaskIds;
 use super::tickets::WriteTickets;
 use super::tools;
-use crate::op::Context;
-use crate::store::Reader;
 use envelope::Id;
 use hot::Answered;
+use mcpkg_core::op::Context;
+use mcpkg_store::Reader;
 use message::{cancelled_id, not_taken, parse};
 use response::{begin_result, end_result};
 use response_cache::ResponseCache;
@@ -276,7 +276,7 @@ impl Front {
     }
 
     /// Reads what a hot request asks for and appends the result to `out`.
-    fn read(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Answered> {
+    fn read(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> mcpkg_base::error::Result<Answered> {
         let config = Arc::clone(&self.server.config);
         let Some(hot) = Hot::parse(method, parameters, &config)? else { return Ok(Answered::Not) };
         let began = hot.may_be_long().then(Instant::now);

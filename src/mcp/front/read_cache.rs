@@ -13,13 +13,13 @@ use super::envelope::check_depth;
 use super::hot::{Answered, Hot};
 use super::readers::Readers;
 use super::response_cache::{CacheKey, ResponseCache};
-use crate::access::{self, Grant, Refused};
-use crate::clock::{Clock, Millis};
-use crate::error::{Code, Error, Result};
 use crate::mcp::era::Era;
 use crate::mcp::limits::limited;
 use crate::mcp::{Config, tools};
-use crate::store::{Reader, Store, Version, projects};
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::access::{self, Grant, Refused};
+use mcpkg_store::{Reader, Store, Version, projects};
 
 /// Limit on the names of projects that are remembered to exist.
 const MAX_NAMES: usize = 1024;

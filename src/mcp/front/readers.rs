@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, Result};
 use crate::mcp::limits::reads_at_once;
 use crate::mcp::thread::spawn;
-use crate::store::{Reader, Store};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::{Reader, Store};
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
@@ -89,7 +89,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     #[test]
     fn a_read_ends_when_its_client_leaves_and_the_thread_serves_the_next() {

@@ -2,7 +2,7 @@
 
 use rmcp::model::{ErrorCode, ErrorData};
 
-use crate::json::push_string;
+use mcpkg_base::json::push_string;
 
 /// Begins a line with a result.
 pub(super) fn begin_result(out: &mut Vec<u8>, id: &str) {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::store::Version;
+use mcpkg_store::Version;
 
 /// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
@@ -140,7 +140,7 @@ impl ResponseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::Surface;
+    use mcpkg_core::op::Surface;
 
     fn key_of(version: i64, era: Era, method: &str, parameters: &str) -> CacheKey {
         let mut key = CacheKey::default();

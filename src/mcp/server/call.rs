@@ -10,7 +10,7 @@ use crate::mcp::era::Era;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
 use crate::mcp::tools::{self, Tool};
-use crate::op::Context;
+use mcpkg_core::op::Context;
 
 /// A call of a tool, ready to run.
 pub(super) struct Call {

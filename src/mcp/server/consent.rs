@@ -16,15 +16,15 @@ use uuid::Uuid;
 
 use super::read::blocking;
 use super::{Server, era, run};
-use crate::consent::request;
-use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::elicitation::{self, Answer};
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::tools::Tool;
-use crate::op::{Context, Elicit};
-use crate::store::consents::Request;
+use mcpkg_base::error::Result;
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Context, Elicit};
+use mcpkg_store::consents::Request;
 
 /// The name of the one question of a call.
 const KEY: &str = "consent";

@@ -17,7 +17,7 @@ use crate::mcp::era::Era;
 use crate::mcp::era::LASTING;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 use crate::mcp::{Config, Identity};
-use crate::op::PLUGIN_OF;
+use mcpkg_core::op::PLUGIN_OF;
 
 /// Returns the server's name, its capabilities and its instructions.
 pub(super) fn info(server: &Server) -> ServerConfig {

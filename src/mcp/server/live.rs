@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::read::{acquire_permit, or_cancelled, release_permit, wait_for_earlier_writes};
 use super::{Server, era};
-use crate::error::{Code, Error, Result};
 use crate::mcp::error::error_data;
 use crate::mcp::limits::limited;
 use crate::mcp::live::{self, Found};
 use crate::mcp::methods::only_page;
 use crate::mcp::{Config, completion, long_calls, tools};
-use crate::op::Context;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// Answers resources/list where all resources are live.
 pub(super) async fn list(

@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::call::Call;
 use super::read::{acquire_permit, blocking, or_cancelled, release_permit};
 use super::{Server, tasks};
-use crate::error::{Code, Error};
 use crate::mcp::Config;
 use crate::mcp::asker::Asker;
 use crate::mcp::error::error_data;
 use crate::mcp::long_calls;
 use crate::mcp::notes::Sending;
 use crate::mcp::tasks::{Answered, RunningTask, Tasks};
+use mcpkg_base::error::{Code, Error};
 
 /// How long a call is waited for before it becomes a task: most have ended by then, and their client needs not poll.
 const DIRECTLY: Duration = Duration::from_millis(250);

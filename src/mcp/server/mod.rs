@@ -34,7 +34,7 @@ use super::original::Followed;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
 use super::tasks::Tasks;
-use crate::store::Store;
+use mcpkg_store::Store;
 
 /// A server of one database; cheap to clone.
 #[derive(Clone)]

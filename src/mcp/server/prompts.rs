@@ -11,11 +11,11 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
 use super::{Server, era, live};
-use crate::error::{Code, Error};
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::reads::Read;
 use crate::mcp::{completion, words};
+use mcpkg_base::error::{Code, Error};
 
 /// Answers prompts/list.
 pub(super) async fn list(

@@ -7,10 +7,10 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use rmcp::model::JsonObject;
 use serde_json::json;
 
-use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::asker::Asker;
-use crate::op::{Connection, Entry, Rate};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Connection, Entry, Rate};
 
 /// A bucket for each asker of each tool that has a limit.
 type Buckets = HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>;
@@ -67,7 +67,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::op::Grant;
+    use mcpkg_core::op::Grant;
 
     #[test]
     fn a_bucket_is_of_one_asker_and_one_tool() {

@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::{Server, era};
-use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::error::error_data;
 use crate::mcp::in_flight::HandlerGuard;
 use crate::mcp::limits::limited;
 use crate::mcp::reads::{self, Read};
 use crate::mcp::tickets::Ticket;
-use crate::store::Db;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::Db;
 
 impl Server {
     /// Runs `f` on the blocking pool in one read transaction, after the client's earlier writes.

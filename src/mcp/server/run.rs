@@ -18,7 +18,7 @@ use crate::mcp::notes::Notes;
 use crate::mcp::tasks::RunningTask;
 use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
-use crate::op::{Context, Elicit, Progress};
+use mcpkg_core::op::{Context, Elicit, Progress};
 
 /// How a call comes by its user's consent.
 #[derive(Default)]

@@ -8,11 +8,11 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::read::blocking;
 use super::{Server, era};
-use crate::error::{Code, Error};
 use crate::mcp::error::error_data;
 use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
 use crate::mcp::tasks::TaskIds;
 use crate::mcp::{by_uri, live};
+use mcpkg_base::error::{Code, Error};
 
 /// Returns the part of a filter that this server supports.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::read::{acquire_permit, blocking};
-use crate::error::{Code, Error};
 use crate::mcp::asker::Asker;
 use crate::mcp::error::error_data;
 use crate::mcp::provider::{TaskSupport, TaskTool};
 use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
+use mcpkg_base::error::{Code, Error};
 
 /// Whether a call may become a task: its client has the extension, and it may write, since a task is a row.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {

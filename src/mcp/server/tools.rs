@@ -76,7 +76,7 @@ pub(super) async fn call(
 }
 
 fn unknown_tool(name: &str, config: &Config) -> ErrorData {
-    let near = crate::error::nearest(name, tools::names(config));
+    let near = mcpkg_base::error::nearest(name, tools::names(config));
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     ErrorData::invalid_params(format!("Unknown tool '{}'{hint}", name.escape_debug()), Some(json!({ "name": name })))
 }

@@ -8,17 +8,17 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::bell::Watched as LiveWatched;
-use crate::error::Result;
 use crate::mcp::by_uri::validator;
 use crate::mcp::tools::{self, ToolsValidator};
 use crate::mcp::{Config, live};
-use crate::op::{Changes, Reach, Validator};
-use crate::store::events::Event;
-use crate::store::lists::{self, List};
-use crate::store::projects::{self, Project, Selection};
-use crate::store::revisions::Kind;
-use crate::store::watch::Change;
-use crate::store::{Db, Store};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Reach, Validator};
+use mcpkg_store::events::Event;
+use mcpkg_store::lists::{self, List};
+use mcpkg_store::projects::{self, Project, Selection};
+use mcpkg_store::revisions::Kind;
+use mcpkg_store::watch::Change;
+use mcpkg_store::{Db, Store};
 
 /// URIs that one client may subscribe to.
 pub(in crate::mcp) const MAX_URIS: usize = 1024;

@@ -11,8 +11,8 @@ use super::feed::Feed;
 use crate::mcp::live::Found;
 use crate::mcp::thread::spawn;
 use crate::mcp::{Config, live, tools};
-use crate::op::{Context, Ring, Validator, Watching};
-use crate::store::Store;
+use mcpkg_core::op::{Context, Ring, Validator, Watching};
+use mcpkg_store::Store;
 
 /// How long to wait for work that is still running, and the pause between two checks.
 const SETTLED: Duration = Duration::from_secs(5);
@@ -177,7 +177,7 @@ fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
 /// Returns the processor time of ended programs, if the system reports it.
 #[cfg(unix)]
 fn spent() -> Option<Duration> {
-    crate::process::spent()
+    mcpkg_base::process::spent()
 }
 
 /// Returns the processor time of ended programs, if the system reports it.

@@ -23,11 +23,11 @@ use uuid::Uuid;
 
 use super::asker::Asker;
 use super::error::error_data;
-use crate::clock::{Clock, Millis};
-use crate::error::{Code, Error, Result};
-use crate::store::tasks::{self, End, Status, Task};
-use crate::store::{Holding, Store, TaskRunner};
 use change::Change;
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::tasks::{self, End, Status, Task};
+use mcpkg_store::{Holding, Store, TaskRunner};
 use outcome::{CancelledBy, Ended, SERVER_ENDED, UNSEEN};
 
 pub(super) use followed::{Followed, TaskIds, notification};
@@ -279,7 +279,7 @@ impl Tasks {
         if task.runner == own { Holding::Held } else { self.store.runs_tasks(task.runner) }
     }
 
-    fn end_row(&self, db: &crate::store::Db<'_>, id: Uuid, ended: &Ended) -> Result<bool> {
+    fn end_row(&self, db: &mcpkg_store::Db<'_>, id: Uuid, ended: &Ended) -> Result<bool> {
         let now = self.clock.now();
         let end = End {
             status: ended.status,

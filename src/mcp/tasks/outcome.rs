@@ -4,8 +4,8 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, DetailedTask, ErrorCode, JsonObject, TaskPayload, TaskStatus};
 use serde_json::Value;
 
-use crate::clock::rfc3339;
-use crate::store::tasks::{Status, Task};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_store::tasks::{Status, Task};
 
 /// The suggested time between two polls, in milliseconds.
 const POLL: u64 = 500;

@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 use super::change::Change;
 use super::outcome::{self, CancelledBy, Ended};
-use crate::clock::{Clock, Millis};
 use crate::mcp::asker::Asker;
-use crate::store::tasks::Task;
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_store::tasks::Task;
 
 /// A task that runs in this server.
 pub struct RunningTask {

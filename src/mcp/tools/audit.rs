@@ -6,10 +6,10 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::Tool;
-use crate::error::Result;
 use crate::mcp::provider::Answer;
-use crate::op::{Context, Effect, Entry, Identity, Reply, Shape};
-use crate::store::projects;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Entry, Identity, Reply, Shape};
+use mcpkg_store::projects;
 
 /// The log target of calls that are logged by default.
 macro_rules! audited {

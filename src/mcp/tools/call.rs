@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Tool, audit};
-use crate::consent::request;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::marks;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
 use crate::mcp::hints::Reader;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
-use crate::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
-use crate::present;
-use crate::redact::{hide_in, redact};
-use crate::store::{Store, projects};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::marks;
+use mcpkg_base::redact::{hide_in, redact};
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
+use mcpkg_core::present;
+use mcpkg_store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
 ///

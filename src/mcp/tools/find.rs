@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::provider::{self, Answer, Projected};
-use crate::op::{Effect, Entry};
-use crate::store::Db;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Effect, Entry};
+use mcpkg_store::Db;
 
 /// A tool that can be called.
 #[derive(Clone)]

@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use super::audit;
 use super::call::{ResultForm, item, result};
-use crate::error::{Code, Error, Result};
-use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
 use crate::mcp::hints::Reader;
-use crate::op::{Body, Call, Connection, Context, Entry, Identity, Reply, Shape};
-use crate::present;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::json::{push_escaped, push_string};
+use mcpkg_core::op::{Body, Call, Connection, Context, Entry, Identity, Reply, Shape};
+use mcpkg_core::present;
 
 /// A call of a tool that says of itself that it is hot.
 pub(in crate::mcp) struct HotCall {

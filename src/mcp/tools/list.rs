@@ -5,15 +5,15 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{JsonObject, MetaObject, Tool};
 
 use super::find::named;
-use crate::content::cursor;
-use crate::error::{Code, Error, Result};
-use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::provider::{Projected, Provider, hints};
-use crate::op::{Entry, Group, Identity, Listed, Surface, Validator};
-use crate::store::Db;
-use crate::store::projects;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::json::push_member;
+use mcpkg_content::cursor;
+use mcpkg_core::op::{Entry, Group, Identity, Listed, Surface, Validator};
+use mcpkg_store::Db;
+use mcpkg_store::projects;
 
 /// The most tools of one page.
 const PAGE: usize = 250;
@@ -273,8 +273,8 @@ impl Described {
 mod tests {
     use super::*;
     use crate::mcp::Providers;
-    use crate::op::{self, Audience, Effect, Reply, Shape};
-    use crate::store::Store;
+    use mcpkg_core::op::{self, Audience, Effect, Reply, Shape};
+    use mcpkg_store::Store;
     use serde_json::json;
 
     /// Installed tools, as a domain will have them: as many as the number says, in two groups.

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::thread::spawn;
-use crate::error::{Code, Result};
-use crate::store::{Serving, Store};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_store::{Serving, Store};
 
 mod http;
 mod lines;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::error::{Error, Result};
 use crate::mcp::thread::spawn;
+use mcpkg_base::error::{Error, Result};
 
 /// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
 #[cfg(unix)]
 pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
     let failed = |error: std::io::Error| Error::internal("cannot handle signals").with_source(error);
-    let ending = crate::process::ending();
+    let ending = mcpkg_base::process::ending();
     let again = Arc::new(AtomicBool::new(false));
     for signal in &ending {
         signal_hook::flag::register_conditional_shutdown(*signal, 1, Arc::clone(&again)).map_err(failed)?;

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::lines::{Cut, Lines};
 use super::signals::on_signal;
 use super::{GIVE_UP, GRACE, announce};
-use crate::error::{Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
 use crate::mcp::in_flight::RmcpTransport;
@@ -22,8 +21,9 @@ use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
 use crate::mcp::thread::spawn;
-use crate::op::Connection;
-use crate::store::Store;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Connection;
+use mcpkg_store::Store;
 
 /// Bytes read at once.
 const READ: usize = 64 << 10;

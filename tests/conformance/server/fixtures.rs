@@ -1,6 +1,6 @@
 //! The fixtures that are rows: plain prompts, templates, texts and an image.
 
-use mcpkg::op::Context;
+use mcpkg_core::op::Context;
 use serde_json::{Value, json};
 
 /// A picture of one pixel.
@@ -8,7 +8,7 @@ pub const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
 /// Makes the project and what it holds, through the operations that users have.
-pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
+pub fn fill(context: &Context) -> mcpkg_base::error::Result<()> {
     run(context, &["project", "create"], json!({ "name": "conformance" }))?;
     let argument =
         |name: &str| json!({ "name": name, "description": format!("What {name} stands for"), "required": true });
@@ -63,8 +63,8 @@ pub fn fill(context: &Context) -> mcpkg::error::Result<()> {
 }
 
 /// Runs an operation with an agent's arguments.
-pub fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<()> {
+pub fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg_base::error::Result<()> {
     let found = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command);
-    let entry = found.ok_or_else(|| mcpkg::error::Error::internal(format!("no operation {command:?}")))?;
+    let entry = found.ok_or_else(|| mcpkg_base::error::Error::internal(format!("no operation {command:?}")))?;
     entry.from_agent(arguments)?.run(context).map(drop)
 }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpkg::mcp::{Config, MAX_LINE, Network, Providers, serve_http};
-use mcpkg::op::{Context, MAX_ANSWER};
-use mcpkg::store::Store;
-use mcpkg::store::projects::Selection;
+use mcpkg_core::op::{Context, MAX_ANSWER};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;

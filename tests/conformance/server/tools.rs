@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mcpkg::clock::Clock;
 use mcpkg::mcp::{Answer, Pending, Projected, Provider, Talk};
-use mcpkg::op::{Audience, Context, Effect, Resource, Validator};
-use mcpkg::store::events::{self, NewEvent};
-use mcpkg::store::projects::Selection;
-use mcpkg::store::{Db, Store};
+use mcpkg_base::clock::Clock;
+use mcpkg_core::op::{Audience, Context, Effect, Resource, Validator};
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::projects::Selection;
+use mcpkg_store::{Db, Store};
 use rmcp::model::*;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -36,7 +36,7 @@ struct State {
 }
 
 impl Fixtures {
-    pub fn new(store: Store) -> mcpkg::error::Result<Self> {
+    pub fn new(store: Store) -> mcpkg_base::error::Result<Self> {
         let secret = Clock::system().secret()?;
         Ok(Self(Arc::new(State { store, secret, changes: AtomicU64::new(0) })))
     }
@@ -160,18 +160,24 @@ impl State {
 }
 
 impl Provider for Fixtures {
-    fn tools(&self, _: &Db<'_>, _: &Audience<'_>, after: &str, limit: usize) -> mcpkg::error::Result<Vec<Projected>> {
+    fn tools(
+        &self,
+        _: &Db<'_>,
+        _: &Audience<'_>,
+        after: &str,
+        limit: usize,
+    ) -> mcpkg_base::error::Result<Vec<Projected>> {
         let mut tools = listed();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let tools = tools.into_iter().filter(|tool| tool.name.as_ref() > after).take(limit);
         Ok(tools.map(|tool| self.projected(tool)).collect())
     }
 
-    fn tool(&self, _: &Db<'_>, _: &Audience<'_>, name: &str) -> mcpkg::error::Result<Option<Projected>> {
+    fn tool(&self, _: &Db<'_>, _: &Audience<'_>, name: &str) -> mcpkg_base::error::Result<Option<Projected>> {
         Ok(listed().into_iter().find(|tool| tool.name == name).map(|tool| self.projected(tool)))
     }
 
-    fn validator(&self, _: &Db<'_>, _: &Audience<'_>) -> mcpkg::error::Result<Validator> {
+    fn validator(&self, _: &Db<'_>, _: &Audience<'_>) -> mcpkg_base::error::Result<Validator> {
         Validator::of(&self.0.changes.load(Ordering::Relaxed))
     }
 
@@ -290,7 +296,7 @@ fn content(content: Value) -> Result<CallToolResponse, ErrorData> {
     read::<CallToolResult>(json!({ "resultType": "complete", "content": content, "isError": false })).map(Into::into)
 }
 
-fn failed(error: mcpkg::error::Error) -> ErrorData {
+fn failed(error: mcpkg_base::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 

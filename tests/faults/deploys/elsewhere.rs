@@ -3,11 +3,11 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use mcpkg::disk;
-use mcpkg::store::deploys::{self, Deployed, Image, PlaceKey};
-use mcpkg::store::projects;
-use mcpkg::store::snapshots::{self, File, Keep, Kind, NewSnapshot, State};
-use mcpkg::store::{Db, blobs};
+use mcpkg_base::disk;
+use mcpkg_store::deploys::{self, Deployed, Image, PlaceKey};
+use mcpkg_store::projects;
+use mcpkg_store::snapshots::{self, File, Keep, Kind, NewSnapshot, State};
+use mcpkg_store::{Db, blobs};
 use serde_json::json;
 
 use super::{Big, deployed};
@@ -256,7 +256,7 @@ fn a_person_is_asked_with_the_folders_named() {
     claim(&ground, &keys);
     let mut context = ground.scratch.context();
     context.selection.directory = ground.root().canonicalize().expect("a root").display().to_string();
-    context.confirmation = mcpkg::op::Confirmation::Ask;
+    context.confirmation = mcpkg_core::op::Confirmation::Ask;
     let asked = Arc::new(Mutex::new(String::new()));
     let told = Arc::clone(&asked);
     context.ask = Arc::new(move |_, question| {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mcpkg::error::{Code, Error, Result};
-use mcpkg::op::Context;
-use mcpkg::store::projects::Selection;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Selection;
 use serde_json::{Value, json};
 
 use super::{Big, counts, deployed, summary};

@@ -82,7 +82,7 @@ fn of_several_pipelined_calls_with_one_token_exactly_one_applies() {
 fn reading_goes_on_while_another_process_applies_and_writing_says_so() {
     let big = Big::new();
     let token = token(&big);
-    let lock = mcpkg::store::Store::open(&big.ground.scratch.db())
+    let lock = mcpkg_store::Store::open(&big.ground.scratch.db())
         .expect("the database")
         .begin_apply()
         .expect("the lock")

@@ -6,9 +6,9 @@ mod trees;
 
 use std::sync::Arc;
 
-use mcpkg::error::Result;
-use mcpkg::op::{Confirmation, Context};
-use mcpkg::store::projects::Selection;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_store::projects::Selection;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

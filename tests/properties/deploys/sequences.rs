@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use mcpkg::error::Code;
-use mcpkg::op::Context;
-use mcpkg::store::deploys::{self, Image};
+use mcpkg_base::error::Code;
+use mcpkg_core::op::Context;
+use mcpkg_store::deploys::{self, Image};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -90,7 +90,7 @@ impl World {
 
     /// Takes back what was deployed; what a user changed since stays to the byte until they say that it shall go.
     fn back(&self, to: &str) -> Result<serde_json::Value, TestCaseError> {
-        let failed = |error: mcpkg::error::Error| TestCaseError::fail(error.to_string());
+        let failed = |error: mcpkg_base::error::Error| TestCaseError::fail(error.to_string());
         let before = self.ground.tree();
         match rollback(&self.context, to, false) {
             Err(error) if error.code() == Code::AdoptConfirmRequired => {

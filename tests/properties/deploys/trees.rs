@@ -1,6 +1,6 @@
 //! An apply and a rollback, over random trees.
 
-use mcpkg::error::Code;
+use mcpkg_base::error::Code;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcpkg::disk;
-use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::dsse;
-use mcpkg::registry::trust::sigstore::{Replaced, Root};
+use mcpkg_base::disk;
+use mcpkg_registry::trust::bundle::Bundle;
+use mcpkg_registry::trust::dsse;
+use mcpkg_registry::trust::sigstore::{Replaced, Root};
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, PublicKeyData as _, SanType, SigningKey as _, date_time_ymd,
@@ -203,7 +203,8 @@ impl Authority {
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
             lines(&STANDARD.encode(certificate))
         );
-        let sha256 = |bytes: &[u8]| json!({ "algorithm": "sha256", "value": mcpkg::hex::encode(&disk::sha256(bytes)) });
+        let sha256 =
+            |bytes: &[u8]| json!({ "algorithm": "sha256", "value": mcpkg_base::hex::encode(&disk::sha256(bytes)) });
         let body = json!({
             "apiVersion": "0.0.1",
             "kind": "dsse",
@@ -219,7 +220,7 @@ impl Authority {
         let promised = format!(
             r#"{{"body":"{}","integratedTime":{at},"logID":"{}","logIndex":0}}"#,
             STANDARD.encode(&body),
-            mcpkg::hex::encode(&id)
+            mcpkg_base::hex::encode(&id)
         );
         let promise = self.log.sign(promised.as_bytes()).expect("a signature");
         let root = disk::sha256(&[&[0], body.as_bytes()].concat());
@@ -244,7 +245,7 @@ impl Authority {
 }
 
 fn time(seconds: i64) -> String {
-    mcpkg::clock::rfc3339((EPOCH + seconds) * 1_000)
+    mcpkg_base::clock::rfc3339((EPOCH + seconds) * 1_000)
 }
 
 /// Base64 in lines, as PEM has it.

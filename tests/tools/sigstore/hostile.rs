@@ -1,8 +1,8 @@
 //! Bundles that somebody tampered with, and random ones: none verifies, and none ends the process.
 
-use mcpkg::registry::trust::Status;
-use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::sigstore::Root;
+use mcpkg_registry::trust::Status;
+use mcpkg_registry::trust::bundle::Bundle;
+use mcpkg_registry::trust::sigstore::Root;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -5,12 +5,12 @@ mod hostile;
 mod private;
 mod public;
 
-use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::policy::Policy;
-use mcpkg::registry::trust::sigstore::Root;
-use mcpkg::registry::trust::statement::{self, Says};
-use mcpkg::registry::trust::{Rules, Subject, Verdict};
-use mcpkg::store::tools::trust::{TrustedPart, TrustedRow};
+use mcpkg_registry::trust::bundle::Bundle;
+use mcpkg_registry::trust::policy::Policy;
+use mcpkg_registry::trust::sigstore::Root;
+use mcpkg_registry::trust::statement::{self, Says};
+use mcpkg_registry::trust::{Rules, Subject, Verdict};
+use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
 /// The archive of these tests.
 fn subject() -> Subject {

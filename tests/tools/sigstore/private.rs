@@ -1,9 +1,9 @@
 //! Bundles over statements of ours, by an instance of our own.
 
-use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::sigstore::Root;
-use mcpkg::registry::trust::statement::{self, Audit, Outcome, Says};
-use mcpkg::registry::trust::{Part, Status, Subject};
+use mcpkg_registry::trust::bundle::Bundle;
+use mcpkg_registry::trust::sigstore::Root;
+use mcpkg_registry::trust::statement::{self, Audit, Outcome, Says};
+use mcpkg_registry::trust::{Part, Status, Subject};
 use serde_json::{Value, json};
 
 use super::authority::{Authority, GITHUB, GOOGLE, LIFE, Name, Order, WORKFLOWS};
@@ -165,7 +165,7 @@ fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
     let bundle = authority.bundle(&Order::by_alice(&made)).to_string();
     let root = |from| {
         let text = authority.root_from(from);
-        Root::Replaced(std::sync::Arc::new(mcpkg::registry::trust::sigstore::Replaced { text, since: 0 }))
+        Root::Replaced(std::sync::Arc::new(mcpkg_registry::trust::sigstore::Replaced { text, since: 0 }))
     };
     assert_eq!(signer(&Bundle::read(&bundle, &root(1))), "github:alice");
     assert!(refused(&Bundle::read(&bundle, &root(2))).starts_with("the bundle does not verify"));
@@ -199,7 +199,7 @@ fn what_another_instance_has_part_in_is_signed_by_nobody() {
 #[test]
 fn x2_a_bundle_over_the_hash_of_a_text_binds_no_archive() {
     let authority = Authority::new();
-    let sha256 = mcpkg::disk::sha256(subject().digest().as_bytes());
+    let sha256 = mcpkg_base::disk::sha256(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     let bundle = authority.read(&authority.bundle(&Order::by_alice(&of_text)));
     assert_eq!(signer(&bundle), "github:alice");
@@ -230,7 +230,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
     let subject = Subject { name: TOOL.to_owned(), version: "1.0.0".to_owned(), sha256: archive };
     let says = scratch.ok(&["tool", "sign", TOOL, "--print"]);
     let statement = statement::read(says.trim_end().as_bytes()).expect("a statement");
-    assert_eq!(statement.about(&subject), mcpkg::registry::trust::statement::About::This);
+    assert_eq!(statement.about(&subject), mcpkg_registry::trust::statement::About::This);
     scratch.file("weather.sigstore.json", authority.bundle(&Order::by_alice(says.trim_end())).to_string());
     scratch.file("trusted_root.json", authority.root_text());
 

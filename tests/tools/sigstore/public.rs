@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mcpkg::registry::trust::Status;
-use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::sigstore::{Replaced, Root};
-use mcpkg::registry::trust::statement::{About, Said};
+use mcpkg_registry::trust::Status;
+use mcpkg_registry::trust::bundle::Bundle;
+use mcpkg_registry::trust::sigstore::{Replaced, Root};
+use mcpkg_registry::trust::statement::{About, Said};
 use serde_json::{Value, json};
 
 use super::authority::Authority;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcpkg::error::Code;
-use mcpkg::http::{Outgoing, Url};
-use mcpkg::workflow::api::request::request;
+use mcpkg_base::error::Code;
+use mcpkg_base::http::{Outgoing, Url};
+use mcpkg_workflow::api::request::request;
 use percent_encoding::percent_decode_str;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -267,7 +267,7 @@ fn is_beyond(
     }
 }
 
-fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg::error::Result<Outgoing> {
+fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg_base::error::Result<Outgoing> {
     let spec = imported(document.to_string(), "t").expect("an import").commands.remove(0).spec;
     assert!(spec.runnable, "{:?}", spec.why_not);
     request(&Url::parse(BASE).expect("a URL"), &spec, arguments)

@@ -1,7 +1,7 @@
 //! Beyond one origin and one form of body: files in forms of several parts, a second origin with its own secret, Swagger 2.0.
 
-use mcpkg::http::{Outgoing, Url};
-use mcpkg::workflow::api::request::request;
+use mcpkg_base::http::{Outgoing, Url};
+use mcpkg_workflow::api::request::request;
 use serde_json::{Value, json};
 
 use super::{fields, imported};
@@ -22,7 +22,7 @@ fn parts(outgoing: &Outgoing) -> Vec<(String, String)> {
     parts.map(part).collect()
 }
 
-fn upload(version: &str, file: Value) -> mcpkg::workflow::spec::CommandSpec {
+fn upload(version: &str, file: Value) -> mcpkg_workflow::spec::CommandSpec {
     let object = json!({ "type": "object", "properties": { "id": { "type": "integer" } } });
     let schema = json!({ "type": "object", "required": ["file"], "properties": {
         "purpose": { "type": "string" }, "file": file, "more": { "type": "array", "items": file }, "tags": { "type": "array", "items": { "type": "string" } },

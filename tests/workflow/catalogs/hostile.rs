@@ -1,7 +1,7 @@
 //! Documents that no honest author writes: each with its own code, in bounded time and memory.
 
-use mcpkg::error::Code;
-use mcpkg::workflow::api::violation::Rule;
+use mcpkg_base::error::Code;
+use mcpkg_workflow::api::violation::Rule;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

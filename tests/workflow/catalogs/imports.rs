@@ -1,7 +1,7 @@
 //! What becomes of a document: names, arguments, answers, and what is left out with its place.
 
-use mcpkg::workflow::api::violation::Rule;
-use mcpkg::workflow::spec::{CommandEffect, Idempotency};
+use mcpkg_workflow::api::violation::Rule;
+use mcpkg_workflow::spec::{CommandEffect, Idempotency};
 use serde_json::json;
 
 use super::{fixture, hosting, imported};
@@ -16,7 +16,7 @@ fn both_twins_make_the_same_commands() {
         (json.title, json.version, json.servers, json.schemes),
         (yaml.title, yaml.version, yaml.servers, yaml.schemes)
     );
-    let rules = |left_out: &[mcpkg::workflow::api::violation::Violation]| -> Vec<(Rule, String)> {
+    let rules = |left_out: &[mcpkg_workflow::api::violation::Violation]| -> Vec<(Rule, String)> {
         left_out.iter().map(|violation| (violation.rule, violation.path.clone())).collect()
     };
     assert_eq!(rules(&json.left_out), rules(&yaml.left_out));

@@ -15,12 +15,12 @@ mod taken_over;
 
 use std::path::PathBuf;
 
-use mcpkg::op::Context;
-use mcpkg::workflow::api::catalog::Catalog;
-use mcpkg::workflow::api::catalogs::find;
-use mcpkg::workflow::api::document::Document;
-use mcpkg::workflow::api::import::{Imported, Wanted, commands};
-use mcpkg::workflow::spec::CommandSpec;
+use mcpkg_core::op::Context;
+use mcpkg_workflow::api::catalog::Catalog;
+use mcpkg_workflow::api::catalogs::find;
+use mcpkg_workflow::api::document::Document;
+use mcpkg_workflow::api::import::{Imported, Wanted, commands};
+use mcpkg_workflow::spec::CommandSpec;
 use serde_json::{Map, Value};
 
 use crate::support::{Ran, Scratch};
@@ -37,7 +37,7 @@ fn hosting() -> Value {
 }
 
 /// Makes commands of a document.
-fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg::error::Result<Imported> {
+fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg_base::error::Result<Imported> {
     let document = Document::read("document", text.into(), None)?;
     let (prefix, fallback) = (prefix.to_owned(), "hosting".to_owned());
     commands(&document, &Wanted { from: "document".to_owned(), prefix, fallback, ..Wanted::default() })

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use mcpkg::error::{Code, Error};
-use mcpkg::op::Context;
-use mcpkg::workflow::api::call::{Answered, Call, call};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::Context;
+use mcpkg_workflow::api::call::{Answered, Call, call};
 use serde_json::{Value, json};
 
 use super::{command, fields, fixture, scratch};
@@ -28,7 +28,7 @@ impl Ground {
         self.scratch.context()
     }
 
-    fn ask(&self, id: &str, arguments: Value) -> mcpkg::error::Result<Answered> {
+    fn ask(&self, id: &str, arguments: Value) -> mcpkg_base::error::Result<Answered> {
         self.ask_in(&self.context(), id, arguments, None)
     }
 
@@ -38,7 +38,7 @@ impl Ground {
         id: &str,
         arguments: Value,
         key: Option<&str>,
-    ) -> mcpkg::error::Result<Answered> {
+    ) -> mcpkg_base::error::Result<Answered> {
         let (catalog, spec) = command(context, &format!("hosting:{id}"));
         call(context, Call { catalog: &catalog, spec: &spec, arguments: &fields(arguments), key })
     }

@@ -1,9 +1,9 @@
 //! What documents that people publish have beyond the plain: values of several forms, forms with an encoding, queries in paths,
 //! formats at their end, charsets and large numbers in answers.
 
-use mcpkg::http::Url;
-use mcpkg::workflow::api::request::request;
-use mcpkg::workflow::spec::CommandSpec;
+use mcpkg_base::http::Url;
+use mcpkg_workflow::api::request::request;
+use mcpkg_workflow::spec::CommandSpec;
 use serde_json::{Value, json};
 
 use super::{fields, imported};

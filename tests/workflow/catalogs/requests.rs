@@ -1,9 +1,9 @@
 //! From a command and its arguments to a request.
 
-use mcpkg::error::Code;
-use mcpkg::http::{Outgoing, Url};
-use mcpkg::workflow::api::request::request;
-use mcpkg::workflow::spec::CommandSpec;
+use mcpkg_base::error::Code;
+use mcpkg_base::http::{Outgoing, Url};
+use mcpkg_workflow::api::request::request;
+use mcpkg_workflow::spec::CommandSpec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Api {
         self.0.iter().find(|spec| spec.id == id).unwrap_or_else(|| panic!("no {id}"))
     }
 
-    fn ask(&self, id: &str, arguments: Value) -> mcpkg::error::Result<Outgoing> {
+    fn ask(&self, id: &str, arguments: Value) -> mcpkg_base::error::Result<Outgoing> {
         request(&Url::parse(BASE).expect("a URL"), self.spec(id), &fields(arguments))
     }
 }

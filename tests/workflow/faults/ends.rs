@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpkg::clock::Clock;
-use mcpkg::op::{Confirmation, Context};
+use mcpkg_base::clock::Clock;
+use mcpkg_core::op::{Confirmation, Context};
 use serde_json::{Value, json};
 
 use super::{WAITING, approved, attempts, begun, requests_noted};
@@ -70,12 +70,12 @@ fn not_seen_for_long(ground: &Ground) {
 }
 
 /// Runs a workflow as a person at a terminal whose clock is this one.
-fn run_at(ground: &Ground, clock: &Clock, words: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
+fn run_at(ground: &Ground, clock: &Clock, words: &[&str], arguments: Value) -> mcpkg_base::error::Result<Value> {
     let context = Context { clock: clock.clone(), ask: Arc::new(|_, _| Ok(())), ..ground.person() };
     let context = Context { confirmation: Confirmation::Ask, ..context };
     let entry =
         mcpkg::DOMAINS.operations().find(|entry| entry.cli == words && entry.faces.shell()).expect("an operation");
-    entry.from_agent(arguments)?.run(&context).map(mcpkg::op::Reply::into_value)
+    entry.from_agent(arguments)?.run(&context).map(mcpkg_core::op::Reply::into_value)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use mcpkg::consent::request;
+use mcpkg_core::consent::request;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -148,11 +148,11 @@ fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
     let resume = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["workflow", "resume"] && entry.faces.shell());
     let asked = Arc::new(std::sync::Mutex::new(String::new()));
     let told = Arc::clone(&asked);
-    let ask = move |body: mcpkg::op::Body, question: &str| {
+    let ask = move |body: mcpkg_core::op::Body, question: &str| {
         *told.lock().expect("a text") = format!("{body:?} {question}");
-        Err(mcpkg::error::Error::new(mcpkg::error::Code::ConfirmRequired, "no"))
+        Err(mcpkg_base::error::Error::new(mcpkg_base::error::Code::ConfirmRequired, "no"))
     };
-    let person = mcpkg::op::Context { ask: Arc::new(ask), ..ground.person() };
+    let person = mcpkg_core::op::Context { ask: Arc::new(ask), ..ground.person() };
     let call = resume.expect("an operation").from_agent(json!({ "run": id })).expect("arguments");
     assert!(call.run(&person).is_err());
     assert!(asked.lock().expect("a text").contains("restored from a backup"));

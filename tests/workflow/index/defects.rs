@@ -1,7 +1,7 @@
 //! The original's defects, by their numbers: each test shows the opposite.
 
-use mcpkg::workflow::commands::reachable;
-use mcpkg::workflow::source::{Commands, Resolved};
+use mcpkg_workflow::commands::reachable;
+use mcpkg_workflow::source::{Commands, Resolved};
 use serde_json::{Value, json};
 
 use super::{LISTED, assistant, data, failure, found, install_lister};

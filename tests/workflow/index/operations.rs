@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcpkg::DOMAINS;
-use mcpkg::op::{Context, Entry, Surface};
-use mcpkg::workflow::operations::Operations;
-use mcpkg::workflow::source::CommandSource;
+use mcpkg_core::op::{Context, Entry, Surface};
+use mcpkg_workflow::operations::Operations;
+use mcpkg_workflow::source::CommandSource;
 use serde_json::json;
 
 use crate::support::Scratch;

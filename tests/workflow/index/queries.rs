@@ -1,8 +1,8 @@
 //! Whatever is asked for, a search ends in order, and what is typed stands for something or for nothing.
 
-use mcpkg::workflow::commands::reachable;
-use mcpkg::workflow::index::Found;
-use mcpkg::workflow::source::Commands;
+use mcpkg_workflow::commands::reachable;
+use mcpkg_workflow::index::Found;
+use mcpkg_workflow::source::Commands;
 use proptest::prelude::*;
 
 use crate::support::{Scratch, config};

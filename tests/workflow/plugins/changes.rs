@@ -102,7 +102,7 @@ fn what_another_process_changes_is_started_anew_once_a_person_saw_it() {
     assert_eq!(ground.play.logged("started").len(), started, "one runs, and serves again");
     ground.scratch.ok(&["mcp", "set", "toy", "--env", "TOKEN=four", "--keep-env", "TOKEN"]);
     eventually("what is no longer what was started ends", || ground.play.is_over().then_some(()));
-    let nobody = mcpkg::op::Context { confirmation: mcpkg::op::Confirmation::Nobody, ..ground.person() };
+    let nobody = mcpkg_core::op::Context { confirmation: mcpkg_core::op::Confirmation::Nobody, ..ground.person() };
     let failed = call(&nobody, "toy:add_note", json!({})).expect_err("nobody saw it");
     assert_eq!(failed.error.code().name(), "E_UNAPPROVED", "{}", failed.error);
     assert_eq!(ground.listed()["state"], "unapproved");
@@ -134,7 +134,7 @@ fn somebody_elses_plugin_is_shown_and_not_run() {
         let ran = ground.scratch.run(arguments);
         assert!(ran.status == 1 && ran.stderr.contains("is not approved on this machine"), "{arguments:?}: {ran}");
     }
-    let nobody = mcpkg::op::Context { confirmation: mcpkg::op::Confirmation::Nobody, ..ground.person() };
+    let nobody = mcpkg_core::op::Context { confirmation: mcpkg_core::op::Confirmation::Nobody, ..ground.person() };
     let failed = call(&nobody, "toy:add_note", json!({})).expect_err("not approved");
     assert_eq!(failed.error.code().name(), "E_UNAPPROVED");
     assert_eq!(ground.play.logged("started").len(), started, "nothing was started");
@@ -163,8 +163,8 @@ fn secrets_of_a_plugin_are_in_no_row_and_no_answer() {
     let imported =
         scratch.finish(import.args(["plugin", "import"]).arg(&file).args(["--keep-env", "MCPKG_TEST_PLUGIN"]));
     assert_eq!(imported.status, 0, "{imported}");
-    let plugin = mcpkg::workflow::plugin::plugins::all(&person(&scratch)).expect("plugins").remove(0);
-    mcpkg::workflow::plugin::approval::approve(&person(&scratch), &plugin).expect("it is approved");
+    let plugin = mcpkg_workflow::plugin::plugins::all(&person(&scratch)).expect("plugins").remove(0);
+    mcpkg_workflow::plugin::approval::approve(&person(&scratch), &plugin).expect("it is approved");
     let with_token = |arguments: &[&str]| scratch.finish(scratch.command().env("TOY_TOKEN", SECRET).args(arguments));
     let checked = with_token(&["plugin", "check", "toy"]);
     assert_eq!(checked.status, 3, "{checked}");

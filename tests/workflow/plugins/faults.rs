@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mcpkg::op::Context;
+use mcpkg_core::op::Context;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -97,9 +97,9 @@ fn one_that_never_starts_is_let_be_and_a_person_may_try() {
     let now = ground.person().clock.now();
     let fail = |times: Vec<i64>| {
         let store = ground.scratch.store();
-        let id = mcpkg::workflow::plugin::plugins::all(&ground.person()).expect("plugins")[0].server.id;
+        let id = mcpkg_workflow::plugin::plugins::all(&ground.person()).expect("plugins")[0].server.id;
         let times = Value::from(times).to_string();
-        store.write(|db| mcpkg::store::plugins::set_failures(db, id, &times, Some("it ended"))).expect("kept");
+        store.write(|db| mcpkg_store::plugins::set_failures(db, id, &times, Some("it ended"))).expect("kept");
     };
     fail((0..10).map(|n| now - 600_000 + n).collect());
     assert_eq!(ground.listed()["state"], "failed");

@@ -9,10 +9,10 @@ mod shell;
 
 use std::sync::Arc;
 
-use mcpkg::error::Error;
-use mcpkg::op::{Confirmation, Context};
-use mcpkg::workflow::commands::{self, reachable};
-use mcpkg::workflow::running::{Answered, Failed, Running};
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_workflow::commands::{self, reachable};
+use mcpkg_workflow::running::{Answered, Failed, Running};
 use serde_json::{Value, json};
 
 use crate::support::Scratch;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{call, person, person_runs};
 use crate::support::{Http, Scratch};
 
-fn tool_of(scratch: &Scratch, server: &Http, name: &str, more: Value) -> Result<Value, mcpkg::error::Error> {
+fn tool_of(scratch: &Scratch, server: &Http, name: &str, more: Value) -> Result<Value, mcpkg_base::error::Error> {
     let mut given = json!({ "name": name, "url": format!("http://{}/mcp", server.address) });
     for (key, value) in more.as_object().into_iter().flatten() {
         given[key] = value.clone();
@@ -20,7 +20,7 @@ fn another_mcpkg_is_a_plugin_in_both_eras() {
     let server = Http::start(&there, &[]);
     let added = tool_of(&here, &server, "there", json!({})).expect("it is added");
     assert_eq!((&added["state"], &added["transport"]), (&json!("well"), &json!("http")));
-    let plugin = || mcpkg::workflow::plugin::plugins::all(&person(&here)).expect("plugins").remove(0);
+    let plugin = || mcpkg_workflow::plugin::plugins::all(&person(&here)).expect("plugins").remove(0);
     assert_eq!(plugin().era.map(|era| era.word()), Some("discover"));
     let read = || {
         let answered = call(&person(&here), "there:get_prompt", json!({ "name": "hello" })).expect("an answer");
@@ -29,7 +29,7 @@ fn another_mcpkg_is_a_plugin_in_both_eras() {
     read();
     let set = |era: &str| {
         let id = plugin().server.id;
-        here.store().write(|db| mcpkg::store::plugins::set_era(db, id, era)).expect("kept");
+        here.store().write(|db| mcpkg_store::plugins::set_era(db, id, era)).expect("kept");
         // What is no longer what was started is started again.
         here.ok(&["mcp", "set", "there", "--description", era]);
     };
@@ -49,7 +49,7 @@ fn one_that_speaks_otherwise_than_before_is_greeted_in_the_other_way() {
     let mut given = play.given();
     given["name"] = json!("toy");
     person_runs(&here, &["plugin", "add"], given).expect("it is added");
-    let era = || mcpkg::workflow::plugin::plugins::all(&person(&here)).expect("plugins")[0].era.map(|era| era.word());
+    let era = || mcpkg_workflow::plugin::plugins::all(&person(&here)).expect("plugins")[0].era.map(|era| era.word());
     assert_eq!(era(), Some("discover"));
     play.now(&json!({ "tools": super::tools(), "era": "legacy" }));
     call(&person(&here), "toy:add_note", json!({})).expect("an answer");

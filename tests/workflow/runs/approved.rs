@@ -50,8 +50,8 @@ fn yes_runs_what_a_person_approved_of_a_draft_on_this_machine() {
     }
     assert_eq!(scratch.ok(&yes), "web\n");
     // Where nobody approved it the same database runs nothing.
-    for (folder, _) in scratch.approved().all(mcpkg::approved::Kind::Workflow).expect("records") {
-        scratch.approved().withdraw(mcpkg::approved::Kind::Workflow, &folder).expect("it goes");
+    for (folder, _) in scratch.approved().all(mcpkg_base::approved::Kind::Workflow).expect("records") {
+        scratch.approved().withdraw(mcpkg_base::approved::Kind::Workflow, &folder).expect("it goes");
     }
     assert_eq!(scratch.run(&yes).status, 1);
     // Leaving it as it is in the editor says that it was read.

@@ -18,8 +18,8 @@ mod widened;
 
 use std::sync::Arc;
 
-use mcpkg::consent::request;
-use mcpkg::op::{Confirmation, Context};
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Confirmation, Context};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

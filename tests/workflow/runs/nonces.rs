@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mcpkg::consent::nonce::{self, Held};
-use mcpkg::consent::request::{self, Need};
-use mcpkg::op::{Caller, Connection, Context, Identity};
+use mcpkg_core::consent::nonce::{self, Held};
+use mcpkg_core::consent::request::{self, Need};
+use mcpkg_core::op::{Caller, Connection, Context, Identity};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
@@ -176,7 +176,7 @@ fn a_nonce_ends_with_its_time_and_where_the_clock_goes_back() {
     let scratch = Scratch::with_project_here();
     let inputs = json!({});
     for by in [request::DECIDE_WITHIN + 1, -120_000] {
-        let agent = Context { clock: mcpkg::clock::Clock::fixed(1_800_000_000_000), ..agent(&scratch) };
+        let agent = Context { clock: mcpkg_base::clock::Clock::fixed(1_800_000_000_000), ..agent(&scratch) };
         let offered = nonce::ask(&agent, &need(&inputs, &by.to_string()), Held::Nothing).expect_err("it is asked for");
         let nonce = offered.details().expect("details")["nonce"].as_str().expect("a nonce").to_owned();
         agent.clock.advance(by);
@@ -193,7 +193,7 @@ fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonc
     let agent = agent(&scratch);
     let inputs = json!({});
     let ask = |hash: &str| nonce::ask(&agent, &need(&inputs, hash), Held::Nothing).expect_err("it is asked for");
-    let details = |error: &mcpkg::error::Error| error.details().cloned().unwrap_or_default();
+    let details = |error: &mcpkg_base::error::Error| error.details().cloned().unwrap_or_default();
     let first = [ask("one"), ask("two")].map(|error| details(&error));
     let refused = ask("three");
     assert_eq!((refused.code().name(), &details(&refused)["nonce"]), ("E_TOO_MANY", &json!(null)), "{refused}");

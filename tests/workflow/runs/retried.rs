@@ -96,8 +96,8 @@ fn a_run_of_another_machine_is_not_tried_again_without_a_person() {
     let Some(ground) = approved(TEXT) else { return };
     let (_, run) = failed(&ground, refused());
     let approved = ground.scratch.approved();
-    for (record, _) in approved.all(mcpkg::approved::Kind::Run).expect("records") {
-        approved.withdraw(mcpkg::approved::Kind::Run, &record).expect("it goes");
+    for (record, _) in approved.all(mcpkg_base::approved::Kind::Run).expect("records") {
+        approved.withdraw(mcpkg_base::approved::Kind::Run, &record).expect("it goes");
     }
     let refused = error(&ground.scratch.run(&["--json", "workflow", "resume", &run, "--retry", "--yes"]));
     assert_eq!(refused["code"], "E_CONSENT_REQUIRED", "{refused}");

@@ -1,8 +1,8 @@
 //! A consent that a person widened: to all reads of one catalog, for who asked, for a time.
 
-use mcpkg::approved::Kind;
-use mcpkg::consent::widened;
-use mcpkg::store::consents;
+use mcpkg_base::approved::Kind;
+use mcpkg_core::consent::widened;
+use mcpkg_store::consents;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

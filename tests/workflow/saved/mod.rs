@@ -8,7 +8,7 @@ mod resources;
 mod settings;
 mod together;
 
-use mcpkg::op::{Body, Confirmation, Context};
+use mcpkg_core::op::{Body, Confirmation, Context};
 use serde_json::Value;
 
 use crate::support::{Client, Scratch, at_a_terminal, skipped};
@@ -77,7 +77,7 @@ fn asking(scratch: &Scratch, meanwhile: impl Fn(&Body) + Send + Sync + 'static) 
 }
 
 /// Runs a command of the table in this process.
-fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg::error::Result<Value> {
+fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg_base::error::Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }

@@ -63,7 +63,7 @@ fn a_database_that_cannot_be_written_is_read_on() {
     let scratch = kept();
     let id = propose(&scratch, json!({ "yaml": NOTE.replace("name: note", "name: second"), "replaces": "keep_note" }));
     let context = asking(&scratch, |_| {});
-    let reading = mcpkg::op::Context { store: context.store.reading(), ..context };
+    let reading = mcpkg_core::op::Context { store: context.store.reading(), ..context };
     for (command, arguments) in [
         (&["workflow", "list"][..], json!({})),
         (&["workflow", "show"], json!({ "name": "keep_note" })),

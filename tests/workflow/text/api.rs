@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcpkg::error::Result;
-use mcpkg::workflow::source::{Commands, Resolved};
-use mcpkg::workflow::spec::{CommandSpec, ProviderContract};
+use mcpkg_base::error::Result;
+use mcpkg_workflow::source::{Commands, Resolved};
+use mcpkg_workflow::spec::{CommandSpec, ProviderContract};
 use serde_json::{Value, json};
 
 /// A few commands of a hosting API, and what is known around them.

@@ -1,6 +1,6 @@
 //! Random expressions against an evaluator that does the plainest thing.
 
-use mcpkg::workflow::expression::{Outcome, Path, Root, Scope, evaluate, parse, value_at};
+use mcpkg_workflow::expression::{Outcome, Path, Root, Scope, evaluate, parse, value_at};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What was wrong with the original, and what a model got wrong with it: each found, with code and place.
 
-use mcpkg::workflow::finding::{Severity, mended};
+use mcpkg_workflow::finding::{Severity, mended};
 
 use super::{check, only, places};
 
@@ -261,7 +261,7 @@ fn a_version_that_is_not_known_is_refused() {
     let api = super::api::Api::new();
     let refused = |version: &str| {
         let text = format!("schema_version: \"{version}\"\nworkflow: w\nsteps: [{{id: a, run: apps:list}}]\n");
-        mcpkg::workflow::check::checked(&text, &api).err().map(|error| error.code().name())
+        mcpkg_workflow::check::checked(&text, &api).err().map(|error| error.code().name())
     };
     assert_eq!((refused("1.0"), refused("1.7"), refused("2.0")), (None, None, Some("E_SCHEMA_VERSION")));
 }

@@ -1,6 +1,6 @@
 //! Texts and what is made of them, word for word.
 
-use mcpkg::workflow::render::rendered;
+use mcpkg_workflow::render::rendered;
 use serde_json::{Value, json};
 
 use super::{check, places};
@@ -12,7 +12,7 @@ const FULL_RENDERED: &str = include_str!("../golden/full.rendered.yaml");
 #[test]
 fn the_contracts_two_sentences_stand_at_their_places() {
     let checked = check(CONTRACT);
-    let found = |found: Vec<&mcpkg::workflow::finding::Finding>| -> Vec<Value> {
+    let found = |found: Vec<&mcpkg_workflow::finding::Finding>| -> Vec<Value> {
         found
             .iter()
             .map(|found| json!({ "message": found.message, "line": found.span.line, "column": found.span.column }))

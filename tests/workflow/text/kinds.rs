@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mcpkg::workflow::check::checked;
-use mcpkg::workflow::finding::Kind;
+use mcpkg_workflow::check::checked;
+use mcpkg_workflow::finding::Kind;
 
 use super::api::Api;
 use super::places;
@@ -172,7 +172,7 @@ fn fixes_mend_what_they_are_of() {
         if mending.is_empty() {
             continue;
         }
-        let (mended, _) = mcpkg::workflow::finding::mended(&text, &mending);
+        let (mended, _) = mcpkg_workflow::finding::mended(&text, &mending);
         let left = checked(&mended, &Api::new()).expect("findings").findings;
         for found in mending {
             assert!(!left.iter().any(|left| left.code == found.code), "{code}: {mended}\n{left:?}");

@@ -11,8 +11,8 @@ mod plans;
 mod properties;
 mod shell;
 
-use mcpkg::workflow::check::{Checked, checked};
-use mcpkg::workflow::finding::Finding;
+use mcpkg_workflow::check::{Checked, checked};
+use mcpkg_workflow::finding::Finding;
 
 /// Checks a text against the API in memory.
 #[track_caller]

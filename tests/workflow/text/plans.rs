@@ -1,8 +1,8 @@
 //! What a run would do.
 
-use mcpkg::error::Code;
-use mcpkg::workflow::check::checked;
-use mcpkg::workflow::plan::{Given, Plan, planned};
+use mcpkg_base::error::Code;
+use mcpkg_workflow::check::checked;
+use mcpkg_workflow::plan::{Given, Plan, planned};
 use serde_json::{Map, Value, json};
 
 use super::api::Api;
@@ -40,7 +40,7 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-fn plan_of(api: &Api, text: &str, inputs: Value, outputs: Value) -> mcpkg::error::Result<Plan> {
+fn plan_of(api: &Api, text: &str, inputs: Value, outputs: Value) -> mcpkg_base::error::Result<Plan> {
     let given = Given { inputs: map(inputs), outputs: map(outputs), project: Some("p".to_owned()) };
     planned(&checked(text, api)?, api, &given)
 }

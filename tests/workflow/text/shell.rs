@@ -91,7 +91,7 @@ fn the_form_of_a_workflow_is_a_resource() {
     let read = client.result("resources/read", json!({ "uri": uri }));
     let schema: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let full = mcpkg::workflow::yaml::read(include_str!("../golden/full.yaml")).value.expect("a value");
+    let full = mcpkg_workflow::yaml::read(include_str!("../golden/full.yaml")).value.expect("a value");
     let mut normal = full.clone();
     // What is null is left out, and `when` is another word for `if`.
     normal["inputs"]["addons"].as_object_mut().expect("an input").remove("description");

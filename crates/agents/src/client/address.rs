@@ -1,6 +1,6 @@
 //! The URL of a server, as users write it.
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Address {
         let wrong = |why: &str| {
             Error::new(
                 Code::InvalidArgument,
-                format!("'{}' is not the URL of a server: {why}", crate::redact::redact(url)),
+                format!("'{}' is not the URL of a server: {why}", mcpkg_base::redact::redact(url)),
             )
             .hint("give a URL such as http://127.0.0.1:3000/mcp")
         };

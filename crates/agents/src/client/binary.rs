@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::runs::Runs;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What is to be said of the program that an entry starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

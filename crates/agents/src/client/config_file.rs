@@ -9,10 +9,10 @@ use serde_json::json;
 use super::agent::Agent;
 use super::binary::on_path;
 use super::homes::Homes;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::projects;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::projects;
 
 /// The users that an entry is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -109,7 +109,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
     let root = match around {
         Some(folder) => PathBuf::from(folder),
-        None => crate::git::toplevel(&started).unwrap_or(started),
+        None => mcpkg_base::git::toplevel(&started).unwrap_or(started),
     };
     let home = homes.home.canonicalize().unwrap_or_else(|_| homes.home.clone());
     if !root.is_absolute() || home.starts_with(&root) {

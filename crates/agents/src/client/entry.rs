@@ -9,11 +9,11 @@ use super::agent::{Agent, Key, Url};
 use super::agents;
 use super::binary::{running, utf8};
 use super::config_file::Scope;
-use crate::error::{Code, Error, Result};
 use crate::mcp_servers::document::Change;
-use crate::op::{Context, Identity};
-use crate::secret;
-use crate::store::projects;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret;
+use mcpkg_core::op::{Context, Identity};
+use mcpkg_store::projects;
 
 /// The variable that an agent takes the bearer key from, unless told otherwise.
 pub const KEY: &str = "MCPKG_KEY";
@@ -82,7 +82,7 @@ impl Wanted {
         let url = if is_named(context) {
             // Its server may be another machine's, which knows projects that this database does not.
             let name = context.selection.named.as_deref().unwrap_or_default();
-            crate::names::check("Project", name)?;
+            mcpkg_core::names::check("Project", name)?;
             pinned(url, &address, name)?
         } else if scope == Scope::Project && project_of(&address).is_none() {
             let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(unnamed)?;
@@ -148,7 +148,7 @@ fn project_of(address: &Address) -> Option<&str> {
 
 /// Returns the URL that serves one project only.
 fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
-    let shown = crate::redact::redact(url);
+    let shown = mcpkg_base::redact::redact(url);
     let refused = |why: String| Error::new(Code::InvalidArgument, why);
     match project_of(address) {
         Some(name) if name == project => return Ok(url.to_owned()),
@@ -176,7 +176,7 @@ fn variable(name: &str) -> Result<&str> {
         return no_name("--key-env takes the name of a variable, but was given an access key".to_owned());
     }
     if !secret::is_variable(name) {
-        let shown: String = crate::redact::redact(name).escape_debug().take(12).collect();
+        let shown: String = mcpkg_base::redact::redact(name).escape_debug().take(12).collect();
         let more = if name.chars().count() > 12 { "..." } else { "" };
         return no_name(format!("'{shown}{more}' is not a valid environment variable name"));
     }
@@ -204,7 +204,7 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
 /// Returns the database if the entry has to name it: any except the one that a server finds without its user's environment,
 /// because agents start servers without most of it.
 fn named_database(path: &Path) -> Option<&Path> {
-    let default = crate::database::default_path();
+    let default = mcpkg_core::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_default = !moved && default.is_some_and(|default| real(&default) == real(path));
@@ -217,8 +217,8 @@ mod tests {
 
     fn wanted(url: &str, key: Option<&str>) -> Result<Wanted> {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = crate::store::Store::open(&folder.path().join("a.db")).expect("a database");
-        let context = Context::shell(crate::DOMAINS, store, projects::Selection::default());
+        let store = mcpkg_store::Store::open(&folder.path().join("a.db")).expect("a database");
+        let context = Context::shell(mcpkg_core::op::Domains::NONE, store, projects::Selection::default());
         Wanted::url(&context, Scope::User, url, key)
     }
 

@@ -1,6 +1,6 @@
 //! The name of an entry.
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The name of the entry unless told otherwise.
 pub const DEFAULT: &str = "mcpkg";

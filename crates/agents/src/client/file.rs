@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::config_file::{ConfigFile, Scope};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
 use crate::mcp_servers::document::Fault;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
 
 /// The modes of a file and a folder that are made new.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,7 @@ impl FileText {
     }
 
     fn write(&self, folder: &Path, text: &str) -> Result<()> {
-        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", mcpkg_base::clock::unique().simple()));
         disk::write_beside(&self.real, &temporary, text.as_bytes(), self.mode)?;
         if let Err(error) = self.check_unchanged() {
             let _ = fs::remove_file(&temporary);
@@ -128,7 +128,7 @@ impl FileText {
     }
 
     fn check_unchanged(&self) -> Result<()> {
-        let now = match crate::file::read(&self.real, crate::file::TEXT) {
+        let now = match mcpkg_base::file::read(&self.real, mcpkg_base::file::TEXT) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(disk::failed("read", &self.path, error)),
@@ -155,10 +155,10 @@ impl FileText {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let hash = hex::encode(&disk::sha256(text.as_bytes())[..6]);
         let copy = folder.join(format!("{name}.{hash}"));
-        if crate::file::read(&copy, crate::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
+        if mcpkg_base::file::read(&copy, mcpkg_base::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));
         }
-        let temporary = folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
+        let temporary = folder.join(format!(".mcpkg-{}", mcpkg_base::clock::unique().simple()));
         disk::write_beside(&copy, &temporary, text.as_bytes(), self.mode)?;
         disk::put_in_place(&copy, &temporary, false)?;
         disk::sync_folder(folder);

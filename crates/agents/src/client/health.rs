@@ -4,8 +4,8 @@ use super::agents;
 use super::binary::Binary;
 use super::config_file::ConfigFile;
 use super::our_entry::our_entries;
-use crate::error::Error;
-use crate::op::{Context, Finding, Health};
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Context, Finding, Health};
 
 const AREA: &str = "clients";
 

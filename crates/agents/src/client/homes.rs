@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::disk;
-use crate::error::Result;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
 
 /// The folders that agents count from.
 #[derive(Clone, Debug)]

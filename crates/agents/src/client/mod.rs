@@ -21,7 +21,7 @@ mod runs;
 mod standing;
 mod trail;
 
-use crate::op::Domain;
+use mcpkg_core::op::Domain;
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "client";
@@ -30,7 +30,7 @@ pub const GROUP: &str = "client";
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED` where HOME is not set.
-pub fn user_file(agent: &str) -> crate::error::Result<Option<std::path::PathBuf>> {
+pub fn user_file(agent: &str) -> mcpkg_base::error::Result<Option<std::path::PathBuf>> {
     let homes = homes::Homes::find()?;
     let name = agent.replace('_', "-");
     Ok(agents::ALL.iter().find(|agent| agent.name == name).map(|agent| (agent.user_file)(&homes)))

@@ -8,8 +8,8 @@ use super::entry_name;
 use super::file::{self, FileText};
 use super::record::Records;
 use super::runs::Runs;
-use crate::error::Result;
-use crate::op::Context;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
 
 /// An entry of mcpkg's in an agent's file.
 pub struct OurEntry {

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::file::{FileText, Modes, make_folders};
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::hex;
 use crate::mcp_servers::document::{Change, Document, Fault, Splice};
-use crate::op::Context;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
 
 /// The folder of copies of agents' files and of records of their changes. It is in the user's data directory, because the files
 /// may contain secrets and the database may be in a repository. Without a home, it is next to the database.
 pub fn folder(context: &Context) -> PathBuf {
-    let usual = crate::database::default_path();
+    let usual = mcpkg_core::database::default_path();
     let database = usual.as_deref().unwrap_or_else(|| context.database());
     database.parent().unwrap_or(Path::new("/")).join("client-backups")
 }
@@ -150,7 +150,7 @@ impl Records {
 
     /// Returns the record of an entry. A record that cannot be read is ignored.
     pub fn get(&self, read: &FileText, name: &str) -> Option<Record> {
-        let text = crate::file::read(&self.path(read, name), crate::file::TEXT).ok()?;
+        let text = mcpkg_base::file::read(&self.path(read, name), mcpkg_base::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.file == read.real && record.name == name).then_some(record)
     }
@@ -164,7 +164,7 @@ impl Records {
         let Some(record) = record else { return disk::remove(&path) };
         let text = serde_json::to_vec_pretty(record)
             .map_err(|error| Error::internal(format!("a record is not valid JSON: {error}")))?;
-        let temporary = self.folder.join(format!(".mcpkg-{}", crate::clock::unique().simple()));
+        let temporary = self.folder.join(format!(".mcpkg-{}", mcpkg_base::clock::unique().simple()));
         disk::write_beside(&path, &temporary, &text, 0o600)?;
         disk::put_in_place(&path, &temporary, false)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::agents;
-use crate::shell;
+use mcpkg_base::shell;
 
 /// What an entry makes an agent do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Runs {
     pub fn shown(&self) -> String {
         match self {
             Runs::Command(words) => words.iter().map(|word| shell::quote(word)).collect::<Vec<_>>().join(" "),
-            Runs::Url(url, _) => crate::redact::redact(url),
+            Runs::Url(url, _) => mcpkg_base::redact::redact(url),
         }
     }
 

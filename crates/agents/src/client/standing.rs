@@ -8,9 +8,9 @@ use super::file::{self, FileText};
 use super::our_entry::our_entries;
 use super::record::{Record, Records};
 use super::runs::Runs;
-use crate::error::{Code, Error, Result};
 use crate::mcp_servers::document::{Document, Fault};
-use crate::op::{Body, Context};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context};
 
 /// The current state of an entry.
 pub struct Standing {
@@ -144,7 +144,7 @@ impl Edit<'_> {
         let path = self.standing.config.path.display().to_string();
         let name = |text: Option<&String>| if text.is_some() { path.clone() } else { "/dev/null".to_owned() };
         let (old, new) = (name(read.text.as_ref()), name(self.after.as_ref()));
-        crate::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
+        mcpkg_base::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
     }
 
     /// Carries out the edit: saves a copy of the file and a record of the change, then writes. Returns the path of the copy.

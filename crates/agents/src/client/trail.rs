@@ -1,6 +1,6 @@
 //! The events of changes to agents' files.
 
-use crate::op::Context;
+use mcpkg_core::op::Context;
 
 /// Appends to the trail. If the database cannot be written, the change in the agent's file stays.
 pub fn append(context: &Context, kind: &str, subject: &str) {

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Format};
 use super::expansion::Expansion;
-use crate::store::servers::{Text, Transport};
+use mcpkg_store::servers::{Text, Transport};
 
 /// An agent's form of MCP servers.
 #[derive(Clone, Copy, Debug)]

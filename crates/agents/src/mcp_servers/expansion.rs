@@ -1,7 +1,7 @@
 //! What an agent fills in for in the texts of its entries.
 
 use super::loss::Unsayable;
-use crate::store::servers::{Part, Text};
+use mcpkg_store::servers::{Part, Text};
 
 /// The references that an agent fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use super::document::{Change, Fault};
 use super::read::Read;
 use super::secrets::Secrets;
-use crate::redact::holds_token;
+use mcpkg_base::redact::holds_token;
 
 /// An imported file of MCP servers.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl Dialect {
     }
 
     /// Returns the entry of a server of this agent, with its switch if it is disabled.
-    pub fn entry(&self, definition: &crate::store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
+    pub fn entry(&self, definition: &mcpkg_store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
         let mut fields = self.write(definition, true).ok()?.fields;
         if let Some((key, on)) = self.switch.filter(|_| !enabled) {
             fields.push((key.to_owned(), (!on).into()));

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::dialect::{Dialect, Form};
 use super::expansion::Expansion;
-use crate::store::servers::{Definition, Named, Part, Text, Transport};
+use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
 /// A server as its agent reads its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 
 use super::expansion::{is_variable, without_defaults};
-use crate::redact::{holds_token, names_user};
-use crate::store::servers::{Definition, Part, Text};
+use mcpkg_base::redact::{holds_token, names_user};
+use mcpkg_store::servers::{Definition, Part, Text};
 
 /// Words in the name of an option, of a part of an address or of a key that holds a secret.
 const SECRET_WORDS: &[&str] =

@@ -7,7 +7,7 @@ use super::loss::{Lost, Unsayable};
 use super::read::Read;
 use super::secrets::Secrets;
 
-use crate::store::servers::{Definition, Part, Text, Transport};
+use mcpkg_store::servers::{Definition, Part, Text, Transport};
 
 fn dialect(agent: &str) -> &'static Dialect {
     Dialect::of(agent).expect("an agent")

@@ -6,7 +6,7 @@ use super::dialect::{Dialect, Form};
 use super::expansion::is_variable;
 use super::loss::{Lost, Unsayable};
 use super::read::{AUTHORIZATION, BEARER};
-use crate::store::servers::{Definition, Part, Text, Transport};
+use mcpkg_store::servers::{Definition, Part, Text, Transport};
 
 /// An entry as an agent reads it.
 #[derive(Clone, Debug, PartialEq)]

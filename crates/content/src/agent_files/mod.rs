@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::GROUP;
-use crate::clock::rfc3339;
-use crate::content::completions::AGENT_FILES;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Entry, Faces, Media, NoOutput, Operation, Reply, Table};
-use crate::store::agent_files::{self, AgentFile};
-use crate::store::blobs;
+use crate::completions::AGENT_FILES;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Entry, Faces, Media, NoOutput, Operation, Reply, Table};
+use mcpkg_store::agent_files::{self, AgentFile};
+use mcpkg_store::blobs;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<List>(), Entry::of::<Show>(), Entry::of::<Remove>()];
@@ -98,7 +98,7 @@ impl Operation for Show {
                 Body::Text(text)
             }
             Err(error) => {
-                let uri = format!("file:///{}", crate::content::uri::encode(&file.path));
+                let uri = format!("file:///{}", crate::uri::encode(&file.path));
                 Body::Media(Media { uri, mime_type: None, bytes: error.into_bytes() })
             }
         };

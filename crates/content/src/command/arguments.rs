@@ -2,8 +2,8 @@
 
 use super::dialect::{Dialect, Piece, Placeholder};
 use super::word_names::{LINE, Names};
-use crate::content::template;
-use crate::store::prompts::Argument;
+use crate::template;
+use mcpkg_store::prompts::Argument;
 
 /// Returns the arguments of a command, all optional: its named words, then the others in order of appearance.
 pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::dialect::{self, Dialect, Piece, Placeholder};
-use crate::content::template;
-use crate::error::Result;
-use crate::store::prompts::{Argument, Attributes};
+use crate::template;
+use mcpkg_base::error::Result;
+use mcpkg_store::prompts::{Argument, Attributes};
 
 /// Returns the text of a prompt for Claude Code, where its words have the names `names`.
 ///
@@ -54,7 +54,7 @@ fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String])
     let marks = arguments.iter().enumerate().map(|(at, argument)| (argument.name.clone(), format!("{mark}{at}{mark}")));
     let given: BTreeMap<_, _> = marks.collect();
     // Of what a template lacks the name says more than the place.
-    let rendered = template::render(name, text, arguments, &given, crate::op::MAX_ANSWER)
+    let rendered = template::render(name, text, arguments, &given, mcpkg_core::op::MAX_ANSWER)
         .map_err(|error| template::check_declared(text, arguments).err().unwrap_or(error))?;
     let mut pieces = Vec::new();
     for (at, part) in rendered.split(mark).enumerate() {

@@ -4,9 +4,9 @@
 use super::dialect::{self, Dialect, Piece};
 use super::shell_lines::starts_of_shell;
 use super::words::{self, Spelling};
-use crate::content::formats::toml_text;
-use crate::content::import::matter;
-use crate::store::prompts::Argument;
+use crate::formats::toml_text;
+use crate::import::matter;
+use mcpkg_store::prompts::Argument;
 
 /// Why an agent cannot be given a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

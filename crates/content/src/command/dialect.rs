@@ -3,7 +3,7 @@
 //! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/reference/slash-commands.md` has the tables, and `tests/e2e` asks
 //! Claude Code itself.
 
-pub use crate::store::prompts::Dialect;
+pub use mcpkg_store::prompts::Dialect;
 
 /// The meaning of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

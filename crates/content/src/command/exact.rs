@@ -2,7 +2,7 @@
 
 use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
-use crate::store::prompts::Attributes;
+use mcpkg_store::prompts::Attributes;
 
 /// Returns the file that reads as exactly this prompt, apart from the file's path; `None` if there is no such file.
 pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> {

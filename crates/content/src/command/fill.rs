@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::word_names::{LINE, Names, number_of};
-use crate::content::template;
-use crate::error::{Code, Error, Result};
-use crate::store::prompts::Argument;
+use crate::template;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::prompts::Argument;
 
 /// How a prompt that is rendered was written.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use super::convert;
 use super::dialect::{self, Dialect};
 use super::toml_file;
 use super::word_names::{LINE, Names, number_of};
-use crate::content::import::matter::{self, Matter};
-use crate::error::Result;
-use crate::store::prompts::{Argument, Attributes};
+use crate::import::matter::{self, Matter};
+use mcpkg_base::error::Result;
+use mcpkg_store::prompts::{Argument, Attributes};
 
 /// A file's front matter, with its marks and without, and what follows.
 pub struct Parts<'f> {

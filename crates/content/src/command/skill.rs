@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::words::{self, Spelling};
-use crate::content::import::matter;
-use crate::store::prompts::Argument;
-pub use crate::store::skills::{MAX_NAME, name};
+use crate::import::matter;
+use mcpkg_store::prompts::Argument;
+pub use mcpkg_store::skills::{MAX_NAME, name};
 
 /// The most characters of a skill's description.
 pub const MAX_DESCRIPTION: usize = 1024;

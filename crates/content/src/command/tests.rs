@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::prompts::Argument;
+use mcpkg_store::prompts::Argument;
 
 fn prompt(file: &str) -> (Attributes, String) {
     let Read { attributes, content, odd } = read(file, Dialect::Claude);

@@ -8,8 +8,8 @@ use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::Names;
 use super::words::{self, Spelling};
-use crate::content::formats::toml_text::{self, PROMPT};
-use crate::store::prompts::Attributes;
+use crate::formats::toml_text::{self, PROMPT};
+use mcpkg_store::prompts::Attributes;
 
 /// What Gemini fills in.
 const ARGS: &str = "{{args}}";

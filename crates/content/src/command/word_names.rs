@@ -1,9 +1,9 @@
 //! The names of a command's words: the MCP argument names of its placeholders.
 
 use super::dialect::Dialect;
-use crate::content::import::matter;
-use crate::content::template;
-use crate::store::prompts::Argument;
+use crate::import::matter;
+use crate::template;
+use mcpkg_store::prompts::Argument;
 
 /// The argument with everything that a user types after a command.
 pub const LINE: &str = "arguments";

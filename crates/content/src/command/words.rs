@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::LINE;
-use crate::content::import::matter;
-use crate::store::prompts::Argument;
+use crate::import::matter;
+use mcpkg_store::prompts::Argument;
 
 /// How an agent learns about a command's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

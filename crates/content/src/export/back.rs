@@ -5,21 +5,21 @@ use std::mem;
 
 use super::layout;
 use super::second_places::{Group, beside, files_of};
-use crate::content::import::item::{self, Understood};
-use crate::content::import::kept::{Found, KeptFiles};
-use crate::content::import::manifest::Entry;
-use crate::content::import::place::Places;
-use crate::content::import::scan::File;
-use crate::error::{Code, Error, Result};
-use crate::store::new_content::NewContent;
+use crate::import::item::{self, Understood};
+use crate::import::kept::{Found, KeptFiles};
+use crate::import::manifest::Entry;
+use crate::import::place::Places;
+use crate::import::scan::File;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::new_content::NewContent;
 
 /// What an import should read from a file; for a file without an expectation, only its names count.
-pub(in crate::content) type Expected<'e> = Option<&'e (Entry, NewContent)>;
+pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
 /// Returns files from which an import restores what is expected of each, together with `others`, and the MCP servers that are read
 /// from them. A file that the rules of import would not restore exactly gets a line in the manifest. That can free a name for
 /// which another file was given a substitute, so the check is repeated.
-pub(in crate::content) fn importable(
+pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],
     expected: &[Expected<'_>],

@@ -3,17 +3,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::content::command::dialect::Dialect;
-use crate::content::import::free_name::digest;
-use crate::content::import::manifest::{self, Entry, What};
-use crate::content::import::matter;
-use crate::content::import::place::decode;
-use crate::content::import::scan::File;
-use crate::content::{answer, command};
-use crate::error::Result;
-use crate::inside::stays_inside;
-use crate::store::new_content::NewContent;
-use crate::store::prompts::Attributes;
+use crate::command::dialect::Dialect;
+use crate::import::free_name::digest;
+use crate::import::manifest::{self, Entry, What};
+use crate::import::matter;
+use crate::import::place::decode;
+use crate::import::scan::File;
+use crate::{answer, command};
+use mcpkg_base::error::Result;
+use mcpkg_base::inside::stays_inside;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::prompts::Attributes;
 
 /// The folder for files without a place of their own.
 const OTHERS: &str = "mcpkg.files";

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::back::{Expected, comes_back, importable, is_said, understand};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
-use crate::content::import::item::Understood;
-use crate::content::import::kept::Found;
-use crate::content::import::links::end;
-use crate::content::import::place::Places;
-use crate::content::import::scan::{File, lies_in_agents_folder};
-use crate::error::Result;
-use crate::store::links::{Link, Target};
+use crate::import::item::Understood;
+use crate::import::kept::Found;
+use crate::import::links::end;
+use crate::import::place::Places;
+use crate::import::scan::{File, lies_in_agents_folder};
+use mcpkg_base::error::Result;
+use mcpkg_store::links::{Link, Target};
 
 /// Returns those of the links that lead to one of these files, or to a folder of some, and whose paths are free.
-pub(in crate::content) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
+pub(crate) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
@@ -218,7 +218,7 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
 }
 
 /// Whether a link leads to files, and each means the same to an agent behind the link as at its own path.
-pub(in crate::content) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
+pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let Target::Link(text) = &link.target else { return false };
     let Some(end) = end(&link.path, text) else { return false };
     let folder = format!("{end}/");

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::content::import::scan::File;
-use crate::store::links::Link;
+use crate::import::scan::File;
+use mcpkg_store::links::Link;
 
 /// A copy or a form, with its file.
 pub type Second = (Link, File);

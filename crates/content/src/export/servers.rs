@@ -1,14 +1,14 @@
 //! Writes MCP servers to an export: to the files of the agents that they came from, and to the manifest if those files cannot express
 //! everything.
 
-use crate::content::import::kept::{Found, says, without_inputs};
-use crate::content::import::manifest::{Entry, Server, What};
-use crate::error::Result;
-use crate::mcp_servers::dialect::Dialect;
-use crate::mcp_servers::document::{Change, Fault};
-use crate::store::agent_files::Kind;
-use crate::store::new_content::NewContent;
-use crate::store::servers::Origin;
+use crate::import::kept::{Found, says, without_inputs};
+use crate::import::manifest::{Entry, Server, What};
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::document::{Change, Fault};
+use mcpkg_base::error::Result;
+use mcpkg_store::agent_files::Kind;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::servers::Origin;
 
 /// Returns the servers that are not read from the exported files as they are.
 pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {

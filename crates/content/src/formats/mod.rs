@@ -10,7 +10,7 @@ pub mod subagent;
 pub mod toml_text;
 pub mod write;
 
-use crate::store::modules::Applies;
+use mcpkg_store::modules::Applies;
 
 pub use read::Scope;
 pub use rule::RuleFormat;

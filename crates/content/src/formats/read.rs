@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::cursor_front::{Front, unquoted};
 use super::rule::{RuleFormat, Switch, split};
-use crate::content::import::matter::{self, Keys};
-use crate::store::modules::Applies;
+use crate::import::matter::{self, Keys};
+use mcpkg_store::modules::Applies;
 
 /// The metadata in a file of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ fn described(text: &str) -> Option<String> {
 
 /// Reads front matter as YAML, as leniently as agents do; if that fails, adds a note with the consequence.
 fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
-    let failed = |scope: &mut Scope, error: &crate::error::Error| {
+    let failed = |scope: &mut Scope, error: &mcpkg_base::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
         // The first line of the file is the mark.
         scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was imported unchanged {follows}: {error}"));
@@ -250,7 +250,7 @@ fn line_of(yaml: &str, key: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
     fn globs(patterns: &[&str]) -> Applies {
         Applies::Globs(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
@@ -315,7 +315,7 @@ mod tests {
             is_noted(&CURSOR, &text, "not treat as true");
         }
         assert_eq!(read(&CURSOR, "No front matter").applies, Applies::Manual);
-        is_noted(&CURSOR, "No front matter", "does not load it");
+        is_noted(&CURSOR, "No front matter", "does not load the file");
         assert_eq!(applies(&CURSOR, "alwaysApply: true\nglobs: *.py"), Applies::Always);
         assert_eq!(applies(&CURSOR, "description: About x\nglobs:\nalwaysApply: false"), Applies::Described);
     }

@@ -5,7 +5,7 @@ use toml_edit::Item;
 
 use super::toml_text::{self, INSTRUCTIONS};
 use super::write::Unsayable;
-use crate::content::command::skill::{self, keys, split_front};
+use crate::command::skill::{self, keys, split_front};
 
 /// What a subagent's file looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::read::read;
 use super::rule::{GlobList, RuleFormat, Switch, split};
-use crate::store::modules::Applies;
+use mcpkg_store::modules::Applies;
 
 /// Why a form cannot say when a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
     const ALL: [RuleFormat; 4] = [CLAUDE_CODE, COPILOT, CURSOR, WINDSURF];
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::note::Note;
 use super::reason::{LeftOut, Reason};
-use crate::op::LISTED_BY_VERBOSE;
-use crate::plural;
+use mcpkg_base::plural;
+use mcpkg_core::op::LISTED_BY_VERBOSE;
 
 /// The most files that are named next to a count.
 const NAMED: usize = 3;

@@ -11,14 +11,14 @@ use super::manifest::{Origin, What};
 use super::place::Destination;
 use super::scan::File;
 use super::twins;
-use crate::content::command::skill::split_front;
-use crate::content::formats::sections::with_newline;
-use crate::content::formats::{self, Scope};
-use crate::content::media;
-use crate::content::uri::{decode, encode};
-use crate::error::Result;
-use crate::store::modules::Applies;
-use crate::store::new_content::NewContent;
+use crate::command::skill::split_front;
+use crate::formats::sections::with_newline;
+use crate::formats::{self, Scope};
+use crate::media;
+use crate::uri::{decode, encode};
+use mcpkg_base::error::Result;
+use mcpkg_store::modules::Applies;
+use mcpkg_store::new_content::NewContent;
 
 impl Item {
     /// Has an item be what a file says, at its place; returns the path that it had.

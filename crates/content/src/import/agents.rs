@@ -1,8 +1,8 @@
 //! The tables of import: what each agent reads, and from where.
 
-use crate::content::formats::RuleFormat;
-use crate::content::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
-use crate::store::agent_files::Kind;
+use crate::formats::RuleFormat;
+use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+use mcpkg_store::agent_files::Kind;
 
 /// What a file is to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use super::item::Item;
 use super::manifest::What;
 use super::merge::Action;
-use crate::error::{Error, Result};
-use crate::op::Context;
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::revisions::Kind;
-use crate::store::search::{IndexedAhead, Words};
-use crate::store::{self, Db};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::revisions::Kind;
+use mcpkg_store::search::{IndexedAhead, Words};
 
 /// Content that was stored ahead; it is deleted on drop.
 #[must_use = "dropping it deletes the stored content"]
 pub struct Ahead<'c> {
-    contents: store::Ahead<'c>,
+    contents: mcpkg_store::Ahead<'c>,
     words: IndexedAhead<'c>,
     /// The places of the items whose words are indexed.
     indexed: Vec<usize>,
@@ -28,7 +28,7 @@ impl<'c> Ahead<'c> {
     /// new, where they are many.
     ///
     /// # Errors
-    /// As [`Store::store_ahead`](store::Store::store_ahead) and [`Store::index_ahead`](store::Store::index_ahead);
+    /// As [`Store::store_ahead`](mcpkg_store::Store::store_ahead) and [`Store::index_ahead`](mcpkg_store::Store::index_ahead);
     /// `cancelled` where the user gives up.
     pub fn store<'i>(
         context: &'c Context,

@@ -2,11 +2,11 @@
 //! rule or subagent in the form of another agent.
 
 use super::agents::Form;
-use crate::content::command::skill::split_front;
-use crate::content::formats::subagent::{self, Subagent};
-use crate::content::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
-use crate::content::formats::{Scope, file_letters, sections, stem};
-use crate::store::modules::Applies;
+use crate::command::skill::split_front;
+use crate::formats::subagent::{self, Subagent};
+use crate::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
+use crate::formats::{Scope, file_letters, sections, stem};
+use mcpkg_store::modules::Applies;
 
 /// A file with the block that a deploy keeps in it.
 #[derive(Debug, PartialEq, Eq)]

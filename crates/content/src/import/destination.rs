@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Body, Context};
-use crate::store::projects::{self, Project};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{Body, Context};
+use mcpkg_store::projects::{self, Project};
 
 /// Where an import goes.
 pub(super) struct Destination {

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::names;
+use mcpkg_core::names;
 
 const MAX_NAME: usize = 255;
 
@@ -43,7 +43,7 @@ pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterato
 
 /// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
 pub fn digest(text: &str, digits: usize) -> String {
-    crate::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
+    mcpkg_base::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
 }
 
 #[cfg(test)]

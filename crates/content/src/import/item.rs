@@ -17,17 +17,17 @@ use super::reason::{LeftOut, Reason};
 use super::scan::File;
 use super::strange;
 use super::twins;
-use crate::content::answer::text;
-use crate::content::command::{self, Read, toml_file};
-use crate::content::formats::read::unread;
-use crate::content::formats::{self, Scope};
-use crate::content::{argument, media, template, uri};
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::store::modules::Applies;
-use crate::store::new_content::NewContent;
-use crate::store::prompts::Attributes;
-use crate::store::resources;
+use crate::answer::text;
+use crate::command::{self, Read, toml_file};
+use crate::formats::read::unread;
+use crate::formats::{self, Scope};
+use crate::{argument, media, template, uri};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_store::modules::Applies;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::prompts::Attributes;
+use mcpkg_store::resources;
 
 /// A prompt or resource that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,15 +11,15 @@ use super::place::{Destination, Kept};
 use super::reason::Reason;
 use super::scan::File;
 use super::strange::{self, MAX_READ};
-use crate::error::Result;
-use crate::mcp_servers::dialect::Dialect;
-use crate::mcp_servers::document::{Document, Fault, Format};
-use crate::mcp_servers::intake::Taken;
-use crate::mcp_servers::secrets::Secrets;
-use crate::redact::holds_token;
-use crate::store::agent_files::Kind;
-use crate::store::new_content::NewContent;
-use crate::store::servers::{Definition, Origin};
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::document::{Document, Fault, Format};
+use mcpkg_agents::mcp_servers::intake::Taken;
+use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::holds_token;
+use mcpkg_store::agent_files::Kind;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::servers::{Definition, Origin};
 
 /// The files of agents that an import came by, with the servers in them.
 #[derive(Debug, Default)]

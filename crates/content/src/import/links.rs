@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::reason::Reason;
 use super::walk::{self, Take};
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Folders that links lead to from one another, before they are no longer followed.
 const MAX_DEPTH: usize = 4;

@@ -6,15 +6,15 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::conflict;
-use crate::content::{argument, command, media, template};
-use crate::error::{Code, Error, Result};
-use crate::inside::stays_inside;
-use crate::names;
-use crate::shell;
-use crate::store::modules::Applies;
-use crate::store::new_content::NewContent;
-use crate::store::servers::{self, Definition};
-use crate::store::{agent_files, prompts, resources};
+use crate::{argument, command, media, template};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::inside::stays_inside;
+use mcpkg_base::shell;
+use mcpkg_core::names;
+use mcpkg_store::modules::Applies;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::servers::{self, Definition};
+use mcpkg_store::{agent_files, prompts, resources};
 
 /// The manifest's name; it is at the root of an exported folder.
 pub const FILE: &str = "mcpkg.export.json";
@@ -175,7 +175,7 @@ impl Manifest {
     /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` if it is malformed, newer, or names a path that leaves the folder.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        let bytes = match crate::file::read(&path, crate::file::TEXT) {
+        let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file("read", &path, error)),
@@ -204,7 +204,7 @@ impl Manifest {
 }
 
 /// Whether a file below a folder may have had this path. A backslash is an ordinary character where it is not a separator. Code that
-/// writes there checks [`crate::content::export::layout::is_safe`].
+/// writes there checks [`crate::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
     stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
 }

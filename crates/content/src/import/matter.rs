@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::content::template;
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::store::prompts::{Argument, Attributes};
+use crate::template;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_store::prompts::{Argument, Attributes};
 
 /// The keys of front matter that mcpkg understands.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -8,22 +8,22 @@ use super::deployed;
 use super::item::Item;
 use super::manifest::{Origin, Server, What};
 use super::{server_item, twins};
-use crate::clock::{Clock, Millis};
-use crate::content::answer::text;
-use crate::content::command;
-use crate::content::command::skill::split_front;
-use crate::content::formats::{self, sections::with_newline, skill};
-use crate::content::uri::decode;
-use crate::error::{Code, Error, Result};
-use crate::store::agent_files::{self, New};
-use crate::store::items::Ids;
-use crate::store::modules::{self, Applies, Row};
-use crate::store::projects::Project;
-use crate::store::prompts::{self, Prompt};
-use crate::store::resources::{self, Key, Resource};
-use crate::store::revisions::{Author, Kind};
-use crate::store::servers::{self, Definition};
-use crate::store::{Db, blobs, search};
+use crate::answer::text;
+use crate::command;
+use crate::command::skill::split_front;
+use crate::formats::{self, sections::with_newline, skill};
+use crate::uri::decode;
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::agent_files::{self, New};
+use mcpkg_store::items::Ids;
+use mcpkg_store::modules::{self, Applies, Row};
+use mcpkg_store::projects::Project;
+use mcpkg_store::prompts::{self, Prompt};
+use mcpkg_store::resources::{self, Key, Resource};
+use mcpkg_store::revisions::{Author, Kind};
+use mcpkg_store::servers::{self, Definition};
+use mcpkg_store::{Db, blobs, search};
 
 /// What happens to an item.
 #[derive(Clone, Debug)]

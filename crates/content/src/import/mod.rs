@@ -3,7 +3,7 @@
 //! Paths become files: [`scan`] walks folders ([`walk`]), follows [`links`], and reads the files ([`reading`]). [`place`]
 //! decides what each file is, from the tables of [`agents`] and the skills and plugins among the [`folders`].
 //!
-//! Files become items: [`item`] uses [`matter`], [`applies`], [`crate::content::command`] and an export's [`manifest`].
+//! Files become items: [`item`] uses [`matter`], [`applies`], [`crate::command`] and an export's [`manifest`].
 //!
 //! Items are merged into the project ([`merge`]), and so are the MCP servers of agents' files ([`kept`], [`servers`]).
 //! Contents and their words are stored first ([`ahead`]), everything else in one transaction ([`write`]), with the
@@ -21,7 +21,7 @@ pub mod manifest;
 pub mod matter;
 pub mod merge;
 pub mod place;
-pub(in crate::content) mod reading;
+pub(crate) mod reading;
 pub mod reason;
 pub mod scan;
 pub mod server_item;
@@ -41,7 +41,7 @@ mod skills;
 mod strange;
 mod summary;
 mod twins;
-pub(in crate::content) mod walk;
+pub(crate) mod walk;
 mod write;
 
 #[cfg(test)]
@@ -56,14 +56,14 @@ use serde_json::{Map, Value};
 
 use super::GROUP;
 use super::skills::MAIN;
-use crate::error::{Code, Error, Result};
-use crate::mcp_servers::secrets::Secrets;
-use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
-use crate::store::projects;
 use account::Account;
 use destination::Destination;
 use item::Item;
 use kept::KeptFiles;
+use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
+use mcpkg_store::projects;
 use merge::Action;
 use place::Kind;
 use reason::Reason;

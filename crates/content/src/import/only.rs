@@ -2,7 +2,7 @@
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What `--only` says.
 pub struct Only {

@@ -5,12 +5,12 @@ use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
 use super::walk;
-use crate::content::command::dialect::Dialect;
-use crate::content::formats::rule::CLAUDE_CODE;
-use crate::content::uri::encode;
-use crate::store::agent_files;
+use crate::command::dialect::Dialect;
+use crate::formats::rule::CLAUDE_CODE;
+use crate::uri::encode;
+use mcpkg_store::agent_files;
 
-pub use crate::content::uri::decode;
+pub use crate::uri::decode;
 
 /// Where a file belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -400,7 +400,7 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::import::free_name;
+    use crate::import::free_name;
 
     fn of(paths: &[&str]) -> Vec<Result<Destination, Reason>> {
         let places = Places { folders: Folders::of(paths.iter().copied()), ..Places::default() };

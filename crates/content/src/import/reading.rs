@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::conflict;
-use crate::error::{Error, Result};
-use crate::file;
-use crate::store::new_content::NewContent;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
+use mcpkg_store::new_content::NewContent;
 
 /// Maximum size of a file that stays in memory until it is stored, and of all of them together. Larger files are read again.
 const SMALL: u64 = 256 << 10;
@@ -13,25 +13,25 @@ const ALL_SMALL: u64 = 64 << 20;
 
 /// Reads files one after the other.
 #[derive(Debug, Default)]
-pub(in crate::content) struct Reading {
+pub(crate) struct Reading {
     files: file::Series,
     /// Bytes that are in memory.
     kept: u64,
 }
 
 /// What is seen of a file that is read.
-pub(in crate::content) struct Look {
+pub(crate) struct Look {
     /// What it holds.
-    pub(in crate::content) content: NewContent,
+    pub(crate) content: NewContent,
     /// Whether it can be executed.
-    pub(in crate::content) executable: bool,
+    pub(crate) executable: bool,
     /// Whether it contains conflict markers; only checked for small files.
-    pub(in crate::content) is_unmerged: bool,
+    pub(crate) is_unmerged: bool,
 }
 
 impl Reading {
     /// Reads a file. What it holds stays in memory where it is small and `is_held`, else it is read again where it is needed.
-    pub(in crate::content) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
+    pub(crate) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;
         let executable = is_executable(&metadata);

@@ -14,10 +14,10 @@ use super::place::{Destination, Kind, Places};
 use super::reading::{Look, Reading};
 use super::reason::{LeftOut, Reason};
 use super::walk::{self, Take, Walked};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::links::{Link, Target};
-use crate::store::new_content::NewContent;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::links::{Link, Target};
+use mcpkg_store::new_content::NewContent;
 
 /// A file that is to be imported.
 #[derive(Clone, Debug)]
@@ -497,7 +497,7 @@ pub(super) fn look_through(
 }
 
 /// Whether a file is the database, or one that SQLite or mcpkg keeps next to it.
-pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
+pub(crate) fn is_of_database(path: &Path, database: &str) -> bool {
     path.to_string_lossy().strip_prefix(database).is_some_and(|suffix| {
         matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
             || suffix.starts_with(".before-restore-")

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::item::{Item, Understood};
 use super::place::Destination;
 use super::scan::File;
-use crate::error::Result;
-use crate::store::links::{self as stored_links, Form, Link, Target};
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::{Db, blobs};
+use mcpkg_base::error::Result;
+use mcpkg_store::links::{self as stored_links, Form, Link, Target};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::{Db, blobs};
 
 /// Contents by their SHA-256.
 pub type Contents = HashMap<[u8; 32], NewContent>;

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{self, Entry, Origin, Server, What};
-use crate::error::{Code, Error, Result};
-use crate::store::modules::Applies;
-use crate::store::new_content::NewContent;
-use crate::store::servers::{self, Definition};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::modules::Applies;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::servers::{self, Definition};
 
 /// The beginning of the paths of servers. No file has such a path, since not every disk accepts a colon.
 const PATH: &str = "mcp_server:";
@@ -76,7 +76,7 @@ pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::servers::{Part, Text};
+    use mcpkg_store::servers::{Part, Text};
 
     fn server() -> Server {
         let mut definition = Definition::stdio(Text::plain("npx"));

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::kept::{Found, says};
 use super::manifest::Server;
-use crate::clock::{Clock, Millis};
-use crate::error::{Code, Error, Result};
-use crate::plural;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::servers::{self, Definition};
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::servers::{self, Definition};
 
 /// What happens to a server.
 #[derive(Clone, Debug)]

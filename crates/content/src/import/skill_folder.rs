@@ -7,8 +7,8 @@ use super::links::{self, Reached};
 use super::reason::Reason;
 use super::scan::{Candidate, File, look_through, relative, stay_inside};
 use super::walk::{INSTALLED, Take, VERSION_CONTROL};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// What was found in one folder.
 #[derive(Debug, Default)]

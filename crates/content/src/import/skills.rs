@@ -10,13 +10,13 @@ use super::manifest::{Origin, What};
 use super::matter;
 use super::place::{Destination, InSkill};
 use super::scan::File;
-use crate::content::answer::text;
-use crate::content::command::skill::MAX_DESCRIPTION;
-use crate::content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
-use crate::content::uri::encode;
-use crate::error::Result;
-use crate::store::modules::Applies;
-use crate::store::new_content::NewContent;
+use crate::answer::text;
+use crate::command::skill::MAX_DESCRIPTION;
+use crate::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
+use crate::uri::encode;
+use mcpkg_base::error::Result;
+use mcpkg_store::modules::Applies;
+use mcpkg_store::new_content::NewContent;
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";

@@ -9,12 +9,12 @@ use super::matter;
 use super::note::Note;
 use super::reason::Reason;
 use super::scan::File;
-use crate::error::Result;
-use crate::mcp_servers::dialect::DIALECTS;
-use crate::mcp_servers::document::{Document, Format};
-use crate::mcp_servers::secrets::Secrets;
-use crate::process::utf16;
-use crate::redact::{holds_token, is_secret_name};
+use mcpkg_agents::mcp_servers::dialect::DIALECTS;
+use mcpkg_agents::mcp_servers::document::{Document, Format};
+use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_base::error::Result;
+use mcpkg_base::process::utf16;
+use mcpkg_base::redact::{holds_token, is_secret_name};
 
 /// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
 pub(super) const MAX_READ: u64 = 4 << 20;
@@ -82,7 +82,7 @@ fn begins_like_one(file: &File) -> Result<bool> {
     let mut piece = vec![0; BEGINNING];
     loop {
         let size = std::io::Read::read(&mut reader, &mut piece)
-            .map_err(|error| crate::error::Error::file("read", std::path::Path::new(&file.relative), error))?;
+            .map_err(|error| mcpkg_base::error::Error::file("read", std::path::Path::new(&file.relative), error))?;
         if size == 0 {
             return Ok(false);
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::item::Item;
 use super::merge::Action;
 use super::servers;
-use crate::content::skills::MAIN;
-use crate::plural;
+use crate::skills::MAIN;
+use mcpkg_base::plural;
 
 /// Returns the sentence about the imported items.
 pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: &[servers::Action]) -> String {

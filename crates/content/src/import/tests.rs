@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::manifest::What;
 use super::*;
-use crate::content::export::Export;
-use crate::error::Code;
-use crate::names;
-use crate::op::Entry as Row;
-use crate::store::page::Page;
-use crate::store::projects::{self, Selection};
-use crate::store::{Store, blobs, events, prompts, resources, revisions};
+use crate::export::Export;
+use mcpkg_base::error::Code;
+use mcpkg_core::names;
+use mcpkg_core::op::Entry as Row;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::{Store, blobs, events, prompts, resources, revisions};
 
 struct World {
     folder: tempfile::TempDir,
@@ -31,7 +31,7 @@ impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("db/mcpkg.db")).unwrap();
-        let context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
+        let context = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         context.store.write(|db| projects::insert(db, context.clock.uuid(), "p", 1).map(drop)).unwrap();
         std::fs::create_dir(folder.path().join("p")).unwrap();
         Self { folder, context }

@@ -1,9 +1,9 @@
 //! What a deploy makes of a prompt: the files by which it is known again in the folders of other agents.
 
-use crate::content::command::words::{self, Spelling};
-use crate::content::command::{self, convert_to, skill};
-use crate::store::new_content::NewContent;
-use crate::store::prompts::Attributes;
+use crate::command::words::{self, Spelling};
+use crate::command::{self, convert_to, skill};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::prompts::Attributes;
 
 /// Returns the files of a prompt for the agents that have commands.
 pub fn forms(name: &str, attributes: &Attributes, content: &NewContent) -> Vec<String> {

@@ -10,8 +10,8 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::agents;
 use super::reason::Reason;
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// The folders that version control keeps in a working copy.
 pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];

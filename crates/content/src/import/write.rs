@@ -6,10 +6,10 @@ use super::kept::Found;
 use super::merge::{self, Action};
 use super::second_places::{self, SecondPlaces};
 use super::{scan, servers};
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::projects::Project;
-use crate::store::{Db, events, links};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Project;
+use mcpkg_store::{Db, events, links};
 
 /// What an import found.
 #[derive(Clone, Copy)]

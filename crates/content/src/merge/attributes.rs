@@ -1,8 +1,8 @@
 //! The merge of an item's attributes.
 
-use crate::content::import::manifest::{Entry, Origin, What};
-use crate::store::prompts;
-use crate::store::resources;
+use crate::import::manifest::{Entry, Origin, What};
+use mcpkg_store::prompts;
+use mcpkg_store::resources;
 
 /// Merges values, and notes which parts both sides changed in different ways.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! [`merge`] takes one item and [`merge_all`] a set of them. Versions are compared by name, attributes and SHA-256;
 //! content is loaded only where both sides changed it. No line of either side is lost: what does not merge is a
 //! [`Outcome::Conflict`], after which what stands here stays, and what stands there is to be proposed
-//! ([`crate::content::proposals`]).
+//! ([`crate::proposals`]).
 
 mod attributes;
 mod lines;
@@ -13,8 +13,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::content::import::manifest::Entry;
-use crate::error::Result;
+use crate::import::manifest::Entry;
+use mcpkg_base::error::Result;
 
 /// One of the three versions of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

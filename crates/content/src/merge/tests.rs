@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::content::import::manifest::{Origin, What};
-use crate::error::Error;
-use crate::store::new_content::NewContent;
-use crate::store::resources::Attributes;
+use crate::import::manifest::{Origin, What};
+use mcpkg_base::error::Error;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::resources::Attributes;
 
 /// An item of one side.
 #[derive(Clone, Debug, PartialEq)]

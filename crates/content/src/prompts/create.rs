@@ -5,12 +5,12 @@ use serde::Deserialize;
 
 use super::data;
 use super::declared::{Declared, check, declare, declared, take};
-use crate::content::GROUP;
-use crate::content::argument::Content;
-use crate::error::Result;
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::prompts::{self, Attributes};
+use crate::GROUP;
+use crate::argument::Content;
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::prompts::{self, Attributes};
 
 /// Create a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{argument, command, template};
-use crate::error::Result;
-use crate::names;
-use crate::store::prompts::{Argument, Attributes};
+use crate::{argument, command, template};
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_store::prompts::{Argument, Attributes};
 
 /// An argument of a prompt template
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -61,11 +61,7 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED` if the text asks for what that front matter does not declare.
-pub(in crate::content) fn declare(
-    attributes: &mut Attributes,
-    content: &mut String,
-    is_file: bool,
-) -> Result<Vec<String>> {
+pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Result<Vec<String>> {
     Ok(match command::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
@@ -90,7 +86,7 @@ pub(in crate::content) fn declare(
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
-pub(in crate::content) fn check(attributes: &Attributes, content: &str) -> Result<()> {
+pub(crate) fn check(attributes: &Attributes, content: &str) -> Result<()> {
     template::check_arguments(&attributes.arguments)?;
     for argument in &attributes.arguments {
         if let Some(description) = &argument.description {

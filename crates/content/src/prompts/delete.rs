@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::completions::PROMPTS;
-use crate::content::{GROUP, answer};
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::prompts;
-use crate::store::revisions::Kind;
+use crate::completions::PROMPTS;
+use crate::{GROUP, answer};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::prompts;
+use mcpkg_store::revisions::Kind;
 
 /// Delete a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::declared::Declared;
-use crate::clock::rfc3339;
-use crate::content::{GROUP, answer, cursor};
-use crate::error::Result;
-use crate::json::{push_member, push_string};
-use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
-use crate::store::blobs::damaged_value;
-use crate::store::projects;
-use crate::store::prompts::{self, Prompt};
+use crate::{GROUP, answer, cursor};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::json::{push_member, push_string};
+use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::projects;
+use mcpkg_store::prompts::{self, Prompt};
 
 /// List prompts
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ mod declared;
 
 use serde_json::{Value, json};
 
-use crate::store::prompts::Prompt;
+use mcpkg_store::prompts::Prompt;
 
 pub(super) use declared::{check, declare};
 

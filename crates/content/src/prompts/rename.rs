@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::completions::PROMPTS;
-use crate::content::{GROUP, answer};
-use crate::error::Result;
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::blobs;
-use crate::store::modules::{self, Row};
-use crate::store::prompts;
+use crate::completions::PROMPTS;
+use crate::{GROUP, answer};
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::blobs;
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::prompts;
 
 /// Rename a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

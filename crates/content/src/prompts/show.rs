@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::content::command::fill::{CommandText, fill};
-use crate::content::completions::PROMPTS;
-use crate::content::{GROUP, answer, argument, command, template};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
-use crate::shell;
-use crate::store::prompts::{self, Argument, Dialect};
-use crate::store::revisions::Kind;
-use crate::store::{blobs, projects};
+use crate::command::fill::{CommandText, fill};
+use crate::completions::PROMPTS;
+use crate::{GROUP, answer, argument, command, template};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply};
+use mcpkg_store::prompts::{self, Argument, Dialect};
+use mcpkg_store::revisions::Kind;
+use mcpkg_store::{blobs, projects};
 
 /// Show a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

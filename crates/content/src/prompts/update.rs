@@ -5,14 +5,14 @@ use serde::Deserialize;
 
 use super::data;
 use super::declared::{Declared, check, declare, declared, take};
-use crate::content::argument::Content;
-use crate::content::completions::PROMPTS;
-use crate::content::{GROUP, answer, command};
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::blobs;
-use crate::store::prompts;
+use crate::argument::Content;
+use crate::completions::PROMPTS;
+use crate::{GROUP, answer, command};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::blobs;
+use mcpkg_store::prompts;
 
 /// Update a prompt
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::GROUP;
-use crate::content::argument::Content;
-use crate::content::media::{self, Media};
-use crate::error::Result;
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::resources::{self, Attributes};
+use crate::GROUP;
+use crate::argument::Content;
+use crate::media::{self, Media};
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::resources::{self, Attributes};
 
 /// Create a resource
 #[derive(clap::Args, Deserialize, JsonSchema)]

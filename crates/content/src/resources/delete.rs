@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::completions::RESOURCES;
-use crate::content::{GROUP, answer};
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::resources;
-use crate::store::revisions::Kind;
+use crate::completions::RESOURCES;
+use crate::{GROUP, answer};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::resources;
+use mcpkg_store::revisions::Kind;
 
 /// Delete a resource
 #[derive(clap::Args, Deserialize, JsonSchema)]

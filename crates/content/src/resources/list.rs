@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::rfc3339;
-use crate::content::{GROUP, answer};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, Operation, Reply, Table};
-use crate::store::resources::{self, Resource};
+use crate::{GROUP, answer};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, Operation, Reply, Table};
+use mcpkg_store::resources::{self, Resource};
 
 /// List resources
 #[derive(clap::Args, Deserialize, JsonSchema)]

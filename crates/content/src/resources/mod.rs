@@ -9,7 +9,7 @@ pub mod update;
 
 use serde_json::{Value, json};
 
-use crate::store::resources::Resource;
+use mcpkg_store::resources::Resource;
 
 /// The data of a resource.
 pub(super) fn data(project: &str, resource: &Resource) -> Value {

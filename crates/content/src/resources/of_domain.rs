@@ -1,11 +1,11 @@
 //! Resources that stand for what a project holds, such as `mcpkg://prompt/NAME`, as the tool `read_resource` answers them: what
 //! resources/read hands out under a URI is read by it too. Those of other domains are read by tools of these.
 
-use crate::content::{answer, resource, skills};
-use crate::error::Result;
-use crate::op::{Asked, Contents, Context};
-use crate::store::Db;
-use crate::store::blobs::{self, Blob, Verify};
+use crate::{answer, resource, skills};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Asked, Contents, Context};
+use mcpkg_store::Db;
+use mcpkg_store::blobs::{self, Blob, Verify};
 
 /// What was read of a resource.
 pub(super) struct Found {

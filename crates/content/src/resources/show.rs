@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::data;
 use super::of_domain::{self, Found};
-use crate::content::completions::RESOURCES;
-use crate::content::{GROUP, answer};
-use crate::error::{Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
-use crate::store::Db;
-use crate::store::blobs::{self, Verify};
-use crate::store::projects::Project;
-use crate::store::resources::{self, Attributes, Key, Resource};
-use crate::store::revisions::Kind;
+use crate::completions::RESOURCES;
+use crate::{GROUP, answer};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::blobs::{self, Verify};
+use mcpkg_store::projects::Project;
+use mcpkg_store::resources::{self, Attributes, Key, Resource};
+use mcpkg_store::revisions::Kind;
 
 /// Show a resource
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ fn reply(found: Found) -> Result<Reply> {
     let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
     let body = match &text {
         Some(text) => Body::Text(text.clone()),
-        None => Body::Media(crate::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+        None => Body::Media(mcpkg_core::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
     };
     let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
     Ok(Reply::new(body, data))

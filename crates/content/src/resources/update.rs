@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::argument::{Content, Origin};
-use crate::content::completions::RESOURCES;
-use crate::content::{GROUP, answer, media};
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::blobs;
-use crate::store::resources;
+use crate::argument::{Content, Origin};
+use crate::completions::RESOURCES;
+use crate::{GROUP, answer, media};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::blobs;
+use mcpkg_store::resources;
 
 /// Update a resource
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use super::arguments::Given;
 use super::data;
-use crate::content::GROUP;
-use crate::error::Result;
-use crate::names;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::servers::{self, Origin};
+use crate::GROUP;
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::servers::{self, Origin};
 
 /// Add an MCP server
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::form;
-use crate::error::{Code, Error, Result};
-use crate::mcp_servers::secrets::Secrets;
-use crate::names;
-use crate::secret;
-use crate::store::servers::{Definition, Named, Part, Text, Transport};
+use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret;
+use mcpkg_core::names;
+use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
 /// What a server is. A text may hold `${NAME}` or `${NAME:-default}`.
 #[derive(clap::Args, Deserialize, JsonSchema)]

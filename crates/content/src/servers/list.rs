@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{data, runs};
-use crate::content::GROUP;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::servers;
+use crate::GROUP;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::servers;
 
 /// List MCP servers
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,10 +9,10 @@ mod show;
 
 use serde_json::{Map, Value, json};
 
-use crate::clock::rfc3339;
-use crate::mcp_servers::dialect::Dialect;
-use crate::op::Entry;
-use crate::store::servers::{Named, Part, Server, Text};
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_core::op::Entry;
+use mcpkg_store::servers::{Named, Part, Server, Text};
 
 pub use arguments::Given;
 
@@ -82,7 +82,7 @@ pub fn runs(server: &Server) -> String {
     match (&definition.command, &definition.url) {
         (Some(command), _) => {
             let words = std::iter::once(command).chain(&definition.args);
-            words.map(|word| crate::shell::quote(&shown(word))).collect::<Vec<_>>().join(" ")
+            words.map(|word| mcpkg_base::shell::quote(&shown(word))).collect::<Vec<_>>().join(" ")
         }
         (None, url) => url.as_ref().map(shown).unwrap_or_default(),
     }

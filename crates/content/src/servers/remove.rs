@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::content::GROUP;
-use crate::content::completions::MCP_SERVERS;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::servers;
+use crate::GROUP;
+use crate::completions::MCP_SERVERS;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::servers;
 
 /// Remove an MCP server
 #[derive(clap::Args, Deserialize, JsonSchema)]

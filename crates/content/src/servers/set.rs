@@ -5,12 +5,12 @@ use serde::Deserialize;
 
 use super::arguments::Given;
 use super::data;
-use crate::content::GROUP;
-use crate::content::completions::MCP_SERVERS;
-use crate::error::Result;
-use crate::names;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::servers::{self, Server};
+use crate::GROUP;
+use crate::completions::MCP_SERVERS;
+use mcpkg_base::error::Result;
+use mcpkg_core::names;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::servers::{self, Server};
 
 /// Change an MCP server
 #[derive(clap::Args, Deserialize, JsonSchema)]

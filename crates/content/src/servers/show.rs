@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{data, form, runs};
-use crate::content::GROUP;
-use crate::content::completions::MCP_SERVERS;
-use crate::error::{Code, Error, Result};
-use crate::mcp_servers::dialect::{DIALECTS, Dialect};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::servers;
+use crate::GROUP;
+use crate::completions::MCP_SERVERS;
+use mcpkg_agents::mcp_servers::dialect::{DIALECTS, Dialect};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::servers;
 
 /// Show an MCP server
 #[derive(clap::Args, Deserialize, JsonSchema)]

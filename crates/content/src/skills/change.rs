@@ -8,15 +8,15 @@ use serde::Deserialize;
 
 use super::create::{Given, data, missing, refuse, with_files};
 use super::{GROUP, MAIN, check, path_of, rows, uri_of};
-use crate::content::argument::Content;
-use crate::content::completions::STORED_SKILLS;
-use crate::content::files::{self, File};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::resources::{self, Resource};
+use crate::argument::Content;
+use crate::completions::STORED_SKILLS;
+use crate::files::{self, File};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::resources::{self, Resource};
 
 /// Update a skill
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{MAIN, MAX_MAIN, path_of};
-use crate::content::command::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
-use crate::content::import::matter;
+use crate::command::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
+use crate::import::matter;
 
 /// Something that is wrong with a skill.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

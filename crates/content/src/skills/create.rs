@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{GROUP, MAIN, Skill, check, uri_of};
-use crate::content::argument::Content;
-use crate::content::command::skill;
-use crate::content::files::{self, File};
-use crate::content::import::{matter, scan, skill_folder};
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::projects::Project;
+use crate::argument::Content;
+use crate::command::skill;
+use crate::files::{self, File};
+use crate::import::{matter, scan, skill_folder};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::projects::Project;
 
 /// Create a skill
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -98,7 +98,7 @@ impl Operation for Create {
             for (path, file) in &files {
                 files::add_to_skill(db, author, project, &context.clock, &name, path, file)?;
             }
-            let shadows = crate::store::prompts::find(db, project.id, &name)?.is_some();
+            let shadows = mcpkg_store::prompts::find(db, project.id, &name)?.is_some();
             Ok((project.name.clone(), shadows))
         })?;
         let sentence = format!("Created skill '{}' in project '{project}'{}", name, with_files(files.len()));
@@ -227,10 +227,10 @@ fn taken(project: &Project, name: &str) -> Error {
 }
 
 /// Returns the error for a skill that does not exist, with the name that was probably meant.
-pub fn missing(db: &crate::store::Db<'_>, project: &Project, name: &str) -> Error {
+pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
-    if matches!(crate::store::prompts::find(db, project.id, name), Ok(Some(_))) {
+    if matches!(mcpkg_store::prompts::find(db, project.id, name), Ok(Some(_))) {
         return error.hint(format!(
             "'{name}' is a prompt that agents see as a skill; change it with `mcpkg prompt update {name}`"
         ));

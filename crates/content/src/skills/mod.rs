@@ -18,12 +18,12 @@ use sha2::{Digest, Sha256};
 
 use super::command;
 use super::command::skill::{self, is_name};
-use crate::error::{Code, Result};
-use crate::op::Entry;
-use crate::store::page::Page;
-use crate::store::projects::{self, Selection};
-use crate::store::prompts::Prompt;
-use crate::store::{Db, blobs, skills as rows};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::Entry;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::prompts::Prompt;
+use mcpkg_store::{Db, blobs, skills as rows};
 
 pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};

@@ -1,12 +1,12 @@
 //! `skill://NAME/SKILL.md` of a prompt that acts as a skill.
 
 use super::{is_name, prompt};
-use crate::error::Result;
-use crate::op::{Asked, Contents, Resource, Shown, Validator};
-use crate::store::{blobs, projects};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Asked, Contents, Resource, Shown, Validator};
+use mcpkg_store::{blobs, projects};
 
 /// The resources, in documentation order.
-pub(in crate::content) const RESOURCES: &[Resource] = &[RESOURCE];
+pub(crate) const RESOURCES: &[Resource] = &[RESOURCE];
 
 /// The prompts that act as skills. Stored skills are read as stored resources.
 const RESOURCE: Resource = Resource {

@@ -9,14 +9,14 @@ use serde_json::json;
 
 use super::create::missing;
 use super::{GROUP, MAIN, Origin, SCHEME, Skill, path_of, rows, uri_of};
-use crate::content::completions::SKILLS;
-use crate::content::export::{self, layout};
-use crate::content::{answer, cursor};
-use crate::error::{Code, Error, Result};
-use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
-use crate::plural;
-use crate::store::blobs;
-use crate::store::resources::{self, Attributes, Key};
+use crate::completions::SKILLS;
+use crate::export::{self, layout};
+use crate::{answer, cursor};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
+use mcpkg_store::blobs;
+use mcpkg_store::resources::{self, Attributes, Key};
 
 /// List skills
 #[derive(clap::Args, Deserialize, JsonSchema)]

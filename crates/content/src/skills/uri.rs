@@ -1,7 +1,7 @@
 //! The URIs of skills: `skill://NAME/PATH`.
 
-use crate::content::command::skill::is_name;
-use crate::content::uri;
+use crate::command::skill::is_name;
+use crate::uri;
 
 /// Below it, skills.
 pub const SCHEME: &str = "skill://";

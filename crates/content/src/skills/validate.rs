@@ -9,12 +9,12 @@ use serde_json::json;
 use super::check::{self, Problem};
 use super::create::missing;
 use super::{GROUP, MAIN, MAX_MAIN, SCHEME, rows};
-use crate::content::completions::SKILLS;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::projects::Project;
-use crate::store::{Db, blobs, resources};
+use crate::completions::SKILLS;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::projects::Project;
+use mcpkg_store::{Db, blobs, resources};
 
 /// Validate skills
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use super::address::Address;
 use super::contents;
 use super::offer::{Offer, counted, described};
 use super::{approval, write};
-use crate::content::GROUP;
-use crate::content::import::place::Kind as As;
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::sources::{self, Choice};
+use crate::GROUP;
+use crate::import::place::Kind as As;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
+use mcpkg_core::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::sources::{self, Choice};
 
 /// Add a source
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -79,7 +79,7 @@ impl Operation for Add {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        crate::redact::redact(&self.source)
+        mcpkg_base::redact::redact(&self.source)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -2,11 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::content::import::free_name::letters;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::redact::redact;
-use crate::store::sources::Kind;
+use crate::import::free_name::letters;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::redact::redact;
+use mcpkg_store::sources::Kind;
 
 /// Where a source is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,17 +12,17 @@ use super::listing::Listed;
 use super::mirror::{Mirror, Wanted, lost};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
-use crate::content::import::account::Account;
-use crate::content::import::item::{self, Item};
-use crate::content::import::kept::KeptFiles;
-use crate::content::import::place::Kind as As;
-use crate::content::import::reason::Reason;
-use crate::content::import::{manifest, scan, server_item};
-use crate::disk::fetching::Fetching;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::store::sources::{Choice, Kind, Origin};
+use crate::import::account::Account;
+use crate::import::item::{self, Item};
+use crate::import::kept::KeptFiles;
+use crate::import::place::Kind as As;
+use crate::import::reason::Reason;
+use crate::import::{manifest, scan, server_item};
+use mcpkg_base::disk::fetching::Fetching;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::sources::{Choice, Kind, Origin};
 
 /// A file of a source, and what it becomes.
 #[derive(Clone, Debug)]

@@ -13,14 +13,14 @@ use super::mirror::Mirror;
 use super::offer::{Offer, counted, short};
 use super::update::{counts, gone, proposed, unchanged};
 use super::{approval, write};
-use crate::content::GROUP;
-use crate::content::import::ahead::Ahead;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::sources::{self, Kind, Origin, SourceRow};
+use crate::GROUP;
+use crate::import::ahead::Ahead;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::sources::{self, Kind, Origin, SourceRow};
 
 /// Install from a lock
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use super::given_up;
 use super::mirror::{Mirror, lost};
 use super::tree::{Entry, Mode};
-use crate::content::import::reason::{LeftOut, Reason};
-use crate::error::{Error, Result};
-use crate::op::Context;
+use crate::import::reason::{LeftOut, Reason};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Context;
 
 /// Lays the files of `entries` out below the empty folder `top`, and returns what could not be.
 ///

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::mirror::shown;
 use super::offer::{self, short};
-use crate::clock;
-use crate::content::GROUP;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::sources::{self, Origin, SourceRow};
+use crate::GROUP;
+use mcpkg_base::clock;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::sources::{self, Origin, SourceRow};
 
 /// List sources
 #[derive(clap::Args, Deserialize, JsonSchema)]

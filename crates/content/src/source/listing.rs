@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::tree::{Entry, Mode};
-use crate::disk;
-use crate::file;
-use crate::hex;
+use mcpkg_base::disk;
+use mcpkg_base::file;
+use mcpkg_base::hex;
 
 /// Bytes of a list; of a longer one git is asked.
 const MOST: u64 = 64 << 20;

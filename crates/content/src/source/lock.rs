@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::lockfile::{FILE, Lockfile};
-use crate::content::GROUP;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::sources;
+use crate::GROUP;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::sources;
 
 /// Lock the sources
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use super::address::Address;
 use super::changed;
 use super::contents::{Contents, mode};
 use super::mirror::is_commit;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::hex;
-use crate::names;
-use crate::plural;
-use crate::store::sources::{Choice, ItemRow, Kind, Origin};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::names;
+use mcpkg_store::sources::{Choice, ItemRow, Kind, Origin};
 
 /// The name of the file unless another is given.
 pub const FILE: &str = "mcpkg.lock";

@@ -9,19 +9,19 @@ use super::given_up;
 use super::renames;
 use super::show;
 use super::write;
-use crate::content::import::manifest::{Entry, What};
-use crate::content::merge::{self, Content, Merged, Outcome, Side, Version};
-use crate::content::proposals::{self, New, Proposed};
-use crate::content::stored::{self, Stored};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::modules;
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::proposals::{self as kept, Origin, Proposal, State};
-use crate::store::revisions::Author;
-use crate::store::sources::{self, ItemRow, SourceRow};
-use crate::store::{Db, blobs};
+use crate::import::manifest::{Entry, What};
+use crate::merge::{self, Content, Merged, Outcome, Side, Version};
+use crate::proposals::{self, New, Proposed};
+use crate::stored::{self, Stored};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::modules;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self as kept, Origin, Proposal, State};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::sources::{self, ItemRow, SourceRow};
+use mcpkg_store::{Db, blobs};
 
 /// How much of a source an update read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,14 +15,14 @@ use sha2::{Digest, Sha256};
 use super::listing::{self, Listed};
 use super::tree::{Change, Entry};
 use super::{changed, given_up};
-use crate::disk::fetching::Fetching;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::git;
-use crate::hex;
-use crate::op::{Context, Progress};
-use crate::process::Limits;
-use crate::redact::redact;
+use mcpkg_base::disk::fetching::Fetching;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::git;
+use mcpkg_base::hex;
+use mcpkg_base::process::Limits;
+use mcpkg_base::redact::redact;
+use mcpkg_core::op::{Context, Progress};
 
 /// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
@@ -481,7 +481,7 @@ impl FetchProgress {
         Self { progress, line: Vec::new() }
     }
 
-    fn tell(mut self) -> crate::process::Tell {
+    fn tell(mut self) -> mcpkg_base::process::Tell {
         Box::new(move |piece| {
             for byte in piece {
                 if !matches!(byte, b'\r' | b'\n') {

@@ -28,8 +28,8 @@ mod tree;
 mod update;
 mod write;
 
-use crate::error::{Code, Error};
-use crate::op::Entry;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::Entry;
 
 /// The operations on sources, in documentation order.
 pub const OPS: &[Entry] = &[

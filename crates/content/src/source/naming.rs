@@ -5,8 +5,8 @@
 //! keep their names. Files of one agent always go below the source's name, so that they are never where an agent reads
 //! them.
 
-use crate::content::import::item::Item;
-use crate::content::import::manifest::What;
+use crate::import::item::Item;
+use crate::import::manifest::What;
 
 /// Gives an item the name that it has in the project.
 pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: bool) {
@@ -60,8 +60,8 @@ pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::import::manifest::{Entry, Origin};
-    use crate::store::{prompts, resources};
+    use crate::import::manifest::{Entry, Origin};
+    use mcpkg_store::{prompts, resources};
 
     fn named(what: What, name: &str, prefix: Option<&str>) -> (String, Option<String>) {
         let entry = Entry { name: name.to_owned(), what, origin: Origin::default() };

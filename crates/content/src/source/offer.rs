@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, Taken, mode};
 use super::mirror::shown;
-use crate::content::import::manifest::What;
-use crate::content::import::merge::{self, Action};
-use crate::content::stored;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Table};
-use crate::plural;
-use crate::store::projects::Project;
-use crate::store::sources::{self, Kind, Origin};
-use crate::store::{Db, blobs};
+use crate::import::manifest::What;
+use crate::import::merge::{self, Action};
+use crate::stored;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Table};
+use mcpkg_store::projects::Project;
+use mcpkg_store::sources::{self, Kind, Origin};
+use mcpkg_store::{Db, blobs};
 
 /// What a source would add, and the conflicts.
 #[derive(Debug)]

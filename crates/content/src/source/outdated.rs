@@ -8,11 +8,11 @@ use super::list::followed;
 use super::mirror::{Mirror, shown};
 use super::offer::short;
 use super::{approval, contents};
-use crate::content::GROUP;
-use crate::content::completions::SOURCES;
-use crate::error::{Code, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::sources::{self, Origin};
+use crate::GROUP;
+use crate::completions::SOURCES;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::sources::{self, Origin};
 
 /// List outdated sources
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::content::GROUP;
-use crate::content::completions::SOURCES;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::sources;
+use crate::GROUP;
+use crate::completions::SOURCES;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::sources;
 
 /// Remove a source
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use similar::TextDiff;
 
 use super::contents::Taken;
-use crate::content::import::manifest::Entry;
-use crate::error::Result;
-use crate::store::sources::ItemRow;
+use crate::import::manifest::Entry;
+use mcpkg_base::error::Result;
+use mcpkg_store::sources::ItemRow;
 
 /// Bytes of a text that is compared with others.
 const MAX: usize = 64 << 10;

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use super::contents::mode;
 use super::list::data;
 use super::offer::described;
-use crate::content::GROUP;
-use crate::content::completions::SOURCES;
-use crate::content::import::manifest::Entry;
-use crate::content::stored;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::Db;
-use crate::store::blobs::damaged_value;
-use crate::store::projects::Project;
-use crate::store::proposals::{self, State};
-use crate::store::sources::{self, ItemRow};
+use crate::GROUP;
+use crate::completions::SOURCES;
+use crate::import::manifest::Entry;
+use crate::stored;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::Db;
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self, State};
+use mcpkg_store::sources::{self, ItemRow};
 
 /// Show a source
 #[derive(clap::Args, Deserialize, JsonSchema)]

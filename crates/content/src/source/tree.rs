@@ -1,7 +1,7 @@
 //! The files of a commit: what git lists of them.
 
-use crate::content::import::walk::VERSION_CONTROL;
-use crate::inside::stays_inside;
+use crate::import::walk::VERSION_CONTROL;
+use mcpkg_base::inside::stays_inside;
 
 /// What an entry of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

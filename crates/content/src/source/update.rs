@@ -13,16 +13,16 @@ use super::offer::short;
 use super::outdated::{Standing, standing};
 use super::tree::{Change, Entry};
 use super::{approval, changed};
-use crate::content::GROUP;
-use crate::content::completions::SOURCES;
-use crate::content::skills::MAIN;
-use crate::content::stored::{Item, Stored};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
-use crate::plural;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::sources::{self, SourceRow};
+use crate::GROUP;
+use crate::completions::SOURCES;
+use crate::skills::MAIN;
+use crate::stored::{Item, Stored};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::sources::{self, SourceRow};
 
 /// Update sources
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,16 +3,16 @@
 use super::contents::{Contents, Taken};
 use super::given_up;
 use super::offer::{self, Offer};
-use crate::content::import::ahead::Ahead;
-use crate::content::import::manifest::Entry;
-use crate::content::import::merge;
-use crate::content::stored;
-use crate::error::{Error, Result};
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::revisions::Author;
-use crate::store::sources::{self, ItemRow, Origin};
+use crate::import::ahead::Ahead;
+use crate::import::manifest::Entry;
+use crate::import::merge;
+use crate::stored;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::revisions::Author;
+use mcpkg_store::sources::{self, ItemRow, Origin};
 
 /// Writes a new source with its items, in the transaction that `db` is; `ahead` is what was stored of them before.
 ///

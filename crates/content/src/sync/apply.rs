@@ -6,18 +6,18 @@ use super::folder::{Look, There, plain};
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::clock::Clock;
-use crate::content::import::manifest::{Entry, Origin, What};
-use crate::content::import::{merge, server_item};
-use crate::content::proposals::{self, New, Proposed};
-use crate::content::stored::{self, Stored};
-use crate::error::{Error, Result};
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::proposals::Origin as From;
-use crate::store::revisions::Author;
-use crate::store::syncs::{self, Base, Write};
-use crate::store::{Db, blobs, modules};
+use crate::import::manifest::{Entry, Origin, What};
+use crate::import::{merge, server_item};
+use crate::proposals::{self, New, Proposed};
+use crate::stored::{self, Stored};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::Origin as From;
+use mcpkg_store::revisions::Author;
+use mcpkg_store::syncs::{self, Base, Write};
+use mcpkg_store::{Db, blobs, modules};
 
 /// The new base of each file once it is written: the version that both sides have then, or none.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
@@ -194,7 +194,7 @@ impl Change<'_> {
     /// Withdraws the open proposal of an item that no longer needs one.
     fn withdraw(self, step: &Step) -> Result<()> {
         match step.kept.as_ref().filter(|kept| kept.proposal.is_some()) {
-            Some(kept) => crate::store::proposals::withdraw(self.db, self.project.id, From::Sync, &kept.item).map(drop),
+            Some(kept) => mcpkg_store::proposals::withdraw(self.db, self.project.id, From::Sync, &kept.item).map(drop),
             None => Ok(()),
         }
     }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::approved::Kind;
-use crate::error::Result;
-use crate::hex;
-use crate::op::Context;
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
 
 /// Whether this user synced the project with the folder on this machine.
 ///

@@ -6,12 +6,12 @@ use super::folder::{Look, There};
 use super::listing::Listing;
 use super::servers;
 use super::step::{Act, Step};
-use crate::content::export::{self, back, layout};
-use crate::content::import::manifest::Entry;
-use crate::content::import::scan::File;
-use crate::content::import::server_item;
-use crate::error::Result;
-use crate::store::new_content::NewContent;
+use crate::export::{self, back, layout};
+use crate::import::manifest::Entry;
+use crate::import::scan::File;
+use crate::import::server_item;
+use mcpkg_base::error::Result;
+use mcpkg_store::new_content::NewContent;
 
 /// A file of the folder that is to be written.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::approved::Kind;
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::Context;
-use crate::store::projects::Project;
-use crate::store::syncs::{self, Write};
-use crate::store::{Db, blobs};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Project;
+use mcpkg_store::syncs::{self, Write};
+use mcpkg_store::{Db, blobs};
 
 /// The rows of the files that are being written below a folder.
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use super::folder::Look;
 use super::step::{Act, Step};
-use crate::content::export::layout::Layout;
-use crate::content::export::links::{fitting_links, is_one_thing};
-use crate::content::import::server_item;
-use crate::disk::folders::Folders;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::links::{self, Link, Target};
-use crate::store::projects::Project;
-use crate::store::syncs::{self, Texts};
+use crate::export::layout::Layout;
+use crate::export::links::{fitting_links, is_one_thing};
+use crate::import::server_item;
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::links::{self, Link, Target};
+use mcpkg_store::projects::Project;
+use mcpkg_store::syncs::{self, Texts};
 
 /// What a sync does with links.
 #[derive(Debug, Default)]

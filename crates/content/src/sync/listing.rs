@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::content::import::manifest::Server;
-use crate::content::import::server_item;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::store::blobs;
-use crate::store::syncs::Write;
+use crate::import::manifest::Server;
+use crate::import::server_item;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::blobs;
+use mcpkg_store::syncs::Write;
 
 /// A server in the list of a manifest, before and after a sync.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn sha256(server: &Server) -> Result<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::servers::{Definition, Origin, Text};
+    use mcpkg_store::servers::{Definition, Origin, Text};
 
     fn server(name: &str, command: &str) -> Server {
         let definition = Definition::stdio(Text::plain(command));

@@ -1,7 +1,7 @@
 //! `mcpkg sync`: a project and a folder are kept the same, both ways, so that a team shares a project by git.
 //!
 //! The folder is what `export` writes and `import` reads. [`unchanged`] tells by the disk's description of the files alone
-//! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::content::merge`]) into a
+//! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::merge`]) into a
 //! [`step`], with an eye on [`names`] that are taken, on
 //! files that [`moves`] of prompts leave, on the [`files`] that result, on the MCP [`servers`] in them and on [`links`]. [`apply`] changes the project in one
 //! transaction, [`write`] the folder.

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::folder::{Look, There, entry_of, plain};
 use super::step::{Act, Step};
-use crate::content::export::layout::own_path;
-use crate::content::import::manifest::{Entry, What};
-use crate::content::stored::Stored;
-use crate::error::Result;
-use crate::store::prompts::Attributes;
-use crate::store::syncs::Base;
-use crate::store::{Db, blobs};
+use crate::export::layout::own_path;
+use crate::import::manifest::{Entry, What};
+use crate::stored::Stored;
+use mcpkg_base::error::Result;
+use mcpkg_store::prompts::Attributes;
+use mcpkg_store::syncs::Base;
+use mcpkg_store::{Db, blobs};
 
 /// The paths that files had which were moved, with those that they have.
 pub(super) type Moves = Vec<(String, String)>;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::folder::{Look, There};
 use super::step::{Act, Step};
-use crate::content::import::manifest::Entry;
-use crate::content::stored::Stored;
+use crate::import::manifest::Entry;
+use crate::stored::Stored;
 
 /// The names and URIs of the project, with whose they are.
 pub(super) struct Names {

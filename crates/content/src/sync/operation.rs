@@ -15,13 +15,13 @@ use super::report::Report;
 use super::servers;
 use super::write::{self, Outcome};
 use super::{approval, unchanged};
-use crate::content::{GROUP, stored};
-use crate::disk::{self, FolderLock};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural::count;
-use crate::store::projects::{self, Project};
-use crate::store::syncs::{self, Known};
+use crate::{GROUP, stored};
+use mcpkg_base::disk::{self, FolderLock};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural::count;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::projects::{self, Project};
+use mcpkg_store::syncs::{self, Known};
 
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]

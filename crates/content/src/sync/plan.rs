@@ -10,18 +10,18 @@ use super::moves::{self, Moves};
 use super::names::{self, Names};
 use super::servers;
 use super::step::{Act, Step};
-use crate::content::export::layout::Layout;
-use crate::content::import::conflict;
-use crate::content::import::manifest::{Entry, Origin, What};
-use crate::content::import::server_item;
-use crate::content::merge::{self, Content, Outcome, Side, Version};
-use crate::content::stored::{self, Stored};
-use crate::error::{Error, Result};
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::proposals::{self, Action, Proposal, State};
-use crate::store::syncs::{Base, Known};
-use crate::store::{Db, blobs};
+use crate::export::layout::Layout;
+use crate::import::conflict;
+use crate::import::manifest::{Entry, Origin, What};
+use crate::import::server_item;
+use crate::merge::{self, Content, Outcome, Side, Version};
+use crate::stored::{self, Stored};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self, Action, Proposal, State};
+use mcpkg_store::syncs::{Base, Known};
+use mcpkg_store::{Db, blobs};
 
 /// What a sync would do.
 #[derive(Debug)]

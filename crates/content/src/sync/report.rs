@@ -8,9 +8,9 @@ use super::folder::Look;
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::content::import::manifest;
-use crate::op::{Body, Reply, Table};
-use crate::plural;
+use crate::import::manifest;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Reply, Table};
 
 /// What a sync reports.
 pub(super) struct Report<'r> {

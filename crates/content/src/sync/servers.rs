@@ -7,21 +7,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::folder::{Look, There, entry_of};
 use super::step::{Act, Step};
-use crate::content::export::servers::say;
-use crate::content::import::item;
-use crate::content::import::kept::{Found, KeptFiles};
-use crate::content::import::manifest::{self, Entry, Server, What};
-use crate::content::import::merge::stays_on;
-use crate::content::import::place::Places;
-use crate::content::import::scan::File;
-use crate::content::import::server_item;
-use crate::content::stored::{Item, Stored};
-use crate::error::{Code, Error, Result};
-use crate::store::agent_files::Kind;
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::syncs::Base;
-use crate::store::{Db, servers};
+use crate::export::servers::say;
+use crate::import::item;
+use crate::import::kept::{Found, KeptFiles};
+use crate::import::manifest::{self, Entry, Server, What};
+use crate::import::merge::stays_on;
+use crate::import::place::Places;
+use crate::import::scan::File;
+use crate::import::server_item;
+use crate::stored::{Item, Stored};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::agent_files::Kind;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::projects::Project;
+use mcpkg_store::syncs::Base;
+use mcpkg_store::{Db, servers};
 
 /// The keys of the project's servers ([`Stored::key`]), by name.
 pub(super) type Keys = HashMap<String, String>;

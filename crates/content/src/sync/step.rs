@@ -1,9 +1,9 @@
 //! An item of a sync, and what happens to it.
 
-use crate::content::import::manifest::Entry;
-use crate::content::stored::Stored;
-use crate::store::new_content::NewContent;
-use crate::store::syncs::Base;
+use crate::import::manifest::Entry;
+use crate::stored::Stored;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::syncs::Base;
 
 /// What happens to an item.
 #[derive(Debug)]

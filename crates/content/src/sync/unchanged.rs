@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::disk;
-use crate::disk::Stat;
-use crate::disk::folder::{Folder, Kind};
-use crate::disk::folders::Folders;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::syncs::{self, Sync};
+use mcpkg_base::disk;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::disk::folder::{Folder, Kind};
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::syncs::{self, Sync};
 
 /// Whether neither the project nor the folder `top` has changed since `sync` finished with nothing left to do.
 ///

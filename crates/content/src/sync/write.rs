@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{ANEW, TEMPORARY};
 use super::listing::{self, Listed};
-use crate::content::import::manifest::{self, Manifest};
-use crate::content::import::server_item;
-use crate::disk::folders::Folders;
-use crate::disk::{self, Found};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::syncs::Write;
-use crate::store::{Store, blobs};
+use crate::import::manifest::{self, Manifest};
+use crate::import::server_item;
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::disk::{self, Found};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::syncs::Write;
+use mcpkg_store::{Store, blobs};
 
 /// The outcome for the files.
 #[derive(Debug, Default)]
@@ -170,15 +170,15 @@ pub(super) fn sweep(leftovers: &[PathBuf]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::store::projects::Selection;
+    use mcpkg_base::error::Code;
+    use mcpkg_store::projects::Selection;
 
     #[test]
     fn no_row_is_carried_out_that_leads_out_of_the_folder_or_into_git() {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("test.db")).expect("a database");
         let blob = store.write(|db| blobs::put_known(db, &disk::sha256(b"evil"), b"evil")).expect("a blob");
-        let context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
+        let context = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         let top = scratch.path().canonicalize().expect("a path").join("team");
         let outside = top.with_file_name("outside");
         std::fs::create_dir_all(top.join(".git/hooks")).expect("folders");

@@ -2,7 +2,7 @@
 
 use minijinja::ErrorKind;
 
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// Returns the error of a template, with the line.
 pub(super) fn failed(how: &str, error: &minijinja::Error) -> Error {

@@ -13,7 +13,7 @@ use minijinja::value::ValueKind;
 
 use super::failure::failed;
 use super::filters;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Bytes of a template.
 const MAX_SOURCE: u64 = 256 << 10;

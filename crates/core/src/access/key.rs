@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::hex;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
 
 const PREFIX: &str = "mcpkg_";
 const ID: usize = 12;

@@ -1,7 +1,7 @@
 //! Parses how long a key is valid: `90m`, `12h`, `30d`, `2w`.
 
-use crate::clock::{Millis, span};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::clock::{Millis, span};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns a span of time in milliseconds.
 ///

@@ -5,11 +5,11 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 
 use super::key;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
 use crate::op::{Grant, Namespace};
-use crate::store::access::Key;
-use crate::store::{Db, access, projects};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::access::Key;
+use mcpkg_store::{Db, access, projects};
 
 /// Why a request is refused. The answer reveals nothing to a caller that does not hold the key's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,10 +15,10 @@ pub mod widened;
 mod operations;
 mod reads;
 
-use crate::clock::Millis;
-use crate::error::Result;
 use crate::op::{Context, Domain, Entry};
-use crate::store::{Db, consents};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
+use mcpkg_store::{Db, consents};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "consent";

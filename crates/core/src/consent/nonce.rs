@@ -15,13 +15,13 @@ use super::request::{
     Consent, DECIDE_WITHIN, Need, USE_WITHIN, approve_command, at_terminal, declined, denied, ended, has_record,
     has_terminal, insert, is_declined_now, mismatch, required,
 };
-use crate::clock::{Millis, rfc3339};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
 use crate::op::Context;
-use crate::store::Db;
-use crate::store::consents::{self, Binding, New, Request, State};
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_store::Db;
+use mcpkg_store::consents::{self, Binding, New, Request, State};
 
 /// The time between two checks whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);

@@ -8,13 +8,13 @@ use uuid::Uuid;
 use super::request::{self, effects};
 use super::widened::{self, Wider};
 use super::{GROUP, in_time};
-use crate::clock::{Millis, rfc3339, span};
-use crate::error::{Code, Error, Result};
-use crate::hex::tail;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
-use crate::store::catalogs;
-use crate::store::consents::{self, Request, State};
-use crate::store::page::Page;
+use mcpkg_base::clock::{Millis, rfc3339, span};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex::tail;
+use mcpkg_store::catalogs;
+use mcpkg_store::consents::{self, Request, State};
+use mcpkg_store::page::Page;
 
 /// Completes the requests that a person may still decide on.
 const REQUESTS: Names = Names::Stored(|typed| {

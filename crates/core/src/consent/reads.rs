@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{event, in_time};
-use crate::approved::Kind;
-use crate::clock::Millis;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
 use crate::op::Context;
-use crate::store::Db;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_store::Db;
 
 /// An approval of all reads of a catalog, as its record has it.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! transaction of what it does. If nobody has consented yet, mcpkg stores the request and the operation fails with
 //! `E_CONSENT_REQUIRED`. Once a person has approved it ([`approve`]), the same call with the same plan succeeds, once.
 //!
-//! The row says what was asked. An approval counts only with a record outside of the database ([`crate::approved`]), which only
+//! The row says what was asked. An approval counts only with a record outside of the database ([`mcpkg_base::approved`]), which only
 //! [`approve`] writes: a database from somebody else cannot bring its own consent.
 
 use serde_json::{Value, json};
@@ -12,15 +12,15 @@ use uuid::Uuid;
 
 use super::reads::Reads;
 use super::{SLACK, event, in_time};
-use crate::approved::Kind;
-use crate::clock::{Millis, rfc3339};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::marks;
 use crate::op::{Body, Caller, Confirmation, Context};
-use crate::store::consents::{self, Binding, New, Request, State};
-use crate::store::{DAMAGED, Db};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::marks;
+use mcpkg_store::consents::{self, Binding, New, Request, State};
+use mcpkg_store::{DAMAGED, Db};
 
 /// How long a request waits for a decision: an hour.
 pub const DECIDE_WITHIN: Millis = 60 * 60_000;

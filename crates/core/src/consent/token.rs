@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::in_time;
-use crate::clock::Millis;
-use crate::disk::{self, Sha};
-use crate::error::Result;
-use crate::hex;
 use crate::op::Context;
-use crate::store::Db;
-use crate::store::consents::{self, Binding, New, Request, State};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk::{self, Sha};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_store::Db;
+use mcpkg_store::consents::{self, Binding, New, Request, State};
 
 /// How long a token is valid: ten minutes (contract 000, two-stage confirmation).
 pub const LIFE: Millis = 10 * 60_000;

@@ -9,12 +9,12 @@ use uuid::Uuid;
 use super::event;
 use super::reads::{Reads, digest, is_good};
 use super::request::{Consent, has_terminal};
-use crate::approved::Kind;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::catalogs;
-use crate::store::consents::Request;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::catalogs;
+use mcpkg_store::consents::Request;
 
 /// The longest time for which an approval can be widened: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;

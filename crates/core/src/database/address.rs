@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Result;
-use crate::secret::Reference;
-use crate::store::Store;
+use mcpkg_base::error::Result;
+use mcpkg_base::secret::Reference;
+use mcpkg_store::Store;
 
 /// The text before a password in an address.
 const PASSWORD: &str = "password=";
 
-/// Returns the address for [`Store::open`](crate::store::Store::open), with the password from `password=env:NAME`,
+/// Returns the address for [`Store::open`](mcpkg_store::Store::open), with the password from `password=env:NAME`,
 /// `password=file:PATH` or `password=command:ARGV` filled in. Any other path is returned unchanged.
 ///
 /// # Errors

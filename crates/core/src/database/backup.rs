@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::store::backup::Progress;
-use crate::store::{Db, access, events};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::backup::Progress;
+use mcpkg_store::{Db, access, events};
 
 /// Back up the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -107,7 +107,7 @@ const SHAPE: &str = "00000000T000000.000Z";
 
 /// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
 fn timestamp(now: Millis) -> String {
-    let seconds = crate::clock::rfc3339(now).replace(['-', ':'], "");
+    let seconds = mcpkg_base::clock::rfc3339(now).replace(['-', ':'], "");
     format!("{}.{:03}Z", seconds.trim_end_matches('Z'), now.rem_euclid(1000))
 }
 

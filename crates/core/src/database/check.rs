@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::backup::Progress;
-use crate::store::check::{self, Findings};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_store::backup::Progress;
+use mcpkg_store::check::{self, Findings};
 
 /// Check the database
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use crate::clock::{Millis, span};
-use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
-use crate::plural;
-use crate::store::revisions::Outdated;
+use mcpkg_base::clock::{Millis, span};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_store::revisions::Outdated;
 
 /// Shrink the database
 #[derive(clap::Args, Deserialize, JsonSchema)]

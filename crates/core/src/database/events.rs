@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use crate::clock::rfc3339;
-use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
-use crate::store::events::{self, Event};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_store::events::{self, Event};
 
 /// Show the audit trail
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::limit::tables;
-use crate::error::Result;
-use crate::file::network_of;
 use crate::op::{Context, Finding, Health};
-use crate::store::limits::Limits;
-use crate::store::projects::{self, Reason};
-use crate::store::{Access, check, events};
+use mcpkg_base::error::Result;
+use mcpkg_base::file::network_of;
+use mcpkg_store::limits::Limits;
+use mcpkg_store::projects::{self, Reason};
+use mcpkg_store::{Access, check, events};
 
 /// The largest file that `doctor` checks without being asked to.
 const QUICK: u64 = 64 << 20;

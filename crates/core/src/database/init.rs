@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{GROUP, health};
-use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::shell;
-use crate::store::projects;
+use mcpkg_base::error::Result;
+use mcpkg_base::shell;
+use mcpkg_store::projects;
 
 /// Create the database
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::GROUP;
-use crate::clock::span;
-use crate::error::{Code, Error, Result};
 use crate::op::{
     Body, Changes, Context, Domains, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table,
 };
-use crate::store::limits::{Growing, Limits};
+use mcpkg_base::clock::span;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::limits::{Growing, Limits};
 
 /// The word for "no limit" on the command line.
 const NONE: &str = "none";

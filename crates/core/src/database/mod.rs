@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy;
 
 use crate::op::{Domain, Entry};
-use crate::store::{events as events_table, holders, tasks};
+use mcpkg_store::{events as events_table, holders, tasks};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "database";

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::GROUP;
 use super::limit::tables;
-use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
-use crate::plural;
-use crate::store::limits::Growing;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_store::limits::Growing;
 
 /// Rows that one transaction deletes: others write in between.
 const BATCH: u32 = 10_000;

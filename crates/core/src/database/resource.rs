@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use crate::op::{PAGE, Resource, Shown, Validator, newest};
-use crate::store::{events, projects};
+use mcpkg_store::{events, projects};
 
 /// The resources, in documentation order.
 pub(super) const RESOURCES: &[Resource] = &[EVENTS];

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{GROUP, address};
-use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::store::backup::Progress;
-use crate::store::{Store, events, projects};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::backup::Progress;
+use mcpkg_store::{Store, events, projects};
 
 /// Move the database to another place
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -69,7 +69,10 @@ impl Operation for Move {
         drop(alone);
         let data = json!({ "from": from, "to": to });
         Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both have the same content now"), data)
-            .hint(format!("to use the new database, name it with `--db {}` or MCPKG_DB", crate::shell::quote(&to))))
+            .hint(format!(
+                "to use the new database, name it with `--db {}` or MCPKG_DB",
+                mcpkg_base::shell::quote(&to)
+            )))
     }
 }
 

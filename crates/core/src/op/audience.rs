@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Identity;
-use crate::store::projects::Selection;
-use crate::store::tools::session::SessionInstalls;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::session::SessionInstalls;
 
 /// The callers that tools which are data are listed and found for.
 #[derive(Clone, Copy)]

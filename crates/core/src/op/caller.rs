@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::Namespace;
-use crate::clock::Millis;
+use mcpkg_base::clock::Millis;
 
 /// Who calls an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]

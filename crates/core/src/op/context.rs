@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Audience, Body, Caller, Domains, InstallScope, Reply, Surface};
-use crate::approved::Approved;
-use crate::clock::Clock;
-use crate::error::{Code, Error, Result};
-use crate::redact::redacted;
-use crate::store::projects::{self, Project, Selection};
-use crate::store::revisions::Author;
-use crate::store::tools::session::SessionInstalls;
-use crate::store::{Db, Store, events};
+use mcpkg_base::approved::Approved;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::redacted;
+use mcpkg_store::projects::{self, Project, Selection};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::tools::session::SessionInstalls;
+use mcpkg_store::{Db, Store, events};
 
 /// Told how much of a long work is done, and of how much.
 pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;

@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 
 use super::{Context, Entry, Finding, Identity, Projections, Resource, Served, Watch};
-use crate::disk::Stat;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::limits::Growing;
-use crate::store::projects::Selection;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::limits::Growing;
+use mcpkg_store::projects::Selection;
 
 /// The domains of the program, in documentation order. Both faces, the reference pages and the tests walk their tables; a domain that
 /// needs to know what others offer asks [`Context::domains`].

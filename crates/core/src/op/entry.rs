@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use serde_json::{Map, Value};
 
 use super::{Changes, Context, Domains, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
-use crate::error::{Code, Error, Result};
-use crate::store::projects::Selection;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::projects::Selection;
 
 /// An operation without its type.
 #[derive(Clone, Copy)]
@@ -304,7 +304,7 @@ impl Entry {
     fn nearest_argument(&self, unknown: &str) -> Option<String> {
         let schema = self.input_schema();
         let known = schema["properties"].as_object()?;
-        crate::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
+        mcpkg_base::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
     }
 
     /// The first argument that a tool does not know, where it takes no others. Contract 003's do not, though they do not say so: a

@@ -1,6 +1,6 @@
 //! How many rows an answer has.
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns how many rows an answer has: as many as were asked for, else the usual number.
 ///

@@ -1,10 +1,10 @@
 //! Names that complete an argument on a shell's command line.
 
 use super::Domains;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::page::Page;
-use crate::store::projects::{self, Project, Selection};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::{self, Project, Selection};
 
 /// Where the names come from that an argument takes. A field says it with `#[arg(add = NAMES)]`.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The most segments: a tool's name has 8, and one of them is its own.
 const MAX_SEGMENTS: usize = 7;

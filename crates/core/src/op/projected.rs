@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Audience, Context, Effect, Reply, Shape, Validator};
-use crate::error::Result;
-use crate::store::Db;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
 
 /// A tool that is data.
 #[derive(Clone)]
@@ -88,9 +88,9 @@ pub struct Projections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::store::Store;
-    use crate::store::projects::Selection;
+    use mcpkg_base::error::Code;
+    use mcpkg_store::Store;
+    use mcpkg_store::projects::Selection;
 
     #[test]
     fn a_tool_that_reads_runs_on_a_handle_that_cannot_write() {

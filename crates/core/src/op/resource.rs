@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Context, PAGE};
-use crate::error::{Error, Result};
-use crate::store::Db;
-use crate::store::blobs::Blob;
-use crate::store::projects::Selection;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::blobs::Blob;
+use mcpkg_store::projects::Selection;
 
 /// A resource, or all those that one URI template names.
 pub struct Resource {

@@ -12,9 +12,9 @@ use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
 
 use super::Context;
-use crate::error::Error;
-use crate::store::Store;
-use crate::store::pieces::Pieces;
+use mcpkg_base::error::Error;
+use mcpkg_store::Store;
+use mcpkg_store::pieces::Pieces;
 
 /// What a domain answers over HTTP, where `mcpkg serve` is told to.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::error::Error;
 use crate::op::Reply;
+use mcpkg_base::error::Error;
 
 /// Returns the envelope of a reply to `command`, such as `deploy --apply`.
 pub(super) fn envelope(command: &str, reply: &Reply) -> Value {
@@ -46,7 +46,7 @@ fn whole(command: &str, ok: bool, data: &Value, warnings: &[String], errors: &[V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     #[test]
     fn a_failure_names_its_command_and_what_to_do() {

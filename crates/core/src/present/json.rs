@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Blame, Code, Error};
 use crate::op::Reply;
+use mcpkg_base::error::{Blame, Code, Error};
 
 /// Returns what kind of failure it is, for a program that decides what to do next.
 pub(super) fn category(code: Code) -> &'static str {

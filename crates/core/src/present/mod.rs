@@ -8,8 +8,8 @@ mod table;
 
 use serde_json::{Value, json};
 
-use crate::error::Error;
 use crate::op::{Body, Media, Reply, Shape};
+use mcpkg_base::error::Error;
 
 pub use rpc::{Rpc, rpc};
 pub use table::{aligned, separated};

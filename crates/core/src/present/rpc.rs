@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::error::Error;
+use mcpkg_base::error::Error;
 
 /// The `error` member of a JSON-RPC response.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub fn rpc(error: &Error) -> Rpc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     #[test]
     fn the_message_stands_alone_and_the_data_names_the_failure() {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::columns::{Column, GAP, Kept, fit};
-use crate::marks;
 use crate::op::{Table, cell};
+use mcpkg_base::marks;
 
 /// Stands for what was cut off.
 const CUT: char = '…';

@@ -1,14 +1,14 @@
 //! The bytes before and after each change, stored as blobs, and the journal's rows that name them.
 
 use super::work::Work;
-use crate::deploy::plan::{After, Keep, RowChange};
-use crate::disk::Found;
-use crate::disk::attributes::Attributes;
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::deploys::{Deployed, Image};
-use crate::store::snapshots::File;
-use crate::store::{Db, blobs};
+use crate::plan::{After, Keep, RowChange};
+use mcpkg_base::disk::Found;
+use mcpkg_base::disk::attributes::Attributes;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::deploys::{Deployed, Image};
+use mcpkg_store::snapshots::File;
+use mcpkg_store::{Db, blobs};
 
 /// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: usize = 64;

@@ -10,15 +10,15 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::approved::Kind;
-use crate::deploy::repo::identity;
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Context, Finding, Health};
-use crate::store::Db;
-use crate::store::deploys::{self, Image, PlaceKey};
-use crate::store::snapshots::{self, File, Snapshot, State};
+use crate::repo::identity;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{self, Image, PlaceKey};
+use mcpkg_store::snapshots::{self, File, Snapshot, State};
 
 /// A snapshot with its files, as the journal holds it.
 pub struct Journal {

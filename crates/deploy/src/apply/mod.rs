@@ -20,12 +20,12 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use self::journal::Journal;
-use crate::deploy::plan::Change;
-use crate::disk::folders::Folders;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::snapshots::{self, NewSnapshot};
-use crate::store::{Applying, Db, deploys};
+use crate::plan::Change;
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::snapshots::{self, NewSnapshot};
+use mcpkg_store::{Applying, Db, deploys};
 
 pub use rows::write_row_changes;
 pub use work::Work;

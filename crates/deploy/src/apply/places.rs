@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::roots;
-use crate::deploy::repo::identity;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::shell;
-use crate::store::deploys::{self, Deployed, Image, PlaceKey};
-use crate::store::{Db, projects};
+use crate::repo::identity;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_base::shell;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::deploys::{self, Deployed, Image, PlaceKey};
+use mcpkg_store::{Db, projects};
 
 const AREA: &str = "deployed";
 

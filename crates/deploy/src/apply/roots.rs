@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::approved::Kind;
-use crate::deploy::plan::{Change, RowChange};
-use crate::deploy::source::Site;
-use crate::deploy::targets::bases::innermost;
-use crate::disk::folders::Folders;
-use crate::disk::{self, RealFolders};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::inside::is_at_or_below;
-use crate::op::Context;
+use crate::plan::{Change, RowChange};
+use crate::source::Site;
+use crate::targets::bases::innermost;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::disk::{self, RealFolders};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::inside::is_at_or_below;
+use mcpkg_core::op::Context;
 
 /// Returns the folder that a change is approved by: its root, or where a link inside of the root leads elsewhere, the
 /// folder that really holds the file.

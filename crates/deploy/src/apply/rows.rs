@@ -5,14 +5,14 @@ use std::path::Path;
 use super::journal::Journal;
 use super::undo;
 use super::work::Work;
-use crate::deploy::plan::{Keep, RowChange};
-use crate::disk;
-use crate::disk::Stat;
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::deploys::{self, Deployed, Image};
-use crate::store::snapshots::{self, State};
-use crate::store::{Db, blobs};
+use crate::plan::{Keep, RowChange};
+use mcpkg_base::disk;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::deploys::{self, Deployed, Image};
+use mcpkg_store::snapshots::{self, State};
+use mcpkg_store::{Db, blobs};
 
 /// Records in one transaction that all files are written: their rows, and the end of the journal. While replaced files are still kept,
 /// the journal stays open.

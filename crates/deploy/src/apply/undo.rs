@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::deploy::apply::journal::{self, Journal};
-use crate::deploy::plan::After;
-use crate::disk::Found;
-use crate::disk::attributes::Attributes;
-use crate::disk::folder::{Folder, Moved};
-use crate::disk::folders::Folders;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::deploys::{self, Image};
-use crate::store::snapshots::{self, File, State};
-use crate::store::{Access, Applying};
+use crate::apply::journal::{self, Journal};
+use crate::plan::After;
+use mcpkg_base::disk::Found;
+use mcpkg_base::disk::attributes::Attributes;
+use mcpkg_base::disk::folder::{Folder, Moved};
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::deploys::{self, Image};
+use mcpkg_store::snapshots::{self, File, State};
+use mcpkg_store::{Access, Applying};
 
 /// Undoes what killed processes left unfinished, unless a live process applies. Every command and server begins with this; without work
 /// to do it costs one look at an index. If it fails, because a disk is full or missing, that is reported and the command goes on: only an

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::roots;
-use crate::deploy::plan::{Change, Plan, RowChange, names};
-use crate::deploy::source::Site;
-use crate::store::deploys::Deployed;
-use crate::store::snapshots::Kind;
+use crate::plan::{Change, Plan, RowChange, names};
+use crate::source::Site;
+use mcpkg_store::deploys::Deployed;
+use mcpkg_store::snapshots::Kind;
 
 /// What is applied.
 #[derive(Debug)]

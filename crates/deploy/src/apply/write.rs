@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::journal::Journal;
-use crate::deploy::plan::{After, Change};
-use crate::disk::Stat;
-use crate::disk::attributes::Attributes;
-use crate::disk::folder::{Entry, Folder};
-use crate::disk::folders::Folders;
-use crate::disk::{self, Found};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use crate::plan::{After, Change};
+use mcpkg_base::disk::Stat;
+use mcpkg_base::disk::attributes::Attributes;
+use mcpkg_base::disk::folder::{Entry, Folder};
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::disk::{self, Found};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
 ///

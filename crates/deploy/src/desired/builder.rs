@@ -10,15 +10,15 @@ use serde_json::json;
 use super::left_out::{LeftOut, Reason};
 use super::output::{Desired, Form, Output, Part, Root, part};
 use super::remark::Remark;
-use crate::content::command::words::{self, Spelling};
-use crate::content::formats::sections;
-use crate::deploy::module::{Module, ModuleFile};
-use crate::deploy::targets::Target;
-use crate::deploy::targets::bases::innermost;
-use crate::disk::{self, RealFolders, Sha};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::inside::stays_inside;
+use crate::module::{Module, ModuleFile};
+use crate::targets::Target;
+use crate::targets::bases::innermost;
+use mcpkg_base::disk::{self, RealFolders, Sha};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::inside::stays_inside;
+use mcpkg_content::command::words::{self, Spelling};
+use mcpkg_content::formats::sections;
 
 /// Collects the outputs of all targets.
 #[derive(Debug, Default)]

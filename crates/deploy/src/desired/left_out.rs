@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::content::formats;
-use crate::deploy::project::Broken;
-use crate::deploy::targets::Target;
-use crate::mcp_servers::loss::Unsayable;
-use crate::plural;
+use crate::project::Broken;
+use crate::targets::Target;
+use mcpkg_agents::mcp_servers::loss::Unsayable;
+use mcpkg_base::plural;
+use mcpkg_content::formats;
 
 /// A module that is meant for a target and is not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]

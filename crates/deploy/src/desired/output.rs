@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::left_out::LeftOut;
 use super::remark::Remark;
-use crate::content::command::skill::split_front;
-use crate::content::command::words::Spelling;
-use crate::deploy::module::{Layer, Module, ModuleFile};
-use crate::deploy::targets::Target;
-use crate::disk::{RealFolders, Sha};
-use crate::store::prompts::Argument;
+use crate::module::{Layer, Module, ModuleFile};
+use crate::targets::Target;
+use mcpkg_base::disk::{RealFolders, Sha};
+use mcpkg_content::command::skill::split_front;
+use mcpkg_content::command::words::Spelling;
+use mcpkg_store::prompts::Argument;
 
 /// How a file is made of its modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Remarks on modules that a target gets in another form, shown once per plan.
 
 use super::left_out::{NAMED, some};
-use crate::deploy::targets::Target;
+use crate::targets::Target;
 
 /// A remark on a module in the form that a target gets.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Maps a deployed file that a user changed back to the modules that it came from.
 
-use crate::content::command::skill::{self, split_front};
-use crate::content::command::words::{self, Spelling};
-use crate::content::formats::sections;
-use crate::content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
-use crate::deploy::desired::{Form, Output, Part};
+use crate::desired::{Form, Output, Part};
+use mcpkg_content::command::skill::{self, split_front};
+use mcpkg_content::command::words::{self, Spelling};
+use mcpkg_content::formats::sections;
+use mcpkg_content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
 
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

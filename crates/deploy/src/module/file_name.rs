@@ -1,8 +1,8 @@
 //! Module ids as parts of file names.
 
-use crate::content::formats::file_letters;
-use crate::disk;
-use crate::hex;
+use mcpkg_base::disk;
+use mcpkg_base::hex;
+use mcpkg_content::formats::file_letters;
 
 /// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
 pub fn sanitise(id: &str) -> String {

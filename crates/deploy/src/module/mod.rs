@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::deploy::targets::Target;
-use crate::store::modules::Applies;
-use crate::store::prompts::Argument;
+use crate::targets::Target;
+use mcpkg_store::modules::Applies;
+use mcpkg_store::prompts::Argument;
 
 pub use file_name::{fs_key, sanitise, unbounded_fs_key};
 pub use kind::Kind;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::store::servers::{Definition, Server};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::servers::{Definition, Server};
 
 /// The content of the file of an MCP server's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,22 +5,22 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::gates::{check_adopt, unconfirmed};
-use crate::clock;
-use crate::consent::request::{self, Consent, Need};
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page};
-use crate::deploy::apply::{self, Work};
-use crate::deploy::confirm;
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::Change;
-use crate::deploy::plan::code;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show;
-use crate::deploy::source::{Choice, Site};
-use crate::error::{Code, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::{Db, deploys};
+use crate::GROUP;
+use crate::answer::{self, Page};
+use crate::apply::{self, Work};
+use crate::confirm;
+use crate::operations::with_schema;
+use crate::plan::Change;
+use crate::plan::code;
+use crate::plan::prepare::Prepared;
+use crate::plan::show;
+use crate::source::{Choice, Site};
+use mcpkg_base::clock;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_base::plural;
+use mcpkg_core::consent::request::{self, Consent, Need};
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::{Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
 #[derive(clap::Args, Deserialize, JsonSchema)]

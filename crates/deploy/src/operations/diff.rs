@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::plan::Show;
 use super::with_schema;
-use crate::deploy::GROUP;
-use crate::deploy::answer::{Rest, add_rest, below, is_brief};
-use crate::deploy::plan::Change;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::{diffs, unified_within};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::GROUP;
+use crate::answer::{Rest, add_rest, below, is_brief};
+use crate::plan::Change;
+use crate::plan::prepare::Prepared;
+use crate::plan::show::{diffs, unified_within};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show the differences a deploy would make
 #[derive(clap::Args, Deserialize, JsonSchema)]

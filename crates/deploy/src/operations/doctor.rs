@@ -6,18 +6,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page};
-use crate::deploy::desired::{Root, layout};
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::overlooked;
-use crate::deploy::repo::identity;
-use crate::deploy::source::{Choice, Site};
-use crate::deploy::targets::{Layout, TargetConfig};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
-use crate::shell;
+use crate::GROUP;
+use crate::answer::{self, Page};
+use crate::desired::{Root, layout};
+use crate::operations::with_schema;
+use crate::plan::overlooked;
+use crate::repo::identity;
+use crate::source::{Choice, Site};
+use crate::targets::{Layout, TargetConfig};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
 
 /// Check the places that are deployed to
 #[derive(clap::Args, Deserialize, JsonSchema)]

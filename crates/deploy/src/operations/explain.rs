@@ -4,18 +4,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, PAGED, Page};
-use crate::deploy::desired::Part;
-use crate::deploy::module::Kind as ModuleKind;
-use crate::deploy::operations::status;
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{self, Change};
-use crate::deploy::source::Choice;
-use crate::disk;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::GROUP;
+use crate::answer::{self, PAGED, Page};
+use crate::desired::Part;
+use crate::module::Kind as ModuleKind;
+use crate::operations::status;
+use crate::operations::with_schema;
+use crate::plan::prepare::Prepared;
+use crate::plan::{self, Change};
+use crate::source::Choice;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// What is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -137,7 +137,7 @@ fn parts<'m>(prepared: &'m Prepared, change: &Change) -> &'m [Part] {
 }
 
 fn layer(part: &Part) -> &'static str {
-    use crate::deploy::module::Layer;
+    use crate::module::Layer;
     match part.layer {
         Layer::Upstream => "upstream",
         Layer::Global => "global",

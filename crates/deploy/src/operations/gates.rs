@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::deploy::plan::Change;
-use crate::deploy::plan::prepare::Prepared;
-use crate::error::{Code, Error, Result};
-use crate::plural;
+use crate::plan::Change;
+use crate::plan::prepare::Prepared;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
 
 /// The error for a call that would write but was not approved.
 pub fn unconfirmed(command: &str) -> Error {

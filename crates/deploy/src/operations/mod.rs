@@ -15,15 +15,15 @@ pub mod target;
 
 mod gates;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The JSON Schema that contract 000 fixes for a tool.
 macro_rules! with_schema {
     ($name:literal) => {
-        Some(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/deploy/schemas/", $name, ".json")))
+        Some(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/schemas/", $name, ".json")))
     };
 }
-pub(in crate::deploy) use with_schema;
+pub(crate) use with_schema;
 
 /// The operations of this domain; the tools in contract 000's order.
 pub const OPS: &[Entry] = &[

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::with_schema;
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page, Rest};
-use crate::deploy::plan::Change;
-use crate::deploy::plan::budget::{self, Budget, When};
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::listed;
-use crate::deploy::source::Choice;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::GROUP;
+use crate::answer::{self, Page, Rest};
+use crate::plan::Change;
+use crate::plan::budget::{self, Budget, When};
+use crate::plan::prepare::Prepared;
+use crate::plan::show::listed;
+use crate::source::Choice;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// The arguments that plan, diff and deploy take.
 #[derive(clap::Args, Deserialize, JsonSchema)]

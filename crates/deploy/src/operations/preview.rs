@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use super::diff::{add, rest_after};
 use super::plan::Show;
 use super::with_schema;
-use crate::deploy::GROUP;
-use crate::deploy::answer::{PAGED, add_rest, below, is_brief};
-use crate::deploy::plan::json::{changes_json, summary};
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::{diffs, listed, relative, unified_within};
-use crate::deploy::plan::{Change, Op, names};
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::GROUP;
+use crate::answer::{PAGED, add_rest, below, is_brief};
+use crate::plan::json::{changes_json, summary};
+use crate::plan::prepare::Prepared;
+use crate::plan::show::{diffs, listed, relative, unified_within};
+use crate::plan::{Change, Op, names};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show the plan and, with --diff, the differences
 #[derive(clap::Args, Deserialize, JsonSchema)]

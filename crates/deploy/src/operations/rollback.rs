@@ -7,26 +7,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::consent::request::{self, Consent, Need};
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page};
-use crate::deploy::apply::roots;
-use crate::deploy::apply::{self, Work};
-use crate::deploy::completions::GOALS;
-use crate::deploy::operations::gates::{check_adopt, unconfirmed};
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::json::{changes_json, summary};
-use crate::deploy::plan::{code, show};
-use crate::deploy::rollback::goal::Goal;
-use crate::deploy::rollback::plan::RollbackPlan;
-use crate::deploy::source::{Choice, Site};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::deploys;
-use crate::store::snapshots::{self, Kind};
+use crate::GROUP;
+use crate::answer::{self, Page};
+use crate::apply::roots;
+use crate::apply::{self, Work};
+use crate::completions::GOALS;
+use crate::operations::gates::{check_adopt, unconfirmed};
+use crate::operations::with_schema;
+use crate::plan::json::{changes_json, summary};
+use crate::plan::{code, show};
+use crate::rollback::goal::Goal;
+use crate::rollback::plan::RollbackPlan;
+use crate::source::{Choice, Site};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::consent::request::{self, Consent, Need};
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::deploys;
+use mcpkg_store::snapshots::{self, Kind};
 
 /// Take deploys back
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -7,20 +7,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, PAGED, Page};
-use crate::deploy::desired::{Desired, Root};
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::budget::{self, Budget, When};
-use crate::deploy::plan::overlooked;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{self, Change, Drift, Op};
-use crate::deploy::source::{Choice, Site};
-use crate::disk::folder;
-use crate::disk::{self, Sha};
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::GROUP;
+use crate::answer::{self, PAGED, Page};
+use crate::desired::{Desired, Root};
+use crate::operations::with_schema;
+use crate::plan::budget::{self, Budget, When};
+use crate::plan::overlooked;
+use crate::plan::prepare::Prepared;
+use crate::plan::{self, Change, Drift, Op};
+use crate::source::{Choice, Site};
+use mcpkg_base::disk::folder;
+use mcpkg_base::disk::{self, Sha};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Contract 000's kinds of drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]

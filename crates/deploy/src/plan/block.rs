@@ -1,13 +1,13 @@
 //! A managed block in the user's file: the file after the block changes, and after it is removed.
 
-use crate::content::formats::sections;
-use crate::deploy::desired::Output;
-use crate::deploy::plan::{After, entries};
-use crate::disk::{self, Found};
-use crate::error::Result;
-use crate::store::deploys::{Deployed, Image};
-use crate::store::snapshots::{self, File};
-use crate::store::{Db, blobs};
+use crate::desired::Output;
+use crate::plan::{After, entries};
+use mcpkg_base::disk::{self, Found};
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::sections;
+use mcpkg_store::deploys::{Deployed, Image};
+use mcpkg_store::snapshots::{self, File};
+use mcpkg_store::{Db, blobs};
 
 /// Returns the file with the block of an output in it. A file that holds nothing but the text of one of the modules
 /// becomes the block: that text goes into it.

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{After, Change, Op, entries};
-use crate::consent::request::{self, Consent, Need};
-use crate::deploy::desired::slots::{Slot, Slots};
-use crate::deploy::source::Site;
-use crate::deploy::targets::Target;
-use crate::error::Result;
-use crate::op::Context;
-use crate::redact::redact;
-use crate::shell;
-use crate::store::servers::{Part, Text};
+use crate::desired::slots::{Slot, Slots};
+use crate::source::Site;
+use crate::targets::Target;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::redact;
+use mcpkg_base::shell;
+use mcpkg_core::consent::request::{self, Consent, Need};
+use mcpkg_core::op::Context;
+use mcpkg_store::servers::{Part, Text};
 
 /// Something that an agent runs once a plan is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]

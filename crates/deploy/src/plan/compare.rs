@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::content::formats::sections;
-use crate::deploy::desired::{Desired, Form, Output};
-use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
-use crate::deploy::plan::unwanted::{self, Unwanted};
-use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
-use crate::deploy::plan::{block, entries};
-use crate::deploy::project::Broken;
-use crate::deploy::repo::taken_over::{self, TakenOver};
-use crate::deploy::source::Site;
-use crate::deploy::targets::Target;
-use crate::disk::{self, Found, RealFolders, Sha};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::deploys::{self, Deployed, Image};
+use crate::desired::{Desired, Form, Output};
+use crate::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
+use crate::plan::unwanted::{self, Unwanted};
+use crate::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
+use crate::plan::{block, entries};
+use crate::project::Broken;
+use crate::repo::taken_over::{self, TakenOver};
+use crate::source::Site;
+use crate::targets::Target;
+use mcpkg_base::disk::{self, Found, RealFolders, Sha};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::formats::sections;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{self, Deployed, Image};
 
 /// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: u64 = 64;

@@ -3,14 +3,14 @@
 //! Snapshots record which entries are ours: those that a deploy changed. An entry of the user's is never changed without `adopt`.
 
 use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
-use crate::deploy::desired::Output;
-use crate::deploy::desired::slots::{Slot, Slots};
-use crate::deploy::plan::Drift;
-use crate::error::{Code, Error, Result};
-use crate::mcp_servers::dialect::Dialect;
-use crate::mcp_servers::document::Fault;
-use crate::store::deploys::{Deployed, Image};
-use crate::store::{Db, blobs, snapshots};
+use crate::desired::Output;
+use crate::desired::slots::{Slot, Slots};
+use crate::plan::Drift;
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::document::Fault;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::deploys::{Deployed, Image};
+use mcpkg_store::{Db, blobs, snapshots};
 
 /// Returns the form of a file of which only entries are kept; `None` for any other.
 pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dialect> {

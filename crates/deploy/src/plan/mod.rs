@@ -18,15 +18,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::deploy::desired::Desired;
-use crate::deploy::targets::Target;
-use crate::disk::attributes::Attributes;
-use crate::disk::{self, Found, Sha};
-use crate::error::Result;
-use crate::hex;
-use crate::store::deploys::{Deployed, Image};
-pub use crate::store::snapshots::Keep;
-use crate::store::{Db, blobs};
+use crate::desired::Desired;
+use crate::targets::Target;
+use mcpkg_base::disk::attributes::Attributes;
+use mcpkg_base::disk::{self, Found, Sha};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_store::deploys::{Deployed, Image};
+pub use mcpkg_store::snapshots::Keep;
+use mcpkg_store::{Db, blobs};
 
 /// Why the disk differs, from comparing the last applied state, the disk and the desired state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::deploy::desired::layout::hidden;
-use crate::deploy::desired::{Desired, Output};
-use crate::deploy::source::Site;
-use crate::deploy::targets::facts::{AgentsMd, Commands};
-use crate::deploy::targets::{Layout, Target, TargetConfig};
-use crate::disk;
-use crate::error::Result;
-use crate::mcp_servers::dialect::Dialect;
+use crate::desired::layout::hidden;
+use crate::desired::{Desired, Output};
+use crate::source::Site;
+use crate::targets::facts::{AgentsMd, Commands};
+use crate::targets::{Layout, Target, TargetConfig};
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
 
 const AGENTS_MD: &str = "AGENTS.md";
 

@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 use super::code::{self, Code};
 use super::json::{changes_json, summary};
 use super::{After, Change, Plan, RowChange, compare, names, overlooked};
-use crate::deploy::desired::{LeftOut, layout, left_out, remark};
-use crate::deploy::module::{Kind, Module};
-use crate::deploy::repo::Checkouts;
-use crate::deploy::source::{Choice, Composed, Site};
-use crate::deploy::targets::Target;
-use crate::disk::{self, listings::Listings};
-use crate::error::Result;
-use crate::hex;
-use crate::op::Context;
-use crate::plural;
-use crate::store::Db;
-use crate::store::deploys::{self, Deployed};
-use crate::store::modules::Applies;
+use crate::desired::{LeftOut, layout, left_out, remark};
+use crate::module::{Kind, Module};
+use crate::repo::Checkouts;
+use crate::source::{Choice, Composed, Site};
+use crate::targets::Target;
+use mcpkg_base::disk::{self, listings::Listings};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{self, Deployed};
+use mcpkg_store::modules::Applies;
 
 /// A plan with what it was made of.
 pub struct Prepared {

@@ -1,6 +1,6 @@
 //! Whether a file on disk may be overwritten.
 
-use crate::deploy::plan::Drift;
+use crate::plan::Drift;
 
 /// Whether a file may be overwritten.
 pub struct Safety {

@@ -2,11 +2,11 @@
 
 use super::prepare::Prepared;
 use super::{Change, Op};
-use crate::deploy::source::Site;
-use crate::diff;
-use crate::disk;
-use crate::error::{Code, Error};
-use crate::op::{Body, Context, Table};
+use crate::source::Site;
+use mcpkg_base::diff;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::{Body, Context, Table};
 
 /// The changes for a person: a row each, and a line that counts them.
 pub fn table(changes: &[Change], site: &Site) -> Body {

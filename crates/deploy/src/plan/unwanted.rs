@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::content::formats::sections;
-use crate::deploy::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
-use crate::deploy::plan::{block, entries};
-use crate::disk::{self, Found};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::deploys::{Deployed, Image};
+use crate::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
+use crate::plan::{block, entries};
+use mcpkg_base::disk::{self, Found};
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::sections;
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{Deployed, Image};
 
 /// What a plan does with such a file.
 pub enum Unwanted {

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::content::command;
-use crate::content::uri;
-use crate::deploy::module::Kind;
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::agent_files::{self, AgentFile};
-use crate::store::modules::{self, Row};
-use crate::store::page::Page;
-use crate::store::projects::Project;
-use crate::store::prompts::{self, Prompt};
-use crate::store::resources::{self, Resource};
-use crate::store::servers::{self, Server};
+use crate::module::Kind;
+use crate::targets::Target;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::command;
+use mcpkg_content::uri;
+use mcpkg_store::Db;
+use mcpkg_store::agent_files::{self, AgentFile};
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Project;
+use mcpkg_store::prompts::{self, Prompt};
+use mcpkg_store::resources::{self, Resource};
+use mcpkg_store::servers::{self, Server};
 
 /// Below it, skills.
 pub const SKILL: &str = "skill://";

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::catalog::{Item, Listed, Part};
-use crate::clock::Clock;
-use crate::content::command;
-use crate::content::command::skill::{keys, split_front};
-use crate::content::files;
-use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result};
-use crate::store::agent_files::{self, New};
-use crate::store::projects::Project;
-use crate::store::prompts::{self, Prompt};
-use crate::store::revisions::Author;
-use crate::store::{Db, blobs, modules};
+use crate::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
+use crate::targets::Target;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::command;
+use mcpkg_content::command::skill::{keys, split_front};
+use mcpkg_content::files;
+use mcpkg_store::agent_files::{self, New};
+use mcpkg_store::projects::Project;
+use mcpkg_store::prompts::{self, Prompt};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Db, blobs, modules};
 
 /// What a project gives to a deploy.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::bounds::Refusal;
 use super::overlay::Overlay;
 use super::tree::{Hashes, META};
-use crate::error::{Code, Error};
-use crate::file;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_base::file;
 
 /// `baseline.json`.
 #[derive(Debug, Deserialize, Serialize)]

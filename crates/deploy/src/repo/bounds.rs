@@ -9,9 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::inside::is_gits;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::inside::is_gits;
 
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
@@ -229,7 +229,7 @@ fn open_below(root: &Root, real: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open_below(_: &Root, real: &Path) -> io::Result<File> {
-    crate::file::open(real)
+    mcpkg_base::file::open(real)
 }
 
 impl From<io::Error> for Refusal {
@@ -242,7 +242,7 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
-    /// A file that [`crate::file`] does not read; other failures are the system's.
+    /// A file that [`mcpkg_base::file`] does not read; other failures are the system's.
     fn unfit(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::IsADirectory | ErrorKind::Unsupported | ErrorKind::FileTooLarge => {
@@ -278,6 +278,6 @@ impl Refusal {
 /// Adds a hint on how to allow the path `target`.
 pub(super) fn allowable(error: Error, target: &Path) -> Error {
     let folder = if target.is_dir() { target } else { target.parent().unwrap_or(target) };
-    let folder = crate::shell::quote(&folder.to_string_lossy());
+    let folder = mcpkg_base::shell::quote(&folder.to_string_lossy());
     error.hint(format!("to allow this, pass --allow-outside {folder}"))
 }

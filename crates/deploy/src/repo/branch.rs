@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::identity;
 use super::opened::Repo;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::process::Limits;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git;
+use mcpkg_base::process::Limits;
 
 /// The change to a file.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Change {
         match self {
             Change::Write(bytes, executable) => {
                 std::fs::metadata(path).is_ok_and(|metadata| super::tree::is_executable(&metadata) == *executable)
-                    && crate::file::read(path, crate::file::WHOLE).is_ok_and(|found| found == *bytes)
+                    && mcpkg_base::file::read(path, mcpkg_base::file::WHOLE).is_ok_and(|found| found == *bytes)
             }
             Change::Remove => !path.exists(),
         }

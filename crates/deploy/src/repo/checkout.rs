@@ -16,12 +16,12 @@ use super::config::{GitSource, ModuleSource};
 use super::lockfile::Pin;
 use super::opened::Repo;
 use super::select::select;
-use crate::disk::fetching::Fetching;
-use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::hex;
-use crate::process::Limits;
-use crate::redact::redact;
+use mcpkg_base::disk::fetching::Fetching;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git;
+use mcpkg_base::hex;
+use mcpkg_base::process::Limits;
+use mcpkg_base::redact::redact;
 
 /// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);

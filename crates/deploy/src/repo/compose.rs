@@ -15,8 +15,8 @@ use super::overlay::{Overlay, Overlays};
 use super::select::select;
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
-use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile};
-use crate::error::Result;
+use crate::module::{About, Kind, Layer, Module, ModuleFile};
+use mcpkg_base::error::Result;
 
 /// The modules of a profile.
 #[derive(Debug)]

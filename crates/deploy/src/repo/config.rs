@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::deploy::module::Kind;
-use crate::deploy::targets::Target;
+use crate::module::Kind;
+use crate::targets::Target;
 
 /// Whose places a target writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

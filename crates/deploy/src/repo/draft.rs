@@ -1,7 +1,7 @@
 //! A file of a module that is being composed.
 
 use super::tree::Content;
-use crate::deploy::module::Layer;
+use crate::module::Layer;
 
 /// A file of a module that is being composed.
 #[derive(Clone, Debug)]

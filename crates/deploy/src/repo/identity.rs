@@ -6,13 +6,13 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, Result};
-use crate::git;
-use crate::hex;
-use crate::process::Limits;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::git;
+use mcpkg_base::hex;
+use mcpkg_base::process::Limits;
 
-pub use crate::git::toplevel;
-pub use crate::machine::{id as machine, normal};
+pub use mcpkg_base::git::toplevel;
+pub use mcpkg_base::machine::{id as machine, normal};
 
 /// How long git may take to read its own configuration.
 const CONFIGURATION: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ pub fn project(root: &Path) -> Result<String> {
 /// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
-    let text = crate::file::read_text(&config, crate::file::TEXT).ok()?;
+    let text = mcpkg_base::file::read_text(&config, mcpkg_base::file::TEXT).ok()?;
     let read = read_origin(&text);
     let plain = is_plain(&text)
         && ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"]
@@ -42,7 +42,7 @@ fn origin(toplevel: &Path) -> Option<String> {
             .all(|variable| std::env::var_os(variable).is_none())
         && users_configs()
             .iter()
-            .all(|file| crate::file::read_text(file, crate::file::TEXT).map_or(true, |text| is_plain(&text)));
+            .all(|file| mcpkg_base::file::read_text(file, mcpkg_base::file::TEXT).map_or(true, |text| is_plain(&text)));
     match read {
         Ok(url) if plain => url,
         read => {
@@ -189,6 +189,6 @@ mod tests {
         git(&["config", "url.git@h:.insteadOf", "short:"]).unwrap();
         git(&["remote", "set-url", "origin", "short:o/r"]).unwrap();
         assert_eq!(project(&root).unwrap(), id);
-        assert_eq!(project(&folder.path().join("none")).unwrap_err().code(), crate::error::Code::NotFound);
+        assert_eq!(project(&folder.path().join("none")).unwrap_err().code(), mcpkg_base::error::Code::NotFound);
     }
 }

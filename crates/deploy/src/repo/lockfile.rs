@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::bounds::{Bounds, Refusal};
 use super::config::GitSource;
 use super::tree::{Content, Hashes};
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// The file's name.
 pub(super) const FILE: &str = "agentpack.lock.json";
@@ -116,7 +116,7 @@ impl Lockfile {
         for (what, pinned, now) in [("url", pin.url.as_str(), source.url.as_str()), ("subdir", subdir, &source.subdir)]
         {
             if pinned != now {
-                let (pinned, now) = (crate::redact::redact(pinned), crate::redact::redact(now));
+                let (pinned, now) = (mcpkg_base::redact::redact(pinned), mcpkg_base::redact::redact(now));
                 let why = format!("its {what} is now `{now}`, but `{pinned}` is pinned");
                 return Err(refuse(&self.path, Some(id), &why, json!({"expected": pinned, "actual": now})));
             }

@@ -11,10 +11,10 @@ use serde_saphyr::{Location, Spanned};
 use super::bounds::{Bounds, Refusal};
 use super::config::{DeclaredModule, DeclaredTarget, GitSource, ModuleSource, Profile, Scope};
 use super::yaml::{self, Known, Pairs, Unknown};
-use crate::deploy::module::Kind;
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result, nearest};
-use crate::file;
+use crate::module::Kind;
+use crate::targets::Target;
+use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_base::file;
 
 /// The file's name.
 pub const FILE: &str = "agentpack.yaml";

@@ -7,9 +7,9 @@ use super::bounds::Bounds;
 use super::config::{DeclaredTarget, GitSource};
 use super::lockfile::{Lockfile, Pin};
 use super::manifest::{self, Manifest};
-use crate::deploy::targets::Target;
-use crate::disk;
-use crate::error::Result;
+use crate::targets::Target;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
 
 /// A config repo that was opened.
 #[derive(Debug)]

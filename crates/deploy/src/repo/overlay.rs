@@ -12,10 +12,10 @@ use super::draft::Draft;
 use super::patch::{self, Failure};
 use super::tree::{self, FoundFile, META};
 use super::yaml::Known;
-use crate::deploy::module::Layer;
-use crate::deploy::module::{fs_key, unbounded_fs_key};
-use crate::error::{Code, Error, Result};
-use crate::file;
+use crate::module::Layer;
+use crate::module::{fs_key, unbounded_fs_key};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// The overlays that apply: the folders of each layer, lowest first.
 pub(super) struct Overlays<'r> {

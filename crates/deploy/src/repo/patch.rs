@@ -2,7 +2,7 @@
 
 use diffy::{Line, Patch};
 
-use crate::diff;
+use mcpkg_base::diff;
 
 /// Why a patch was not applied.
 #[derive(Debug, PartialEq, Eq)]

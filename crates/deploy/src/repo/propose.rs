@@ -17,12 +17,12 @@ use super::overlay::{self, Overlay, OverlayKind, Overlays};
 use super::patch;
 use super::tree::{Content, Hashes, META};
 use super::validate::{self, Candidate};
-use crate::clock::{Millis, rfc3339};
-use crate::deploy::module::Layer;
-use crate::deploy::module::{fs_key, sanitise};
-use crate::disk::posix;
-use crate::error::{Code, Error, Result, nearest};
-use crate::inside::stays_inside;
+use crate::module::Layer;
+use crate::module::{fs_key, sanitise};
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::disk::posix;
+use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_base::inside::stays_inside;
 
 /// Files that are to become overlays.
 #[derive(Debug)]
@@ -294,7 +294,7 @@ impl Work<'_> {
     fn origin(&self) -> Value {
         match &self.declared.source {
             ModuleSource::Git(git) => {
-                let url = crate::redact::redact(&git.url);
+                let url = mcpkg_base::redact::redact(&git.url);
                 json!({"kind": "git", "url": url, "commit": self.upstream.commit, "subdir": git.subdir})
             }
             ModuleSource::Local(path) => match self.repo.folder().join(path).strip_prefix(self.repo.folder()) {

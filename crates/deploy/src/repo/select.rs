@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::config::{DeclaredModule, Profile};
 use super::opened::Repo;
-use crate::error::{Code, Error, Result, nearest};
+use mcpkg_base::error::{Code, Error, Result, nearest};
 
 impl Repo {
     /// The ids of the modules of a profile, without reading them.

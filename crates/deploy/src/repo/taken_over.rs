@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::deploy::targets::Target;
+use crate::targets::Target;
 
 /// A file that the original wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
     let own = root.join(format!(".agentpack.manifest.{}.json", target.name()));
     let legacy = root.join(LEGACY);
     for (path, is_legacy) in [(own, false), (legacy, true)] {
-        let bytes = match crate::file::read(&path, crate::file::TEXT) {
+        let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {
             Ok(bytes) => bytes,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
             Err(error) => return (Vec::new(), vec![format!("`{}` cannot be read: {error}", path.display())]),

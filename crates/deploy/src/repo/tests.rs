@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::Bounds;
 use super::manifest::Manifest;
 use super::*;
-use crate::deploy::module::{Kind, Layer};
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result};
+use crate::module::{Kind, Layer};
+use crate::targets::Target;
+use mcpkg_base::error::{Code, Error, Result};
 
 fn target(name: &str) -> Target {
     Target::named(name).unwrap()
@@ -94,7 +94,7 @@ fn write(path: &Path, text: &str) -> PathBuf {
 /// The files of a module: path, text, layer.
 fn files<'a>(composed: &'a Composed, id: &str) -> Vec<(&'a str, &'a str, Layer)> {
     let module = composed.modules.iter().find(|module| module.id == id).unwrap();
-    let file = |file: &'a crate::deploy::module::ModuleFile| {
+    let file = |file: &'a crate::module::ModuleFile| {
         (file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap(), file.layer)
     };
     module.files.iter().map(file).collect()

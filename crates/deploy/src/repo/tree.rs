@@ -8,9 +8,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::bounds::{self, Bounds, FILE};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::inside::is_gits;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::inside::is_gits;
 
 /// The folder in an overlay that says what it is.
 pub(super) const META: &str = ".agentpack";

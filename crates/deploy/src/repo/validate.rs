@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::draft::Draft;
-use crate::content::skills::check;
-use crate::deploy::module::Kind;
-use crate::error::{Code, Error, Result};
+use crate::module::Kind;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::skills::check;
 
 /// The file of an instructions module.
 pub(super) const INSTRUCTIONS: &str = "AGENTS.md";
@@ -156,8 +156,8 @@ impl Candidate<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deploy::module::Layer;
-    use crate::deploy::repo::tree::Content;
+    use crate::module::Layer;
+    use crate::repo::tree::Content;
 
     fn checked(kind: Kind, files: &[(&str, &str)]) -> Result<Option<String>> {
         let draft = |text: &str, path: &str| Draft {

@@ -11,7 +11,7 @@ use serde::de::{
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Options, Spanned};
 
-use crate::error::{Code, Error, Result, nearest};
+use mcpkg_base::error::{Code, Error, Result, nearest};
 
 /// A mapping with a place for each key, in the order of the file.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::deploy::source::{Choice, Scope, Site};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::deploys;
-use crate::store::snapshots::{self, Kind, Snapshot, State};
+use crate::source::{Choice, Scope, Site};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::deploys;
+use mcpkg_store::snapshots::{self, Kind, Snapshot, State};
 
 /// The word for the state before the first deploy.
 pub const PRISTINE: &str = "pristine";

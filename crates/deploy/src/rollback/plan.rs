@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::goal::Goal;
-use crate::content::formats::sections;
-use crate::deploy::plan::{self, After, Change, Drift, Keep, RowChange, op_of};
-use crate::deploy::plan::{block, entries};
-use crate::deploy::source::Site;
-use crate::disk::attributes::Attributes;
-use crate::disk::{self, Found};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::deploys::{self, Deployed, Image};
-use crate::store::snapshots;
+use crate::plan::{self, After, Change, Drift, Keep, RowChange, op_of};
+use crate::plan::{block, entries};
+use crate::source::Site;
+use mcpkg_base::disk::attributes::Attributes;
+use mcpkg_base::disk::{self, Found};
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::sections;
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{self, Deployed, Image};
+use mcpkg_store::snapshots;
 
 /// A file as a rollback wants it.
 struct Wanted {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::deploy::targets::Target;
-use crate::op::Names;
+use crate::targets::Target;
+use mcpkg_core::op::Names;
 
 /// Where a project is deployed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]

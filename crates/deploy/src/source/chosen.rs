@@ -1,10 +1,10 @@
 //! The targets that `all` includes.
 
-use crate::deploy::targets::Target;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::targets::{self, Of};
+use crate::targets::Target;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::targets::{self, Of};
 
 /// Returns the targets of a project: those that it says, else those that the user says for every project, else those that
 /// contract 000 knows.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::choice::Choice;
 use super::paths::{expand, real};
 use super::which::Source;
-use crate::deploy::targets::{Target, bases};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::projects::{self, Selection};
+use crate::targets::{Target, bases};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::projects::{self, Selection};
 
 /// Other folders in the home folder, apart from the targets' own, that belong to agents.
 const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];

@@ -9,18 +9,18 @@ use super::chosen;
 use super::deploy_root::deploy_root;
 use super::paths::real;
 use super::which::Source;
-use crate::deploy::module::Module;
-use crate::deploy::project::{self, Broken, Composition};
-use crate::deploy::repo::{self, Checkouts, Repo, identity};
-use crate::deploy::targets::bases::{self, Bases};
-use crate::deploy::targets::{Layout, Target, TargetConfig};
-use crate::disk::{self, Sha};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::shell::quote;
-use crate::store::Db;
-use crate::store::deploys::{self, PlaceKey};
-use crate::store::projects::Project;
+use crate::module::Module;
+use crate::project::{self, Broken, Composition};
+use crate::repo::{self, Checkouts, Repo, identity};
+use crate::targets::bases::{self, Bases};
+use crate::targets::{Layout, Target, TargetConfig};
+use mcpkg_base::disk::{self, Sha};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell::quote;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::deploys::{self, PlaceKey};
+use mcpkg_store::projects::Project;
 
 /// A source with the places that it is deployed to.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::choice::Choice;
 use super::paths::expand;
-use crate::deploy::repo::{self, Repo};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Identity};
-use crate::store::projects::{self, Project};
+use crate::repo::{self, Repo};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Identity};
+use mcpkg_store::projects::{self, Project};
 
 /// Where modules come from.
 #[derive(Debug)]

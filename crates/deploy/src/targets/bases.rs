@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::config::TargetConfig;
 use super::target::Target;
-use crate::disk::RealFolders;
-use crate::error::{Code, Error, Result};
-use crate::shell;
+use mcpkg_base::disk::RealFolders;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell;
 
 /// The deploy root, the home folder, and the targets' own folders that lie elsewhere.
 #[derive(Clone, Debug)]

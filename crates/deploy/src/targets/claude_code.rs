@@ -2,9 +2,9 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use crate::content::formats::subagent;
-use crate::content::formats::rule::CLAUDE_CODE;
-use crate::deploy::module::Kind;
+use mcpkg_content::formats::subagent;
+use mcpkg_content::formats::rule::CLAUDE_CODE;
+use crate::module::Kind;
 
 /// What keeps it from reading AGENTS.md.
 const HIDING: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];

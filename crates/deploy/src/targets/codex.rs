@@ -2,9 +2,9 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use crate::content::formats::skill::Fault;
-use crate::content::formats::subagent;
-use crate::deploy::module::Kind;
+use mcpkg_content::formats::skill::Fault;
+use mcpkg_content::formats::subagent;
+use crate::module::Kind;
 
 /// Codex.
 pub(super) const TARGET: Target = Target::new(&Facts {

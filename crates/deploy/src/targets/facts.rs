@@ -1,9 +1,9 @@
 //! The types for the facts about a target.
 
-use crate::content::formats::RuleFormat;
-use crate::content::formats::skill::Fault;
-use crate::content::formats::subagent::SubagentForm;
-use crate::deploy::module::Kind;
+use crate::module::Kind;
+use mcpkg_content::formats::RuleFormat;
+use mcpkg_content::formats::skill::Fault;
+use mcpkg_content::formats::subagent::SubagentForm;
 
 /// Everything that is different about a target.
 pub struct Facts {

@@ -5,8 +5,8 @@ use super::facts::{
     Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
-use crate::content::formats::subagent;
-use crate::content::formats::rule::COPILOT;
+use mcpkg_content::formats::subagent;
+use mcpkg_content::formats::rule::COPILOT;
 
 /// VS Code.
 pub(super) const TARGET: Target = Target::new(&Facts {

@@ -2,11 +2,11 @@
 
 mod operation;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Entry, Names};
-use crate::registry::package::Name;
-use crate::store::Db;
-use crate::store::tools::aliases;
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Entry, Names};
+use mcpkg_store::Db;
+use mcpkg_store::tools::aliases;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Alias>()];
@@ -54,16 +54,16 @@ pub fn check(alias: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::{Caller, Connection, Identity};
-    use crate::store::Store;
-    use crate::store::projects::Selection;
+    use mcpkg_core::op::{Caller, Connection, Identity};
+    use mcpkg_store::Store;
+    use mcpkg_store::projects::Selection;
 
     #[test]
     fn an_alias_stands_for_a_tool_in_the_shell_and_nowhere_else() {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("a.db")).expect("a database");
         store.write(|db| aliases::set(db, "weather", "alice/utils/weather")).expect("an alias");
-        let shell = Context::shell(crate::op::Domains::NONE, store, Selection::default());
+        let shell = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         for (text, meant) in [
             ("weather", "alice/utils/weather"),
             ("weather@^1.2:forecast", "alice/utils/weather@^1.2:forecast"),

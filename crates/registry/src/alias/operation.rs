@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{ALIASES, check};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
-use crate::registry::package::Name;
-use crate::store::tools::{aliases, installs};
+use crate::GROUP;
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
+use mcpkg_store::tools::{aliases, installs};
 
 /// The tools that an alias may stand for, as a shell completes them.
 const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typed.db)?)));
@@ -89,7 +89,7 @@ impl Operation for Alias {
 ///
 /// # Errors
 /// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
-fn required(db: &crate::store::Db<'_>, alias: &str) -> Result<String> {
+fn required(db: &mcpkg_store::Db<'_>, alias: &str) -> Result<String> {
     if let Some(tool) = aliases::get(db, alias)? {
         return Ok(tool);
     }

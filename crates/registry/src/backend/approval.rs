@@ -4,11 +4,11 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::approved::Kind;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Confirmation, Context};
-use crate::store::tools::registries::Place;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::tools::registries::Place;
 
 /// Records that this user uses a registry.
 ///

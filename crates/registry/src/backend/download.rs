@@ -5,12 +5,12 @@ use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
 use super::local::bundles;
 use super::registry::Registry;
 use super::resolve::Resolved;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::store::new_content::NewContent;
-use crate::store::tools::{attestations, packages};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::{attestations, packages};
 
 /// An archive with a verified digest, and the claims about it.
 #[derive(Clone, Debug)]

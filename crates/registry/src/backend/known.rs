@@ -7,10 +7,10 @@ use super::directory::Directory;
 use super::http::Http;
 use super::local::Local;
 use super::registry::Registry;
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
 
 /// The priority of this database: registries are asked after it unless they were added with a lower one.
 pub const LOCAL_PRIORITY: i64 = 0;

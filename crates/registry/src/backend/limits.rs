@@ -1,6 +1,6 @@
 //! Limits on what is read from a registry.
 
-use crate::registry::package::archive::MAX_PACKED;
+use crate::package::archive::MAX_PACKED;
 
 /// Bytes of an archive.
 pub const ARCHIVE: u64 = MAX_PACKED;

@@ -1,9 +1,9 @@
 //! Finds the tools of registries that are listed in the database: this database itself, and folders.
 
 use super::query::{Hit, Query};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::tools::listings::{self, Listing};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::tools::listings::{self, Listing};
 
 /// Finds tools of a registry; also returns how many match.
 ///

@@ -10,17 +10,17 @@ use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
-use crate::disk::Sha;
-use crate::error::Result;
-use crate::op::Context;
-use crate::registry::package::Name;
-use crate::store::Db;
-use crate::store::blobs::{self, damaged_value};
-use crate::store::new_content::NewContent;
-use crate::store::tools::attestations;
-use crate::store::tools::listings::{self, Listing};
-use crate::store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
-use crate::store::tools::registries::LOCAL;
+use crate::package::Name;
+use mcpkg_base::disk::Sha;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::blobs::{self, damaged_value};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::attestations;
+use mcpkg_store::tools::listings::{self, Listing};
+use mcpkg_store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// The registry that is this database.
 pub struct Local<'c> {

@@ -2,7 +2,7 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-use crate::clock::Millis;
+use mcpkg_base::clock::Millis;
 
 /// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]

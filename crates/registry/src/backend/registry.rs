@@ -4,10 +4,10 @@ use semver::Version;
 
 use super::query::{Found, Query};
 use super::tool::{Publication, ToolInfo, VersionInfo};
-use crate::error::Result;
-use crate::registry::package::Name;
-use crate::store::new_content::NewContent;
-use crate::store::tools::packages::Yank;
+use crate::package::Name;
+use mcpkg_base::error::Result;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::packages::Yank;
 
 /// A registry: this database, a folder, or another host.
 ///

@@ -7,11 +7,11 @@ use super::known::Known;
 use super::registry::Registry;
 use super::tool::{Listed, ToolInfo, VersionInfo};
 use super::unknown::{no_version, none_but_yanked};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::package::{Name, Reference, Wanted};
-use crate::store::tools::packages::{self, Release, Yank};
-use crate::store::tools::registries::LOCAL;
+use crate::package::{Name, Reference, Wanted};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::packages::{self, Release, Yank};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// How to choose a version.
 #[derive(Clone, Copy, Debug, Default)]

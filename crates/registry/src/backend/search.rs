@@ -5,9 +5,9 @@ use std::thread;
 
 use super::known::Known;
 use super::query::{Found, Hit, Query};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// The outcome of a search in one registry.
 #[derive(Debug)]

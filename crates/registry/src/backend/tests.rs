@@ -7,17 +7,17 @@ use super::directory::Directory;
 use super::local::Local;
 use super::search::{State, search};
 use super::*;
-use crate::approved::Approved;
-use crate::clock::Clock;
-use crate::disk::sha256;
-use crate::error::{Code, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::registry::package::{Name, Reference};
-use crate::store::Store;
-use crate::store::projects::Selection;
-use crate::store::tools::packages::{Visibility, Yank};
-use crate::store::tools::registries::{self, Kind, Place};
+use crate::package::{Name, Reference};
+use mcpkg_base::approved::Approved;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::disk::sha256;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::packages::{Visibility, Yank};
+use mcpkg_store::tools::registries::{self, Kind, Place};
 use semver::Version;
 
 /// A database with this user's records, in a folder.
@@ -30,7 +30,7 @@ impl Ground {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
-        let mut context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
+        let mut context = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
         context.clock = Clock::fixed(1_700_000_000_000);
         Self { folder, context }

@@ -2,13 +2,13 @@
 
 use semver::Version;
 
-use crate::clock::Millis;
-use crate::disk::Sha;
-use crate::error::{Error, Result};
-use crate::registry::package::Name;
-use crate::registry::package::archive::Opened;
-use crate::store::new_content::NewContent;
-use crate::store::tools::packages::{Visibility, Yank};
+use crate::package::Name;
+use crate::package::archive::Opened;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk::Sha;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::packages::{Visibility, Yank};
 
 /// A tool in a registry.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use semver::Version;
 use serde_json::json;
 
-use crate::error::{Code, Error};
-use crate::registry::package::Name;
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error};
 
 /// The most versions that an error names.
 const NAMED: usize = 20;

@@ -3,10 +3,10 @@
 use semver::Version;
 use serde_json::Value;
 
-use crate::clock::{self, Millis};
-use crate::disk::Sha;
-use crate::hex;
-use crate::registry::backend::facts::one_line;
+use crate::backend::facts::one_line;
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::disk::Sha;
+use mcpkg_base::hex;
 
 /// The most characters of a version.
 const VERSION: usize = 100;

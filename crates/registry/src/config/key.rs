@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::error::{Code, Error, Result};
-use crate::registry::package::unit;
+use crate::package::unit;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The word of a switch that is on.
 pub(super) const TRUE: &str = "true";
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(Key::of_name(name).expect(name), key);
             assert!(!key.loosens(key.usual()));
         }
-        assert_eq!(LONGEST, crate::registry::run::limits::LONGEST);
+        assert_eq!(LONGEST, crate::run::limits::LONGEST);
         for (key, bad) in [
             (Key::AllowUnsandboxed, "yes"),
             (Key::AllowUnsandboxed, ""),

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::approved::{Approved, Kind};
-use crate::clock::Millis;
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::Entry;
-use crate::registry::package::unit;
-use crate::store::Db;
-use crate::store::blobs::damaged_value;
-use crate::store::tools::settings;
+use crate::package::unit;
+use mcpkg_base::approved::{Approved, Kind};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::Entry;
+use mcpkg_store::Db;
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::tools::settings;
 
 pub use key::Key;
 
@@ -145,8 +145,8 @@ fn record(key: Key, text: &str) -> (String, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::store::Store;
+    use mcpkg_base::error::Code;
+    use mcpkg_store::Store;
 
     #[test]
     fn what_loosens_counts_with_its_record_alone() {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::key::Key;
 use super::{approve, counts, set, stored, withdraw};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
-use crate::store::tools::settings;
+use crate::GROUP;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
+use mcpkg_store::tools::settings;
 
 /// The settings, as a shell completes them.
 const KEYS: Names = Names::Known(|_| Key::ALL.iter().map(|key| key.name().to_owned()).collect());

@@ -3,13 +3,13 @@
 use std::fs;
 
 use super::look::Depth;
-use crate::disk;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::registry::config::{self, Key};
-use crate::registry::run::{self, unused};
-use crate::shell;
+use crate::config::{self, Key};
+use crate::run::{self, unused};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_base::shell;
+use mcpkg_core::op::{Context, Finding, Health};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool cache";

@@ -1,13 +1,13 @@
 //! Installed tools: those that were taken back, have newer versions, or are not trusted.
 
 use super::look::Depth;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::registry::installed::checked;
-use crate::registry::installed::newer::standing;
-use crate::registry::trust::{self, Status};
-use crate::store::tools::installs::{self, Install};
+use crate::installed::checked;
+use crate::installed::newer::standing;
+use crate::trust::{self, Status};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::tools::installs::{self, Install};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool installs";

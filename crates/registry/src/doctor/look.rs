@@ -1,7 +1,7 @@
 //! What a look at an area is: how deep it goes.
 
-use crate::error::Result;
-use crate::op::{Context, Finding};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Finding};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

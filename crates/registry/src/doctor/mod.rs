@@ -12,8 +12,8 @@ mod runners;
 mod trust;
 
 use self::look::{Depth, Look};
-use crate::op::{Context, Entry, Finding, Health};
-use crate::store::tools::installs as installed;
+use mcpkg_core::op::{Context, Entry, Finding, Health};
+use mcpkg_store::tools::installs as installed;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Doctor>()];

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::look::Depth;
 use super::{AREAS, looked};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
+use crate::GROUP;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Table};
 
 /// Check that tools can be found and run
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! Stored archives: whether each is what its digest and its row say.
 
 use super::look::Depth;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Finding, Health};
-use crate::registry::package::archive;
-use crate::store::tools::packages::{self, PackageRow};
+use crate::package::archive;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::tools::packages::{self, PackageRow};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool packages";

@@ -5,11 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use super::look::Depth;
-use crate::error::{Code, Error, Result};
-use crate::op::{Confirmation, Context, Finding, Health};
-use crate::registry::backend::{Known, approval};
-use crate::registry::package::Name;
-use crate::shell;
+use crate::backend::{Known, approval};
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell;
+use mcpkg_core::op::{Confirmation, Context, Finding, Health};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool registries";

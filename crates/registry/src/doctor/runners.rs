@@ -1,10 +1,10 @@
 //! What runs tools: whether it works on this machine, and which limits cannot be held.
 
 use super::look::Depth;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::registry::run::health::{self, Probed};
+use crate::run::health::{self, Probed};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Finding, Health};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool runners";

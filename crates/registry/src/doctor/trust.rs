@@ -4,18 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use super::look::Depth;
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::registry::import::serving;
-use crate::registry::run::grants;
-use crate::registry::trust::records::{self, Record};
-use crate::registry::trust::sigstore::{self, Described, Root};
-use crate::registry::trust::{Policy, Subject, keys, rules};
-use crate::shell;
-use crate::store::tools::{env, grants as granted, trust};
+use crate::import::serving;
+use crate::run::grants;
+use crate::trust::records::{self, Record};
+use crate::trust::sigstore::{self, Described, Root};
+use crate::trust::{Policy, Subject, keys, rules};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_base::shell;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::tools::{env, grants as granted, trust};
 
 /// The name of the area.
 pub(super) const AREA: &str = "tool trust";
@@ -78,8 +78,9 @@ fn root(root: &Root) -> Finding {
 fn undecided(context: &Context) -> Result<Option<Finding>> {
     let (rows, approvals, allowed, variables) =
         context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?, granted::all(db)?, env::all(db)?)))?;
-    let count =
-        |decided: Result<Vec<bool>>| Ok::<usize, crate::error::Error>(decided?.iter().filter(|kept| !**kept).count());
+    let count = |decided: Result<Vec<bool>>| {
+        Ok::<usize, mcpkg_base::error::Error>(decided?.iter().filter(|kept| !**kept).count())
+    };
     let is_decided = |row| Ok(Record::Identity(row).is_kept(context)? || Record::Identity(row).has_ended(context)?);
     let identities = count(rows.iter().map(is_decided).collect())?;
     let approvals = count(

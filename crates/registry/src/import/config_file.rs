@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::home::Text;
 use super::plan::LeftOut;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The most values that the aliases of a file may stand for.
 const MAX_ALIASED: usize = 10_000;
@@ -135,7 +135,7 @@ fn without_nulls(map: Map<String, Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     fn read(text: &str) -> Result<(ConfigFile, Vec<LeftOut>)> {
         let text =

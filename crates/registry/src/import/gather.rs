@@ -9,19 +9,19 @@ use super::packages::{self, Named};
 use super::plan::{EVERY, LeftOut, Plan};
 use super::tools_file::{File, ToolsFile};
 use super::{toolsets, trust, variables};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::alias;
-use crate::registry::backend::http;
-use crate::registry::config::{self, Key};
-use crate::registry::package::Name;
-use crate::registry::run::USUAL;
-use crate::registry::trust::pattern;
-use crate::secret::Reference;
-use crate::store::tools::aliases;
-use crate::store::tools::env::{self, Setting, Variable};
-use crate::store::tools::installs::Scope;
-use crate::store::tools::registries::{self, Kind, Place};
+use crate::alias;
+use crate::backend::http;
+use crate::config::{self, Key};
+use crate::package::Name;
+use crate::run::USUAL;
+use crate::trust::pattern;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret::Reference;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::aliases;
+use mcpkg_store::tools::env::{self, Setting, Variable};
+use mcpkg_store::tools::installs::Scope;
+use mcpkg_store::tools::registries::{self, Kind, Place};
 
 /// The registry that the original asks.
 const REGISTRY: &str = "enact";
@@ -275,7 +275,7 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
 /// `E_NO_PROJECT`, `E_NOT_FOUND`; as [`Home::of_project`].
 pub fn project(context: &Context, folder: &std::path::Path) -> Result<Project> {
     let home = Home::of_project(folder)?;
-    let project = context.store.read(|db| crate::store::projects::require(db, &context.selection))?;
+    let project = context.store.read(|db| mcpkg_store::projects::require(db, &context.selection))?;
     if home.own == Home::of_user(None).map(|home| home.own).unwrap_or_default() {
         let what = format!("`{}` is your home folder, not a project", folder.display());
         return Err(Error::new(Code::InvalidArgument, what).hint("leave out --for-project"));

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// Bytes of the longest of the original's files.
 const LARGEST: u64 = 4 << 20;

@@ -18,7 +18,7 @@ mod variables;
 mod widening;
 mod write;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Import>()];

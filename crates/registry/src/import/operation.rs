@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::home::Home;
 use super::plan::Plan;
 use super::{gather, widening, write};
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, cell};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::trust;
+use crate::GROUP;
+use crate::trust;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, cell};
 
 /// Import tools from Enact
 #[derive(clap::Args, Deserialize, JsonSchema)]

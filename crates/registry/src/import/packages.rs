@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::plan::{LeftOut, Package, Plan};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::registry::installed::package as installed;
-use crate::registry::package::archive::{self, Opened};
-use crate::registry::package::manifest::FILES;
-use crate::registry::package::{Name, Wanted};
-use crate::registry::trust::{self, Status, Subject};
-use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::packages;
-use crate::store::tools::registries::PATH;
+use crate::installed::package as installed;
+use crate::package::archive::{self, Opened};
+use crate::package::manifest::FILES;
+use crate::package::{Name, Wanted};
+use crate::trust::{self, Status, Subject};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::packages;
+use mcpkg_store::tools::registries::PATH;
 
 /// Bytes of all archives that one import takes.
 const TOGETHER: u64 = 1 << 30;

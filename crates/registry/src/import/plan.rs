@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::plural;
-use crate::registry::config::Key;
-use crate::registry::installed::package as installed;
-use crate::registry::package::manifest::Manifest;
-use crate::registry::trust::Policy;
-use crate::store::tools::env::{Setting, Variable};
-use crate::store::tools::installs::Scope;
-use crate::store::tools::registries::Place;
-use crate::store::tools::trust::TrustedRow;
+use crate::config::Key;
+use crate::installed::package as installed;
+use crate::package::manifest::Manifest;
+use crate::trust::Policy;
+use mcpkg_base::plural;
+use mcpkg_store::tools::env::{Setting, Variable};
+use mcpkg_store::tools::installs::Scope;
+use mcpkg_store::tools::registries::Place;
+use mcpkg_store::tools::trust::TrustedRow;
 
 /// The pattern of every tool.
 pub const EVERY: &str = "*";

@@ -4,12 +4,12 @@
 use super::home::Home;
 use super::plan::Plan;
 use super::{gather, widening, write};
-use crate::clock::Clock;
-use crate::disk;
-use crate::disk::Stat;
-use crate::error::{Code, Error, Result};
-use crate::op::{Confirmation, Context, Finding, Health, Identity, Original};
-use crate::registry::trust::{self, Rules};
+use crate::trust::{self, Rules};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::disk;
+use mcpkg_base::disk::Stat;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Confirmation, Context, Finding, Health, Identity, Original};
 
 /// The files that such a server follows.
 pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::home::Text;
 use super::plan::LeftOut;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// What such a file says.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,7 +45,7 @@ impl ToolsFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     fn read(text: &str) -> Result<(ToolsFile, Vec<LeftOut>)> {
         let (name, path) = ("tools.json".to_owned(), "/home/me/.enact/tools.json".into());

@@ -2,11 +2,11 @@
 
 use super::plan::{Follow, LeftOut, Plan};
 use super::tools_file::File;
-use crate::error::Result;
-use crate::op::Context;
-use crate::registry::installed::toolsets::check_name;
-use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::toolsets::{self, Toolset};
+use crate::installed::toolsets::check_name;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::toolsets::{self, Toolset};
 
 /// The toolsets in the database.
 struct Stored {

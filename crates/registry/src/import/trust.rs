@@ -6,12 +6,12 @@ use std::str::FromStr;
 use super::config_file::Trust;
 use super::home::Text;
 use super::plan::{EVERY, LeftOut, Plan};
-use crate::error::{Code, Result};
-use crate::op::Context;
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::records::{self, Record};
-use crate::registry::trust::{Policy, rules};
-use crate::store::tools::trust::{TrustedPart, TrustedRow};
+use crate::trust::identity::Identity;
+use crate::trust::records::{self, Record};
+use crate::trust::{Policy, rules};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
 /// Returns the policy that the file names.
 ///

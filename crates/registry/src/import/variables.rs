@@ -1,8 +1,8 @@
 //! `.env` files: variables of tools that are not secrets.
 
 use super::home::Text;
-use crate::error::Result;
-use crate::secret;
+use mcpkg_base::error::Result;
+use mcpkg_base::secret;
 
 /// Parts of names that secrets have: the value of such a variable is not stored.
 const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH"];

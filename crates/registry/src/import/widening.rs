@@ -1,11 +1,11 @@
 //! The parts of a plan that allow more than now: only a person at a terminal approves them.
 
 use super::plan::{Follow, LeftOut, Plan};
-use crate::error::Result;
-use crate::op::{Body, Confirmation, Context};
-use crate::plural;
-use crate::registry::trust::{Policy, Rules};
-use crate::store::tools::registries::Place;
+use crate::trust::{Policy, Rules};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::tools::registries::Place;
 
 /// Why it is left out.
 const WHY: &str = "only a person at a terminal can approve a setting that loosens the current rules: run the import again at a terminal, \

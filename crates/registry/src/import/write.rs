@@ -1,15 +1,15 @@
 //! Writes a plan: all of it or nothing.
 
 use super::plan::{Package, Plan};
-use crate::error::Result;
-use crate::op::Context;
-use crate::registry::backend::approval;
-use crate::registry::config;
-use crate::registry::installed::place::{Arrival, Bytes, place};
-use crate::registry::trust::Policy;
-use crate::registry::trust::records::{self, Record};
-use crate::store::Db;
-use crate::store::tools::{aliases, env, registries, toolsets, trust};
+use crate::backend::approval;
+use crate::config;
+use crate::installed::place::{Arrival, Bytes, place};
+use crate::trust::Policy;
+use crate::trust::records::{self, Record};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
 /// Writes a plan in one transaction. The user's decisions are recorded outside of the database first, and withdrawn if the transaction
 /// fails.

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::publisher;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::config;
-use crate::registry::package::manifest::{Action, Manifest};
-use crate::registry::package::schema;
-use crate::registry::package::template;
-use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
-use crate::registry::run::{grants, record};
-use crate::registry::trust::{Subject, Verb, Verdict};
+use crate::config;
+use crate::package::manifest::{Action, Manifest};
+use crate::package::schema;
+use crate::package::template;
+use crate::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
+use crate::run::{grants, record};
+use crate::trust::{Subject, Verb, Verdict};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// The result of a call.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Called<'_> {
             Some(time) => Some(time),
             None => context.store.read(config::timeout)?,
         };
-        let variable = |variable: &crate::registry::package::manifest::Variable| Variable {
+        let variable = |variable: &crate::package::manifest::Variable| Variable {
             name: variable.name.clone(),
             secret: variable.secret,
             required: variable.required,

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::error::{Code, Error, Result};
-use crate::registry::backend::Resolved;
-use crate::registry::package::archive;
-use crate::registry::package::manifest::Manifest;
-use crate::registry::trust::Subject;
-use crate::store::Db;
-use crate::store::new_content::NewContent;
-use crate::store::tools::installs::Install;
-use crate::store::tools::packages;
+use crate::backend::Resolved;
+use crate::package::archive;
+use crate::package::manifest::Manifest;
+use crate::trust::Subject;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::installs::Install;
+use mcpkg_store::tools::packages;
 
 /// The most manifests that are cached.
 const MAX_READ: usize = 2_048;

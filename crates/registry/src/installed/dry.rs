@@ -48,5 +48,5 @@ fn word(value: &Value) -> String {
 
 fn words(argv: &Value) -> String {
     let words = argv.as_array().into_iter().flatten();
-    words.map(|word| crate::shell::quote(word.as_str().unwrap_or_default())).collect::<Vec<_>>().join(" ")
+    words.map(|word| mcpkg_base::shell::quote(word.as_str().unwrap_or_default())).collect::<Vec<_>>().join(" ")
 }

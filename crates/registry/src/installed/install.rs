@@ -9,15 +9,15 @@ use serde_json::json;
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
 use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::{Choice, release, resolve};
-use crate::registry::trust::{Subject, Verb};
-use crate::store::Db;
-use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::packages::Release;
+use crate::GROUP;
+use crate::alias;
+use crate::backend::{Choice, release, resolve};
+use crate::trust::{Subject, Verb};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::packages::Release;
 
 /// Install a tool globally. After installation, the tool becomes available as a callable MCP tool.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{TOOLS, checked, named, schemas, shown, visible};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::{Choice, download, resolve};
-use crate::registry::package::manifest::{Action, MAIN, Manifest};
-use crate::registry::package::{Reference, Wanted, mcp_name};
-use crate::registry::trust::{self, Subject, Verb, Verdict};
+use crate::GROUP;
+use crate::alias;
+use crate::backend::{Choice, download, resolve};
+use crate::package::manifest::{Action, MAIN, Manifest};
+use crate::package::{Reference, Wanted, mcp_name};
+use crate::trust::{self, Subject, Verb, Verdict};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 
 /// Get documentation for a tool. Returns the full enact.md content including usage instructions.
 #[derive(clap::Args, Deserialize, JsonSchema)]

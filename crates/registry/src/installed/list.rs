@@ -8,13 +8,13 @@ use super::calling::tool_of;
 use super::newer::{Standing, standing};
 use super::visible::{self, Border};
 use super::{checked, names, schemas};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
-use crate::registry::GROUP;
-use crate::registry::run::choose;
-use crate::registry::trust::{self, Rules};
-use crate::store::Db;
-use crate::store::tools::installs::{Install, Scope};
+use crate::GROUP;
+use crate::run::choose;
+use crate::trust::{self, Rules};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::{Install, Scope};
 
 /// List all globally installed tools. These are the tools available for direct execution.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::checked;
 use super::lockfile::{FILE, Locked, Lockfile};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::package::Name;
-use crate::registry::trust::{self, Identity, Rules, Status};
-use crate::store::Db;
-use crate::store::tools::installs::{self, Install};
+use crate::GROUP;
+use crate::package::Name;
+use crate::trust::{self, Identity, Rules, Status};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::{self, Install};
 
 /// Lock the installed tools
 #[derive(clap::Args, Deserialize, JsonSchema)]

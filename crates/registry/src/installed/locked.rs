@@ -8,19 +8,19 @@ use super::lockfile::{Locked, Lockfile};
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
 use super::publisher;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Context, Reply};
-use crate::plural;
-use crate::registry::backend::resolve::was_yanked;
-use crate::registry::backend::{self, Known, Resolved, VersionInfo, release, resolve};
-use crate::registry::package::manifest::Manifest;
-use crate::registry::package::{Reference, Wanted};
-use crate::registry::trust::{self, Status, Subject, Verb, Verdict};
-use crate::store::new_content::NewContent;
-use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::packages::{self, Release};
-use crate::store::tools::registries::LOCAL;
+use crate::backend::resolve::was_yanked;
+use crate::backend::{self, Known, Resolved, VersionInfo, release, resolve};
+use crate::package::manifest::Manifest;
+use crate::package::{Reference, Wanted};
+use crate::trust::{self, Status, Subject, Verb, Verdict};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Reply};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::packages::{self, Release};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// What a locked install accepts that would otherwise be refused.
 #[derive(Clone, Copy)]

@@ -6,11 +6,11 @@ use std::path::Path;
 use semver::Version;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::registry::backend::sha256;
-use crate::registry::package::Name;
-use crate::registry::trust::Identity;
+use crate::backend::sha256;
+use crate::package::Name;
+use crate::trust::Identity;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// The name of the file unless another is given.
 pub const FILE: &str = "mcpkg-tools.lock";

@@ -28,11 +28,11 @@ mod unverified;
 mod update;
 mod use_version;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Entry, InstallScope, Names, Reach};
-use crate::registry::package::{Reference, Wanted};
-use crate::store::projects;
-use crate::store::tools::installs::{self, Scope};
+use crate::package::{Reference, Wanted};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Entry, InstallScope, Names, Reach};
+use mcpkg_store::projects;
+use mcpkg_store::tools::installs::{self, Scope};
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -1,9 +1,9 @@
 //! The names that installed tools are called by over MCP.
 
-use crate::error::Result;
-use crate::registry::package::{Name, longer_mcp_name, mcp_name};
-use crate::store::Db;
-use crate::store::tools::names;
+use crate::package::{Name, longer_mcp_name, mcp_name};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::tools::names;
 
 /// Gives an action of a tool its name and returns it; `None` is the main action. A name never changes its meaning.
 ///

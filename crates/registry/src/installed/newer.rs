@@ -2,10 +2,10 @@
 
 use semver::Version;
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::tools::installs::Install;
-use crate::store::tools::packages::{self, Yank};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::Install;
+use mcpkg_store::tools::packages::{self, Yank};
 
 /// How an install compares with its registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::newer::takes_pre;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::backend::download::claims;
-use crate::registry::backend::{Choice, Known, Resolved, resolve};
-use crate::registry::package::{Name, Reference, Wanted};
-use crate::store::tools::installs::Install;
-use crate::store::tools::registries::PATH;
+use crate::backend::download::claims;
+use crate::backend::{Choice, Known, Resolved, resolve};
+use crate::package::{Name, Reference, Wanted};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::installs::Install;
+use mcpkg_store::tools::registries::PATH;
 
 /// The registries that installs came from. One that could not be reached is not asked again.
 pub struct Origins<'c> {

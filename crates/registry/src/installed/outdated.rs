@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::newer::{Standing, standing};
 use super::origin::Origins;
 use super::{TOOLS, visible};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::package::{Name, Wanted};
-use crate::store::tools::installs::{Install, Scope};
+use crate::GROUP;
+use crate::alias;
+use crate::package::{Name, Wanted};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use mcpkg_store::tools::installs::{Install, Scope};
 
 /// List outdated tools
 #[derive(clap::Args, Deserialize, JsonSchema)]

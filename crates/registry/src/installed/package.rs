@@ -4,16 +4,16 @@ use serde_json::Map;
 
 use super::calling::tool_of;
 use super::checked;
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::op::Context;
-use crate::registry::backend::{Resolved, download};
-use crate::registry::package::archive::{self, Opened};
-use crate::registry::run::{Call, Tree, Wished, build};
-use crate::registry::trust::target::at_path;
-use crate::registry::trust::{self, Subject, Verb, Verdict};
-use crate::store::tools::packages::{Release, Visibility};
-use crate::store::tools::registries::PATH;
+use crate::backend::{Resolved, download};
+use crate::package::archive::{self, Opened};
+use crate::run::{Call, Tree, Wished, build};
+use crate::trust::target::at_path;
+use crate::trust::{self, Subject, Verb, Verdict};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::packages::{Release, Visibility};
+use mcpkg_store::tools::registries::PATH;
 
 /// A package whose archive was checked.
 pub struct Package {

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{checked, names};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::registry::package::manifest::Manifest;
-use crate::registry::trust::Subject;
-use crate::store::new_content::NewContent;
-use crate::store::revisions::Author;
-use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::packages::{self, Release};
-use crate::store::{Db, blobs};
+use crate::package::manifest::Manifest;
+use crate::trust::Subject;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::revisions::Author;
+use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::packages::{self, Release};
+use mcpkg_store::{Db, blobs};
 
 /// A checked package to install.
 pub struct Arrival<'a> {

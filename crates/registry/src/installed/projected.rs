@@ -10,16 +10,16 @@ use super::checked;
 use super::shown::{self, Shown};
 use super::unverified::Unverified;
 use super::visible::{self, Border};
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Audience, Body, Context, Effect, Hints, Media, Projected, Projections, Reply, Shape, Validator};
-use crate::registry::GROUP;
-use crate::registry::package::manifest::MAIN;
-use crate::registry::run::{Outcome, OutputFile};
-use crate::registry::trust::{Subject, Verb, Verdict};
-use crate::store::Db;
-use crate::store::tools::installs::{self, Install};
-use crate::store::tools::names::{self, Installed, Named};
+use crate::GROUP;
+use crate::package::manifest::MAIN;
+use crate::run::{Outcome, OutputFile};
+use crate::trust::{Subject, Verb, Verdict};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Audience, Body, Context, Effect, Hints, Media, Projected, Projections, Reply, Shape, Validator};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::{self, Install};
+use mcpkg_store::tools::names::{self, Installed, Named};
 
 /// The installed tools.
 pub const PROJECTIONS: Projections = Projections { list, find, validator };

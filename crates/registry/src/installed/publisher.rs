@@ -5,13 +5,13 @@
 
 use serde_json::json;
 
-use crate::approved::Kind;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Confirmation, Context};
-use crate::registry::trust::{self, Policy, Status, Subject, Verb, Verdict};
-use crate::store::tools::installs::{Install, Scope};
+use crate::trust::{self, Policy, Status, Subject, Verb, Verdict};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::tools::installs::{Install, Scope};
 
 /// Returns the verdict on an archive of a tool that `before` published, where it may be used and is published by the same
 /// identity. With `accept` a person at a terminal is asked whether another publisher may take the tool over.

@@ -11,20 +11,20 @@ use serde_json::{Map, Value, json};
 
 use super::calling::{Called, require};
 use super::{TOOLS, checked, dry, named, publisher, schemas, visible};
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::inside::stays_inside;
-use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::{Choice, download, resolve};
-use crate::registry::package::manifest::{self, MAIN, Manifest};
-use crate::registry::package::{Reference, Wanted};
-use crate::registry::run::limits::LONGEST;
-use crate::registry::run::operations::subject;
-use crate::registry::run::plan::Plan;
-use crate::registry::run::{self, Call, Outcome, RunnerKind, Tool, Tree};
-use crate::registry::trust::{Policy, Status, Subject, Verb, Verdict};
+use crate::GROUP;
+use crate::alias;
+use crate::backend::{Choice, download, resolve};
+use crate::package::manifest::{self, MAIN, Manifest};
+use crate::package::{Reference, Wanted};
+use crate::run::limits::LONGEST;
+use crate::run::operations::subject;
+use crate::run::plan::Plan;
+use crate::run::{self, Call, Outcome, RunnerKind, Tool, Tree};
+use crate::trust::{Policy, Status, Subject, Verb, Verdict};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::inside::stays_inside;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
 
 /// Run any tool by name, even if not installed. For installed tools, prefer calling them directly.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::checked;
-use crate::error::Result;
-use crate::op::Hints;
-use crate::registry::package::manifest::{Action, Manifest};
-use crate::registry::trust::Subject;
-use crate::store::Db;
+use crate::package::manifest::{Action, Manifest};
+use crate::trust::Subject;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Hints;
+use mcpkg_store::Db;
 
 /// The most archives whose actions are cached.
 const MAX_KEPT: usize = 2_048;

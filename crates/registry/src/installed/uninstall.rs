@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, TOOLS, checked, named, names, publisher, schemas, visible};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::package::Wanted;
-use crate::store::Db;
-use crate::store::tools::installs::{self, Install, Scope};
+use crate::GROUP;
+use crate::alias;
+use crate::package::Wanted;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs::{self, Install, Scope};
 
 /// Uninstall a globally installed tool.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! Marks unverified tools that the policy allows, so that clients know.
 
-use crate::approved::Approved;
-use crate::error::Result;
-use crate::registry::trust::{self, Policy, Rules, Status, Subject};
-use crate::store::Db;
+use crate::trust::{self, Policy, Rules, Status, Subject};
+use mcpkg_base::approved::Approved;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
 
 /// Decides which tools are allowed although they are not verified.
 pub struct Unverified(Option<(Rules, Approved)>);

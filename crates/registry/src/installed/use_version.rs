@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, TOOLS, named};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::package::Wanted;
-use crate::store::tools::installs;
+use crate::GROUP;
+use crate::alias;
+use crate::package::Wanted;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::tools::installs;
 
 /// Choose the version of a tool that agents see
 #[derive(clap::Args, Deserialize, JsonSchema)]

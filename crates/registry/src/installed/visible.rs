@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Audience, Identity};
-use crate::store::Db;
-use crate::store::projects;
-use crate::store::tools::installs::{self, Install, Scope};
-use crate::store::tools::toolsets::{self, Toolset};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Audience, Identity};
+use mcpkg_store::Db;
+use mcpkg_store::projects;
+use mcpkg_store::tools::installs::{self, Install, Scope};
+use mcpkg_store::tools::toolsets::{self, Toolset};
 
 /// Returns the scopes that an audience sees, the nearest first: a tool in two scopes counts in the first.
 ///

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::name::Name;
-use crate::hex;
+use mcpkg_base::hex;
 
 /// The most bytes of a name: clients put `mcp__mcpkg__` before it, and take 64.
 pub const MAX_MCP_NAME: usize = 52;

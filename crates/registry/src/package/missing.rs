@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// The most folders that are looked at for the one that was meant.
 const LOOKED_AT: usize = 1_000;

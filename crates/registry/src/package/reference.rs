@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::name::Name;
 use super::version::Wanted;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A tool, with the version and the action that are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]

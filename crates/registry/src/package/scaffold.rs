@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::FILES;
 use super::name::Name;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What a new package is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, clap::ValueEnum)]
@@ -99,9 +99,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::registry::package::manifest;
-    use crate::registry::package::schema::check_input;
-    use crate::registry::package::template::Given;
+    use crate::package::manifest;
+    use crate::package::schema::check_input;
+    use crate::package::template::Given;
 
     #[test]
     fn what_is_made_has_neither_errors_nor_advice_and_can_be_packed() {
@@ -113,7 +113,7 @@ mod tests {
             let files = kind.write(&name, folder.path()).unwrap();
             let checked = manifest::of_folder(folder.path()).unwrap();
             assert_eq!((checked.errors.as_slice(), checked.warnings.as_slice()), (&[][..], &[][..]));
-            let opened = crate::registry::package::archive::pack(folder.path()).unwrap().opened;
+            let opened = crate::package::archive::pack(folder.path()).unwrap().opened;
             assert_eq!((&opened.manifest.name, opened.members.len()), (&name, files.len()));
             assert!(opened.manifest.doc.is_some());
             let error = kind.write(&name, folder.path()).unwrap_err();
@@ -125,20 +125,20 @@ mod tests {
     fn the_module_is_what_its_text_says() {
         let module = wat::parse_str(include_str!("scaffold/main.wat")).unwrap();
         if std::env::var_os("UPDATE_DOCS").is_some() {
-            let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry/package/scaffold/main.wasm");
+            let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/package/scaffold/main.wasm");
             fs::write(made, &module).unwrap();
         }
         assert_eq!(
             module,
             include_bytes!("scaffold/main.wasm"),
-            "`UPDATE_DOCS=1 cargo test --lib scaffold` makes it again"
+            "`UPDATE_DOCS=1 cargo test -p mcpkg-registry scaffold` makes it again"
         );
     }
 
     #[test]
     #[cfg(unix)]
     fn the_script_runs_and_prints_what_its_schema_says() {
-        use crate::process::{Limits, Program};
+        use mcpkg_base::process::{Limits, Program};
         let folder = tempfile::tempdir().unwrap();
         Scaffold::Script.write(&Name::parse("a/b").unwrap(), folder.path()).unwrap();
         let manifest = manifest::of_folder(folder.path()).unwrap().manifest().unwrap();

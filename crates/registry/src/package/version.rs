@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use semver::{Version, VersionReq};
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The version that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Changes, Context, Effect, Entry, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::config;
-use crate::registry::run;
-use crate::store::tools::runs;
-use crate::store::tools::unused::{self, Amount, Since};
+use crate::GROUP;
+use crate::config;
+use crate::run;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Entry, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::runs;
+use mcpkg_store::tools::unused::{self, Amount, Since};
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<Prune>()];

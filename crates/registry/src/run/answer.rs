@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::call::{OutputFile, Tool};
 use super::limits::Limits;
 use super::runner::NotRun;
-use crate::error::{Code, Error, Result};
-use crate::process::starter::Ended;
-use crate::redact::Secrets;
-use crate::registry::package::schema;
+use crate::package::schema;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::process::starter::Ended;
+use mcpkg_base::redact::Secrets;
 
 /// Bytes of the end of standard error that a failure carries.
 const TAIL: usize = 4 << 10;

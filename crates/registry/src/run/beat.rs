@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::op::Context;
-use crate::process::Tell;
-use crate::redact::{Pieces, Secrets};
+use mcpkg_base::process::Tell;
+use mcpkg_base::redact::{Pieces, Secrets};
+use mcpkg_core::op::Context;
 
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);

@@ -15,9 +15,9 @@ use super::mount::{Mount, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, PROBE, Ran, Runner, Takes};
 use super::started;
 use super::{host, users};
-use crate::process::Environment;
-use crate::process::cgroup::{Cgroup, Together};
-use crate::process::starter::{self, Ended, Meeting, Within};
+use mcpkg_base::process::Environment;
+use mcpkg_base::process::cgroup::{Cgroup, Together};
+use mcpkg_base::process::starter::{self, Ended, Meeting, Within};
 
 /// Runs in bubblewrap.
 #[derive(Clone, Copy, Debug, Default)]

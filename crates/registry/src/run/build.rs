@@ -22,15 +22,15 @@ use super::record::{self, Asked, Facts};
 use super::runner::{Job, NotRun, Runner, Takes};
 use super::trees::{self, Cache};
 use super::{left, tree};
-use crate::approved::Kind;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::process::starter::Ended;
-use crate::redact::Secrets;
-use crate::store::blobs;
-use crate::store::tools::builds::{self, Build};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::process::starter::Ended;
+use mcpkg_base::redact::Secrets;
+use mcpkg_core::op::Context;
+use mcpkg_store::blobs;
+use mcpkg_store::tools::builds::{self, Build};
 
 /// The action's name in the row of a run that builds.
 const ACTION: &str = "build";

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::kind::RunnerKind;
 use super::limits::Wished;
-use crate::hex;
-use crate::registry::package::manifest::Base;
-use crate::store::new_content::NewContent;
+use crate::package::manifest::Base;
+use mcpkg_base::hex;
+use mcpkg_store::new_content::NewContent;
 
 /// A call of one action of a tool, by what was checked of it: its archive, its manifest and its arguments.
 #[derive(Clone, Debug)]

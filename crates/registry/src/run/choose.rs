@@ -11,12 +11,12 @@ use super::health;
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
-use crate::approved::Approved;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::config;
-use crate::registry::package::manifest::Base;
-use crate::store::Db;
+use crate::config;
+use crate::package::manifest::Base;
+use mcpkg_base::approved::Approved;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
 
 /// What the choice depends on, apart from the call itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use super::limits::{Limits, OUTPUT_BYTES};
 use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::started;
-use crate::process;
-use crate::process::starter::{self, Libraries, Meeting, Within};
+use mcpkg_base::process;
+use mcpkg_base::process::starter::{self, Libraries, Meeting, Within};
 
 /// Where the libraries of mcpkg's own program are.
 const LIBRARIES: &str = "/run/mcpkg-libraries";
@@ -207,7 +207,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::registry::run::grants::Granted;
+    use crate::run::grants::Granted;
 
     fn arguments(kind: RunnerKind, limits: bool, granted: &Granted, takes: Takes) -> String {
         let engine = Engine { kind, limits, user: "0:0".to_owned() };

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::kind::RunnerKind;
 use super::started;
-use crate::process::{Failure, Limits, Output, Program};
+use mcpkg_base::process::{Failure, Limits, Output, Program};
 
 /// How long an engine may take to answer. A daemon that is started by its first question takes a while.
 const ANSWER: Duration = Duration::from_secs(30);

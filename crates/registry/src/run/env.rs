@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 
 use super::call::Variable;
-use crate::error::{Code, Error, Result};
-use crate::redact::{SHORTEST_HIDDEN, Secrets};
-use crate::secret::{self, Reference};
-use crate::store::tools::env::{self, Setting};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::{SHORTEST_HIDDEN, Secrets};
+use mcpkg_base::secret::{self, Reference};
+use mcpkg_store::tools::env::{self, Setting};
 
 /// The variables that every run has; no manifest sets them.
 pub const USUAL: [(&str, &str); 6] = [

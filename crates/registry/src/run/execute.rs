@@ -13,11 +13,11 @@ use super::plan::Plan;
 use super::record::{self, Asked, Facts, UnderWay};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
-use crate::error::Result;
-use crate::op::Context;
-use crate::process::starter::{Ended, Left};
-use crate::process::{Printed, utf16};
-use crate::redact::{Secrets, hide_in, redact, redact_at_cut};
+use mcpkg_base::error::Result;
+use mcpkg_base::process::starter::{Ended, Left};
+use mcpkg_base::process::{Printed, utf16};
+use mcpkg_base::redact::{Secrets, hide_in, redact, redact_at_cut};
+use mcpkg_core::op::Context;
 
 /// The turns of all runs of this process.
 static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);

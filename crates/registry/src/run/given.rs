@@ -10,8 +10,8 @@ use std::sync::Once;
 use tempfile::TempDir;
 
 use super::call::{Call, Content};
-use crate::disk::{self, FolderLock};
-use crate::error::{Error, Result};
+use mcpkg_base::disk::{self, FolderLock};
+use mcpkg_base::error::{Error, Result};
 
 /// How the folders begin.
 const PREFIX: &str = "mcpkg-run-";

@@ -6,13 +6,13 @@
 use serde_json::{Value, json};
 
 use super::call::Tool;
-use crate::approved::{Approved, Kind};
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::store::Db;
-use crate::store::tools::env::{self, Setting};
-use crate::store::tools::grants::{self, Allowed, Grant};
+use mcpkg_base::approved::{Approved, Kind};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_store::Db;
+use mcpkg_store::tools::env::{self, Setting};
+use mcpkg_store::tools::grants::{self, Allowed, Grant};
 
 /// What a tool is allowed beyond its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn sha256(note: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use mcpkg_store::Store;
 
     #[test]
     fn a_row_allows_nothing_without_its_record_and_another_publisher_gets_nothing() {

@@ -3,7 +3,7 @@
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::{bubblewrap, engine};
-use crate::process::cgroup;
+use mcpkg_base::process::cgroup;
 
 /// A runner, and whether it works here.
 #[derive(Debug)]

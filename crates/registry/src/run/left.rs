@@ -1,6 +1,6 @@
 //! What a build leaves, as an archive: files, programs and symbolic links.
 //!
-//! The rules of packages ([`archive`](crate::registry::package::archive)) are for what strangers send. This is made on this
+//! The rules of packages ([`archive`](crate::package::archive)) are for what strangers send. This is made on this
 //! machine, of what a tool left in its workspace: folders such as `node_modules` belong to it, and so do links, which are kept as
 //! the texts that they are. Nothing follows them but the tool in its sandbox.
 
@@ -14,10 +14,10 @@ use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use tar::EntryType;
 
-use crate::error::{Code, Error, Result};
-use crate::inside::stays_inside;
-use crate::process::starter::Left;
-use crate::registry::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
+use crate::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::inside::stays_inside;
+use mcpkg_base::process::starter::Left;
 
 /// The longest path, and text of a link.
 const LONGEST: usize = 1_024;

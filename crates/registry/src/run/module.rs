@@ -11,10 +11,10 @@ use super::mount::{Mount, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner};
 use super::tree;
 use super::wasm::{self, End, Given, Program, Setup};
-use crate::error::{self, Code, Error};
-use crate::file;
-use crate::op::Context;
-use crate::process::starter::{Ended, Left};
+use mcpkg_base::error::{self, Code, Error};
+use mcpkg_base::file;
+use mcpkg_base::process::starter::{Ended, Left};
+use mcpkg_core::op::Context;
 
 /// Bytes of the largest file that a call gives.
 const MAX_INPUT: u64 = 64 << 20;

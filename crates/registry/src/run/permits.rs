@@ -4,8 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Code, Error, Result};
-use crate::process::OnCancel;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::process::OnCancel;
 
 /// The most runs that wait.
 const MOST_WAITING: usize = 64;

@@ -14,10 +14,10 @@ use super::kind::RunnerKind;
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::Mount;
 use super::runner::{Job, Runner, Takes};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::trust::pattern;
-use crate::store::tools::env as stored;
+use crate::trust::pattern;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::env as stored;
 
 /// The placeholder for the folder of a run in a dry run.
 const NO_RUN: &str = "(the run's own folder)";
@@ -117,7 +117,7 @@ impl Plan {
         json!({
             "tool": name,
             "version": version,
-            "sha256": sha256.as_ref().map(|sha256| crate::hex::encode(sha256)),
+            "sha256": sha256.as_ref().map(|sha256| mcpkg_base::hex::encode(sha256)),
             "publisher": publisher,
             "action": call.action,
             "runner": chosen.map(|runner| runner.kind().word()),

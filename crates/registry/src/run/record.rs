@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use super::call::Tool;
 use super::kind::RunnerKind;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::op::Context;
-use crate::process::starter::Before;
-use crate::store::tools::runs::{self, Begun, Ended, Run};
-use crate::store::{Holding, RunHolder};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::process::starter::Before;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::runs::{self, Begun, Ended, Run};
+use mcpkg_store::{Holding, RunHolder};
 
 /// What became of a run whose process was killed.
 const INTERRUPTED: &str = "interrupted";

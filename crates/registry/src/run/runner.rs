@@ -11,9 +11,9 @@ use super::grants::Granted;
 use super::kind::RunnerKind;
 use super::limits::Limits;
 use super::mount::Mount;
-use crate::error::Error;
-use crate::process::starter::{Before, Ended, Left};
-use crate::process::{Printed, Tell};
+use mcpkg_base::error::Error;
+use mcpkg_base::process::starter::{Before, Ended, Left};
+use mcpkg_base::process::{Printed, Tell};
 
 /// One run, as a runner is given it: arguments and files were checked, and trust was asked for.
 pub struct Job<'a> {

@@ -3,10 +3,10 @@
 use super::limits::{Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Takes};
-use crate::process::starter::{self, Ceilings, Copied, Meeting, Output, Request, Within};
-use crate::process::{self, Capture, Failure, Printed, Program};
-use crate::redact::{redact, redact_at_cut};
-use crate::registry::package::archive::{MAX_MEMBERS, MAX_UNPACKED};
+use crate::package::archive::{MAX_MEMBERS, MAX_UNPACKED};
+use mcpkg_base::process::starter::{self, Ceilings, Copied, Meeting, Output, Request, Within};
+use mcpkg_base::process::{self, Capture, Failure, Printed, Program};
+use mcpkg_base::redact::{redact, redact_at_cut};
 
 /// How a runner starts a program.
 pub(super) struct Start<'s> {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::call::Tree;
 use super::trees::{self, Cache};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::store::new_content::NewContent;
-use crate::store::tools::packages;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::packages;
 
 /// Returns the folder of a tool's files, whose content is what was checked.
 ///

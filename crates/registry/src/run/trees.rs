@@ -11,15 +11,15 @@ use std::time::{Duration, UNIX_EPOCH};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Millis;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::hex;
-use crate::op::Context;
-use crate::registry::config;
-use crate::registry::package::archive;
-use crate::store::new_content::NewContent;
+use crate::config;
+use crate::package::archive;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
 
 /// What was noted of a tree: each of its files by its path.
 type Noted = BTreeMap<String, Note>;

@@ -11,9 +11,9 @@ use super::limits::Limits;
 use super::mount::Mount;
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::started;
-use crate::process::Environment;
-use crate::process::cgroup::{Cgroup, Together};
-use crate::process::starter::{self, Copied, Ended, Meeting, Request, Within};
+use mcpkg_base::process::Environment;
+use mcpkg_base::process::cgroup::{Cgroup, Together};
+use mcpkg_base::process::starter::{self, Copied, Ended, Meeting, Request, Within};
 
 /// The variable that says where files are left: there is no `/output`.
 const LEFT: &str = "OUTPUT";

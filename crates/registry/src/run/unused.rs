@@ -4,9 +4,9 @@ use std::fs::{self, DirEntry, File};
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::error::{Error, Result};
-use crate::registry::package::archive;
-use crate::store::tools::unused::Amount;
+use crate::package::archive;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_store::tools::unused::Amount;
 
 /// Characters of a digest in hex: the name of a copy.
 const DIGEST: usize = 64;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::bwrap::USER;
 use super::mount::Mount;
 use super::trees;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::file;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
 
 /// The files that name it, with what stands in each.
 fn files() -> [(&'static str, String); 2] {

@@ -4,8 +4,8 @@ use http::StatusCode;
 
 use super::failure::Failure;
 use super::route::Route;
-use crate::op::Context;
-use crate::registry::package::Name;
+use crate::package::Name;
+use mcpkg_core::op::Context;
 
 /// Refuses a key of one project: what is published is everybody's.
 ///

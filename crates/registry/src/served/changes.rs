@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::upload::json_body;
-use crate::clock::rfc3339;
-use crate::op::{Answer, Context};
-use crate::registry::backend::local::Local;
-use crate::registry::backend::registry::Registry;
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
-use crate::store::tools::packages::{Visibility, Yank};
+use crate::backend::local::Local;
+use crate::backend::registry::Registry;
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_core::op::{Answer, Context};
+use mcpkg_store::tools::packages::{Visibility, Yank};
 
 /// Yanks a version.
 ///

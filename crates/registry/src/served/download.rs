@@ -13,13 +13,13 @@ use serde_json::json;
 use super::failure::Failure;
 use super::find::hash;
 use super::parameters::Parameters;
-use crate::error::Error;
-use crate::op::{Answer, Content, Context, Head, Sent};
-use crate::registry::backend::local::Local;
-use crate::registry::package::Name;
-use crate::store::blobs::damaged_value;
-use crate::store::pieces::Pieces;
-use crate::store::tools::packages;
+use crate::backend::local::Local;
+use crate::package::Name;
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Answer, Content, Context, Head, Sent};
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::pieces::Pieces;
+use mcpkg_store::tools::packages;
 
 /// Answers with an archive, or with the part of it that is asked for.
 ///

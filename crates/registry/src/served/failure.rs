@@ -4,8 +4,8 @@ use http::StatusCode;
 use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
-use crate::error::{Blame, Code, Error};
-use crate::op::Answer;
+use mcpkg_base::error::{Blame, Code, Error};
+use mcpkg_core::op::Answer;
 
 /// Seconds after which a request that met a busy database may come again.
 const LATER: HeaderValue = HeaderValue::from_static("2");

@@ -8,18 +8,18 @@ use super::attestations::{Claim, auditors};
 use super::failure::Failure;
 use super::parameters::Parameters;
 use super::route::PREFIX;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::http::Url;
-use crate::op::{Answer, Context, Head};
-use crate::registry::backend::facts::Facts;
-use crate::registry::backend::local::{Local, leading, manifest};
-use crate::registry::backend::query::Query;
-use crate::registry::backend::registry::Registry;
-use crate::registry::backend::{unknown, wire};
-use crate::registry::package::Name;
-use crate::store::tools::packages::{self, PackageRow, Yank};
-use crate::store::tools::registries::LOCAL;
+use crate::backend::facts::Facts;
+use crate::backend::local::{Local, leading, manifest};
+use crate::backend::query::Query;
+use crate::backend::registry::Registry;
+use crate::backend::{unknown, wire};
+use crate::package::Name;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::http::Url;
+use mcpkg_core::op::{Answer, Context, Head};
+use mcpkg_store::tools::packages::{self, PackageRow, Yank};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// The default and the largest number of hits of a search.
 const HITS: u32 = 20;
@@ -43,7 +43,7 @@ pub fn search(context: &Context, head: &Head) -> Result<Answer, Failure> {
     let found = Local::new(context).search(&query)?;
     let hits = found.hits.iter().skip(offset as usize);
     let tools = context.store.read(|db| {
-        let tool = |hit: &crate::registry::backend::Hit| {
+        let tool = |hit: &crate::backend::Hit| {
             let row = packages::get(db, LOCAL, &hit.name, &hit.version)?;
             let auditors = row.as_ref().map_or(Ok(0), |row| auditors(db, row))?;
             Ok(json!({

@@ -23,9 +23,9 @@ use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 
 use self::failure::Failure;
 use self::route::{PREFIX, Route};
-use crate::disk;
-use crate::hex;
-use crate::op::{Answer, Content, Context, Head, Served};
+use mcpkg_base::disk;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Answer, Content, Context, Head, Served};
 
 /// What a server answers below `/registry`.
 pub static SERVED: Served = Served {

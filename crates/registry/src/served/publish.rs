@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::find::{download_url, hash};
 use super::upload::{self, Upload};
-use crate::clock::rfc3339;
-use crate::error::Error;
-use crate::op::{Answer, Context, Head};
-use crate::registry::backend::Publication;
-use crate::registry::backend::local::{Local, leading};
-use crate::registry::backend::registry::Registry;
-use crate::registry::package::Name;
-use crate::registry::package::archive;
+use crate::backend::Publication;
+use crate::backend::local::{Local, leading};
+use crate::backend::registry::Registry;
+use crate::package::Name;
+use crate::package::archive;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Answer, Context, Head};
 
 /// Publishes a version of a tool. Publishing the same archive again succeeds, and the answer says that it existed.
 ///

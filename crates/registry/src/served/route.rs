@@ -5,9 +5,9 @@ use semver::Version;
 
 use super::failure::Failure;
 use super::parameters::decoded;
-use crate::op::Head;
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_core::op::Head;
 
 /// The path below which the registry is answered.
 pub const PREFIX: &str = "/registry";

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::SERVED;
-use crate::op::{Caller, Connection, Content, Context, Grant, Head, Identity};
-use crate::registry::package::archive;
-use crate::store::Store;
-use crate::store::projects::Selection;
+use crate::package::archive;
+use mcpkg_core::op::{Caller, Connection, Content, Context, Grant, Head, Identity};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 
 const VERSION: &str = "tools/alice/x/versions/1.0.0";
 
@@ -50,7 +50,7 @@ fn ask(context: &Context, method: &str, path: &str, kind: &'static str, mut body
 fn random_bodies_are_answered_and_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("a.db")).unwrap();
-    let context = Context::of_served(crate::op::Domains::NONE, caller(), store, Selection::default());
+    let context = Context::of_served(mcpkg_core::op::Domains::NONE, caller(), store, Selection::default());
     std::fs::create_dir(folder.path().join("x")).unwrap();
     let manifest = "---\nname: alice/x\nversion: 1.0.0\ndescription: Is small\n---\nSmall.\n";
     std::fs::write(folder.path().join("x/SKILL.md"), manifest).unwrap();

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use crate::registry::backend::limits::ARCHIVE;
-use crate::store::tools::packages::Visibility;
+use crate::backend::limits::ARCHIVE;
+use mcpkg_store::tools::packages::Visibility;
 
 /// The most bytes of each part other than the archive.
 const BESIDE: u64 = 1 << 20;
@@ -228,7 +228,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::registry::backend::http::multipart::Form;
+    use crate::backend::http::multipart::Form;
 
     fn headers(content_type: &str) -> HeaderMap {
         HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_str(content_type).expect("a header"))])

@@ -12,7 +12,7 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
 use super::identity::{self, Identity};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The type of an in-toto statement.
 pub const STATEMENT: &str = "application/vnd.in-toto+json";

@@ -10,7 +10,7 @@ use ssh_key::public::{Ed25519PublicKey, KeyData};
 use ssh_key::{HashAlg, PublicKey};
 
 use super::sigstore;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What stands before the fingerprint of an ed25519 key.
 const ED25519: &str = "ed25519:";

@@ -10,12 +10,12 @@ use super::sigstore::Root;
 use super::subject::Subject;
 use super::verdict::{Status, Verdict};
 use super::weigh::Rules;
-use crate::approved::Approved;
-use crate::disk;
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::tools::attestations::{self, Attestation};
+use mcpkg_base::approved::Approved;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::tools::attestations::{self, Attestation};
 
 /// The most parsed attestations that are cached.
 const MAX_READ: usize = 1_024;

@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 
 use super::identity::{self, Identity};
 use super::{dsse, ssh};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Confirmation, Context};
-use crate::process::{Environment, Failure, Limits, Program};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::process::{Environment, Failure, Limits, Program};
+use mcpkg_core::op::{Confirmation, Context};
 
 /// Bytes of the largest key file.
 const LARGEST: u64 = 64 << 10;

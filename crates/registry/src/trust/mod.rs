@@ -25,7 +25,7 @@ pub mod weigh;
 
 mod operations;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 pub use identity::Identity;
 pub use judge::{judge, judge_by, status};

@@ -1,7 +1,7 @@
 //! Patterns over names of tools: the one function that says which tools something is narrowed to.
 
-use crate::error::{Code, Error, Result};
-use crate::registry::package::Name;
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Bytes of the longest pattern.
 const LONGEST: usize = 255;

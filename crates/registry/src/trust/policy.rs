@@ -1,6 +1,6 @@
 //! Policies, and the verbs that ask what they say.
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What happens to an archive that is not verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,13 +7,13 @@ use super::policy::Policy;
 use super::sigstore::Root;
 use super::subject::Subject;
 use super::weigh::Rules;
-use crate::approved::{Approved, Kind};
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
+use mcpkg_base::approved::{Approved, Kind};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
 
 /// Where the note of a record names the file that it came from.
 const FROM: &str = "from";

@@ -7,10 +7,10 @@ use super::policy::{Policy, Verb};
 use super::records::{self, Record};
 use super::subject::Subject;
 use super::verdict::{Counted, Status, Verdict};
-use crate::consent::request::{self, Need};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::tools::trust;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::request::{self, Need};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::trust;
 
 /// Returns the verdict on an archive that may be used: verified, approved by a person, or unverified under a policy that allows it.
 /// Under the policy `prompt` a person is asked, and an approval is kept for this archive.

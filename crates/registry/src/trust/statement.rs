@@ -7,9 +7,9 @@ use super::identity::Identity;
 use super::subject::Subject;
 use super::unique_keys;
 use super::verdict::Part;
-use crate::clock::{Millis, rfc3339};
-use crate::error::{Code, Error, Result};
-use crate::hex;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
 
 /// The type of a statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
@@ -371,7 +371,8 @@ mod tests {
     fn x2_the_digest_of_a_text_binds_no_archive() {
         for text in [subject().digest(), format!("sha256:{}", subject().digest())] {
             let mut statement = made();
-            statement["subject"][0]["digest"]["sha256"] = json!(hex::encode(&crate::disk::sha256(text.as_bytes())));
+            statement["subject"][0]["digest"]["sha256"] =
+                json!(hex::encode(&mcpkg_base::disk::sha256(text.as_bytes())));
             assert_eq!(about(&statement), About::Text);
         }
     }

@@ -1,7 +1,7 @@
 //! The subject of a statement: one version of a tool, as one archive.
 
-use crate::disk;
-use crate::hex;
+use mcpkg_base::disk;
+use mcpkg_base::hex;
 
 /// One version of a tool, as one archive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -8,19 +8,19 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::subject::Subject;
-use crate::disk::{self, Sha};
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Context, Names};
-use crate::registry::alias;
-use crate::registry::backend::download::claims;
-use crate::registry::backend::{Choice, Known, download, resolve};
-use crate::registry::package::archive::{self, Opened};
-use crate::registry::package::manifest::FILES;
-use crate::registry::package::{Name, Reference, Wanted, missing};
-use crate::store::tools::attestations::{self, Archive};
-use crate::store::tools::packages;
-use crate::store::tools::registries::{LOCAL, PATH};
+use crate::alias;
+use crate::backend::download::claims;
+use crate::backend::{Choice, Known, download, resolve};
+use crate::package::archive::{self, Opened};
+use crate::package::manifest::FILES;
+use crate::package::{Name, Reference, Wanted, missing};
+use mcpkg_base::disk::{self, Sha};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::{Context, Names};
+use mcpkg_store::tools::attestations::{self, Archive};
+use mcpkg_store::tools::packages;
+use mcpkg_store::tools::registries::{LOCAL, PATH};
 
 /// The tools of which an archive is known, as a shell completes them.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::names(typed.db)?)));

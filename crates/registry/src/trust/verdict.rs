@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Policy;
 use super::identity::Identity;
-use crate::hex;
+use mcpkg_base::hex;
 
 /// The role in which an identity signs, or is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

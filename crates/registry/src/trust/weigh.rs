@@ -10,7 +10,7 @@ use super::sigstore::{self, Root};
 use super::statement::{About, Outcome, Said, Statement};
 use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
-use crate::store::tools::trust::{TrustedPart, TrustedRow};
+use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
 /// The rules that decide which attestations count: the identities that this user trusts on this machine, and how many are required.
 #[derive(Clone, Debug)]

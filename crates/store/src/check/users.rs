@@ -2,10 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, Sql, params, sql};
-use crate::store::text::legible;
+use crate::Db;
+use crate::engine::{Row, Sql, params, sql};
+use crate::text::legible;
+use mcpkg_base::error::Result;
 
 /// The columns that refer to contents, and what they belong to.
 struct Use {
@@ -193,7 +193,7 @@ pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Store, blobs};
+    use crate::{Store, blobs};
 
     #[test]
     fn whoever_keeps_a_content_is_named_where_it_is_damaged() {

@@ -8,23 +8,23 @@ use super::row::Row;
 use super::sql::Sql;
 use super::sqlite;
 use super::value::Value;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A connection of its own.
-pub(in crate::store) enum Connection {
+pub(crate) enum Connection {
     Sqlite(sqlite::Connection),
     Postgres(Box<postgres::Connection>),
 }
 
 /// A connection from a pool, returned to it when dropped.
-pub(in crate::store) enum Pooled {
+pub(crate) enum Pooled {
     Sqlite(Box<sqlite::Pooled>),
     Postgres(Box<postgres::Pooled>),
 }
 
-/// A connection that is lent: what [`Db`](crate::store::Db) speaks to.
+/// A connection that is lent: what [`Db`](crate::Db) speaks to.
 #[derive(Clone, Copy)]
-pub(in crate::store) enum Link<'c> {
+pub(crate) enum Link<'c> {
     Sqlite(&'c sqlite::Connection),
     Postgres(&'c postgres::Connection),
 }
@@ -36,12 +36,11 @@ pub struct Version(i64);
 impl Version {
     /// Returns what it is on a connection that was opened after the database was opened in another way `epoch` times: connections
     /// count by themselves.
-    pub(in crate::store) fn in_epoch(self, epoch: u64) -> Self {
+    pub(crate) fn in_epoch(self, epoch: u64) -> Self {
         Self(self.0 ^ (epoch << 40).cast_signed())
     }
 }
 
-#[cfg(test)]
 impl From<i64> for Version {
     fn from(version: i64) -> Self {
         Self(version)
@@ -49,7 +48,7 @@ impl From<i64> for Version {
 }
 
 impl Connection {
-    pub(in crate::store) fn link(&self) -> Link<'_> {
+    pub(crate) fn link(&self) -> Link<'_> {
         match self {
             Self::Sqlite(connection) => Link::Sqlite(connection),
             Self::Postgres(connection) => Link::Postgres(connection),
@@ -58,7 +57,7 @@ impl Connection {
 }
 
 impl Pooled {
-    pub(in crate::store) fn link(&self) -> Link<'_> {
+    pub(crate) fn link(&self) -> Link<'_> {
         match self {
             Self::Sqlite(connection) => Link::Sqlite(connection),
             Self::Postgres(connection) => Link::Postgres(connection),
@@ -67,8 +66,8 @@ impl Pooled {
 }
 
 impl<'c> Link<'c> {
-    /// As [`Db::one`](crate::store::Db::one).
-    pub(in crate::store) fn one<T>(
+    /// As [`Db::one`](crate::Db::one).
+    pub(crate) fn one<T>(
         self,
         sql: Sql,
         params: &[Value<'_>],
@@ -80,21 +79,16 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::each`](crate::store::Db::each).
-    pub(in crate::store) fn each(
-        self,
-        sql: Sql,
-        params: &[Value<'_>],
-        mut f: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// As [`Db::each`](crate::Db::each).
+    pub(crate) fn each(self, sql: Sql, params: &[Value<'_>], mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         match self {
             Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
             Self::Postgres(connection) => postgres::each(connection, sql, params, |row| f(&row.into())),
         }
     }
 
-    /// As [`Db::stream`](crate::store::Db::stream).
-    pub(in crate::store) fn stream(
+    /// As [`Db::stream`](crate::Db::stream).
+    pub(crate) fn stream(
         self,
         sql: Sql,
         params: &[Value<'_>],
@@ -106,8 +100,8 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::run`](crate::store::Db::run).
-    pub(in crate::store) fn run(self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+    /// As [`Db::run`](crate::Db::run).
+    pub(crate) fn run(self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         match self {
             Self::Sqlite(connection) => sqlite::run(connection, sql, params),
             Self::Postgres(connection) => postgres::run(connection, sql, params),
@@ -118,22 +112,22 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// Errors of `f`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-    pub(in crate::store) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),
             Self::Postgres(connection) => postgres::in_transaction(connection, intent, f),
         }
     }
 
-    /// As [`Db::allow_long`](crate::store::Db::allow_long). SQLite's statements have no deadline.
-    pub(in crate::store) fn allow_long(self) {
+    /// As [`Db::allow_long`](crate::Db::allow_long). SQLite's statements have no deadline.
+    pub(crate) fn allow_long(self) {
         if let Self::Postgres(connection) = self {
             postgres::allow_long(connection);
         }
     }
 
     /// Whether transactions of [`Intent::WriteProject`] run concurrently.
-    pub(in crate::store) fn has_many_writers(self) -> bool {
+    pub(crate) fn has_many_writers(self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
@@ -141,7 +135,7 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.
-    pub(in crate::store) fn lock_project(self, id: i64) -> Result<()> {
+    pub(crate) fn lock_project(self, id: i64) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(connection) => postgres::lock_project(connection, id),
@@ -152,7 +146,7 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.
-    pub(in crate::store) fn lock_events(self) -> Result<()> {
+    pub(crate) fn lock_events(self) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(connection) => postgres::lock_events(connection),
@@ -163,7 +157,7 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.
-    pub(in crate::store) fn version(self) -> Result<Version> {
+    pub(crate) fn version(self) -> Result<Version> {
         match self {
             Self::Sqlite(connection) => sqlite::data_version(connection).map(Version),
             Self::Postgres(connection) => postgres::version(connection).map(Version),
@@ -173,7 +167,7 @@ impl<'c> Link<'c> {
     /// Runs `f` and returns what it returns, with the version of the database that the first of its reads on this connection saw:
     /// where a look at the version is a round trip. Else `None`, since a look costs little, and where no read found
     /// anything.
-    pub(in crate::store) fn telling<T>(self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
+    pub(crate) fn telling<T>(self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
         match self {
             Self::Sqlite(_) => (f(), None),
             Self::Postgres(connection) => {
@@ -184,7 +178,7 @@ impl<'c> Link<'c> {
     }
 
     /// Whether reads report which version they saw; see [`Link::telling`].
-    pub(in crate::store) fn tells(self) -> bool {
+    pub(crate) fn tells(self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
@@ -194,7 +188,7 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the connection was lost.
-    pub(in crate::store) fn wait(self, limit: Duration) -> Result<bool> {
+    pub(crate) fn wait(self, limit: Duration) -> Result<bool> {
         match self {
             Self::Sqlite(_) => {
                 std::thread::sleep(limit);
@@ -205,7 +199,7 @@ impl<'c> Link<'c> {
     }
 
     /// Returns how many rows this connection has inserted, updated and deleted so far.
-    pub(in crate::store) fn changed_rows(self) -> u64 {
+    pub(crate) fn changed_rows(self) -> u64 {
         match self {
             Self::Sqlite(connection) => connection.total_changes(),
             Self::Postgres(connection) => connection.changed_rows(),
@@ -216,17 +210,17 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_INTERNAL`.
-    pub(in crate::store) fn watch(self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
+    pub(crate) fn watch(self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
         /// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
         const STEPS: i32 = 4_000;
         match self {
-            Self::Sqlite(connection) => Ok(connection.progress_handler(STEPS, Some(has_passed))?),
+            Self::Sqlite(connection) => connection.progress_handler(STEPS, Some(has_passed)).map_err(sqlite::failed),
             Self::Postgres(connection) => connection.watch(has_passed),
         }
     }
 
     /// Takes a deadline off.
-    pub(in crate::store) fn release(self) {
+    pub(crate) fn release(self) {
         match self {
             Self::Sqlite(connection) => {
                 if let Err(error) = connection.progress_handler(0, None::<fn() -> bool>) {
@@ -241,7 +235,7 @@ impl<'c> Link<'c> {
     ///
     /// # Errors
     /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
-    pub(in crate::store) fn faults(self) -> Result<Vec<String>> {
+    pub(crate) fn faults(self) -> Result<Vec<String>> {
         match self {
             Self::Sqlite(connection) => sqlite::faults(connection),
             // PostgreSQL looks after its files itself; what it finds comes with the statement that met it.

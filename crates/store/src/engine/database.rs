@@ -8,72 +8,72 @@ use super::lock::{Holding, Mode, Subject};
 use super::postgres;
 use super::progress::Progress;
 use super::sqlite::{self, Access};
-use crate::error::Result;
-use crate::store::{Db, Location};
+use crate::{Db, Location};
+use mcpkg_base::error::Result;
 
 /// An open database.
-pub(in crate::store) enum Engine {
+pub(crate) enum Engine {
     Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
 }
 
 impl Engine {
-    /// As [`crate::store::Store::open`].
-    pub(in crate::store) fn open(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open`].
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open(path, false).map(Self::Postgres),
             false => sqlite::Database::open(path).map(|database| Self::Sqlite(Box::new(database))),
         }
     }
 
-    /// As [`crate::store::Store::open_up_to_date`].
-    pub(in crate::store) fn open_up_to_date(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open_up_to_date`].
+    pub(crate) fn open_up_to_date(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open(path, true).map(Self::Postgres),
             false => Self::open(path),
         }
     }
 
-    /// As [`crate::store::Store::open_as_it_is`].
-    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open_as_it_is`].
+    pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open_as_it_is(path).map(Self::Postgres),
             false => sqlite::Database::open_as_it_is(path).map(|database| Self::Sqlite(Box::new(database))),
         }
     }
 
-    /// As [`crate::store::Store::is_at`].
-    pub(in crate::store) fn is_at(path: &Path) -> bool {
+    /// As [`crate::Store::is_at`].
+    pub(crate) fn is_at(path: &Path) -> bool {
         Self::is_server(path) || sqlite::is_taken(path)
     }
 
-    /// As [`crate::store::Store::is_server`].
-    pub(in crate::store) fn is_server(path: &Path) -> bool {
+    /// As [`crate::Store::is_server`].
+    pub(crate) fn is_server(path: &Path) -> bool {
         postgres::is_address(path)
     }
 
-    /// As [`crate::store::Store::read_passwords_with`].
-    pub(in crate::store) fn read_passwords_with(reader: fn(&str) -> Result<String>) {
+    /// As [`crate::Store::read_passwords_with`].
+    pub(crate) fn read_passwords_with(reader: fn(&str) -> Result<String>) {
         postgres::read_passwords_with(reader);
     }
 
-    pub(in crate::store) fn location(&self) -> Location<'_> {
+    pub(crate) fn location(&self) -> Location<'_> {
         match self {
             Self::Sqlite(database) => Location::of_file(database.path()),
             Self::Postgres(database) => database.location(),
         }
     }
 
-    /// As [`crate::store::Store::size`].
-    pub(in crate::store) fn size(&self) -> u64 {
+    /// As [`crate::Store::size`].
+    pub(crate) fn size(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.size(),
             Self::Postgres(database) => database.size(),
         }
     }
 
-    /// As [`crate::store::Store::access`].
-    pub(in crate::store) fn access(&self) -> Result<Access> {
+    /// As [`crate::Store::access`].
+    pub(crate) fn access(&self) -> Result<Access> {
         match self {
             Self::Sqlite(database) => Ok(database.access()),
             Self::Postgres(database) => database.access(),
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     /// Takes a connection that reads out of the pool.
-    pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_reader(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_reader().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
             Self::Postgres(database) => database.pooled_reader().map(|pooled| Pooled::Postgres(Box::new(pooled))),
@@ -89,15 +89,15 @@ impl Engine {
     }
 
     /// Takes a connection that writes out of the pool.
-    pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_writer(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_writer().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
             Self::Postgres(database) => database.pooled_writer().map(|pooled| Pooled::Postgres(Box::new(pooled))),
         }
     }
 
-    /// See [`crate::store::Store::expect_write`].
-    pub(in crate::store) fn expect_write(&self) {
+    /// See [`crate::Store::expect_write`].
+    pub(crate) fn expect_write(&self) {
         match self {
             Self::Sqlite(database) => database.expect_write(),
             // Its connections are opened as they are asked for.
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Returns what `f` returns with the connection that the database was opened with; `None` where a reader took it.
-    pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
+    pub(crate) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
         match self {
             Self::Sqlite(database) => database.with_first(|connection| f(Link::Sqlite(connection))),
             Self::Postgres(_) => None,
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// Returns a connection of its own for a thread that reads all the time.
-    pub(in crate::store) fn reader(&self) -> Result<Connection> {
+    pub(crate) fn reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.reader().map(Connection::Sqlite),
             Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// Returns a connection of its own for one of many that read.
-    pub(in crate::store) fn slim_reader(&self) -> Result<Connection> {
+    pub(crate) fn slim_reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
             Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
@@ -130,7 +130,7 @@ impl Engine {
     }
 
     /// Returns a connection of its own that waits for commits; see [`Link::wait`].
-    pub(in crate::store) fn listener(&self) -> Result<Connection> {
+    pub(crate) fn listener(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.anchor().map(Connection::Sqlite),
             Self::Postgres(database) => {
@@ -140,14 +140,14 @@ impl Engine {
     }
 
     /// Notes that a connection of [`Engine::listener`] is about to be closed.
-    pub(in crate::store) fn listens_no_more(&self) {
+    pub(crate) fn listens_no_more(&self) {
         if let Self::Sqlite(database) = self {
             database.weigh_anchor();
         }
     }
 
     /// How often the database was opened in another way than before: what was opened before is to be opened again.
-    pub(in crate::store) fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.epoch(),
             Self::Postgres(_) => 0,
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// Returns a connection of its own to look through everything with.
-    pub(in crate::store) fn inspector(&self) -> Result<Connection> {
+    pub(crate) fn inspector(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.inspector().map(Connection::Sqlite),
             Self::Postgres(database) => {
@@ -164,24 +164,24 @@ impl Engine {
         }
     }
 
-    /// As [`crate::store::Store::checkpoint`].
-    pub(in crate::store) fn checkpoint(&self) {
+    /// As [`crate::Store::checkpoint`].
+    pub(crate) fn checkpoint(&self) {
         match self {
             Self::Sqlite(database) => database.checkpoint(),
             Self::Postgres(_) => {}
         }
     }
 
-    /// Rewrites the database without its free space; see [`crate::store::Store::compact`].
-    pub(in crate::store) fn compact(&self) -> Result<()> {
+    /// Rewrites the database without its free space; see [`crate::Store::compact`].
+    pub(crate) fn compact(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.compact(),
             Self::Postgres(database) => database.compact(),
         }
     }
 
-    /// As [`crate::store::Store::free`].
-    pub(in crate::store) fn free(&self) -> Result<u64> {
+    /// As [`crate::Store::free`].
+    pub(crate) fn free(&self) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.free(),
             // PostgreSQL gives it to new rows by itself.
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     /// Looks whether the database still is the one that was opened; from then on calls are refused where it is not.
-    pub(in crate::store) fn notice_replacement(&self) {
+    pub(crate) fn notice_replacement(&self) {
         match self {
             Self::Sqlite(database) => database.notice_replacement(),
             Self::Postgres(_) => {}
@@ -201,23 +201,23 @@ impl Engine {
     ///
     /// # Errors
     /// `E_DB_REPLACED`.
-    pub(in crate::store) fn check_in_place(&self) -> Result<()> {
+    pub(crate) fn check_in_place(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_in_place(),
             Self::Postgres(_) => Ok(()),
         }
     }
 
-    /// As [`crate::store::Store::backup`].
-    pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
+    /// As [`crate::Store::backup`].
+    pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.backup(to, progress),
             Self::Postgres(database) => database.backup(to, progress),
         }
     }
 
-    /// As [`crate::store::Store::restore`].
-    pub(in crate::store) fn restore(
+    /// As [`crate::Store::restore`].
+    pub(crate) fn restore(
         &self,
         from: &Path,
         kept: &Path,
@@ -230,16 +230,16 @@ impl Engine {
         }
     }
 
-    /// As [`crate::store::Store::check_backup`].
-    pub(in crate::store) fn check_backup(&self, from: &Path) -> Result<()> {
+    /// As [`crate::Store::check_backup`].
+    pub(crate) fn check_backup(&self, from: &Path) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_backup(from),
             Self::Postgres(_) => sqlite::backup::check_backup(from),
         }
     }
 
-    /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
+    /// As [`crate::Store::kept_beside`].
+    pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         match self {
             Self::Sqlite(database) => database.kept_beside(timestamp),
             Self::Postgres(database) => database.kept_beside(timestamp),
@@ -250,7 +250,7 @@ impl Engine {
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where it cannot be had.
-    pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
+    pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
         match self {
             Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(Held::File)),
             // A deploy is applied to the disk of this machine.
@@ -262,7 +262,7 @@ impl Engine {
     }
 
     /// Whether somebody holds a lock.
-    pub(in crate::store) fn holding(&self, subject: Subject) -> Holding {
+    pub(crate) fn holding(&self, subject: Subject) -> Holding {
         match self {
             Self::Sqlite(database) if sqlite::is_held(database.path(), subject) => Holding::Held,
             Self::Sqlite(_) => Holding::Free,

@@ -3,12 +3,12 @@
 use super::row::Row;
 use super::sql::Sql;
 use super::value::Value;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::revisions::Kind;
-use crate::store::search::Hit;
-use crate::store::sums::{DAMAGED, checksum};
-use crate::store::text::legible;
+use crate::Db;
+use crate::revisions::Kind;
+use crate::search::Hit;
+use crate::sums::{DAMAGED, checksum};
+use crate::text::legible;
+use mcpkg_base::error::Result;
 
 /// Reads an item: its kind, project, name, URI, description, how badly it fits, and in columns 6 to 8 what the checksum of what
 /// lists show is over also, and that checksum.

@@ -1,11 +1,11 @@
 //! Locks that are held.
 
 use super::{postgres, sqlite};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A lock that is held; released when dropped.
 #[derive(Debug)]
-pub(in crate::store) enum Held {
+pub(crate) enum Held {
     /// Of this machine.
     File(#[expect(dead_code, reason = "it is given back when it is dropped")] sqlite::FileLock),
     /// Of all machines.
@@ -14,7 +14,7 @@ pub(in crate::store) enum Held {
 
 impl Held {
     /// Returns what the next change of the holder is written with. A lock of a file is not lost while its process lives.
-    pub(in crate::store) fn stamp(&self) -> Option<postgres::Stamp> {
+    pub(crate) fn stamp(&self) -> Option<postgres::Stamp> {
         match self {
             Self::File(_) => None,
             Self::Session(lock) => lock.stamp(),
@@ -22,7 +22,7 @@ impl Held {
     }
 
     /// Notes that the last stamp was written.
-    pub(in crate::store) fn stamped(&self) {
+    pub(crate) fn stamped(&self) {
         if let Self::Session(lock) = self {
             lock.stamped();
         }
@@ -32,7 +32,7 @@ impl Held {
     ///
     /// # Errors
     /// `E_DB_IN_USE` where it was gone for a time.
-    pub(in crate::store) fn note_move(&self) -> Result<()> {
+    pub(crate) fn note_move(&self) -> Result<()> {
         match self {
             Self::File(_) => Ok(()),
             Self::Session(lock) => lock.note_move(),

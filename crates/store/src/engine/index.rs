@@ -2,9 +2,9 @@
 
 use super::connection::Link;
 use super::{postgres, sqlite, transfer};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::search::is_cut;
+use crate::Db;
+use crate::search::is_cut;
+use mcpkg_base::error::Result;
 
 /// Reindexes what contains letters of scripts without spaces. An index of an older version has whole runs of them as words.
 pub(super) fn renew(db: &Db<'_>) -> Result<()> {
@@ -13,7 +13,7 @@ pub(super) fn renew(db: &Db<'_>) -> Result<()> {
 }
 
 /// Reports where the index differs from the words of what is stored.
-pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(crate) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     match db.link() {
         Link::Sqlite(connection) => sqlite::index::compare(connection, db, faults),
         Link::Postgres(_) => postgres::search::compare(db, faults),

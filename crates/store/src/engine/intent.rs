@@ -2,7 +2,7 @@
 
 /// The purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Intent {
+pub(crate) enum Intent {
     Read,
     /// To write anything: other writers wait until it has ended.
     Write,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 /// The subject of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Subject {
+pub(crate) enum Subject {
     /// Serving the database.
     Serving,
     /// Applying deploys to this machine's disk.
@@ -17,7 +17,7 @@ pub(in crate::store) enum Subject {
 
 /// Whether several may hold a lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Mode {
+pub(crate) enum Mode {
     Shared,
     Exclusive,
 }

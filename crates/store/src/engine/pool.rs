@@ -8,7 +8,7 @@ use r2d2::{ManageConnection, PooledConnection};
 use scheduled_thread_pool::ScheduledThreadPool;
 
 use super::errors::busy;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// How often a call that waits for a connection looks whether one can be opened at all.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,30 +24,26 @@ const CLOSING: Duration = Duration::from_secs(1);
 pub(super) struct Pool<M: ManageConnection> {
     connections: r2d2::Pool<M>,
     opener: Arc<ScheduledThreadPool>,
-    failed: Failed<M::Error>,
+    failed: Failed,
 }
 
 /// The reason why a connection could not be opened: r2d2 itself tries again until its time is up.
 #[derive(Debug)]
-struct Failed<E>(Arc<Mutex<Option<E>>>);
+struct Failed(Arc<Mutex<Option<Error>>>);
 
-impl<E> Failed<E> {
-    fn take(&self) -> Option<E> {
+impl Failed {
+    fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl<E: Send + std::fmt::Debug + 'static> r2d2::HandleError<E> for Failed<E> {
-    fn handle_error(&self, error: E) {
+impl r2d2::HandleError<Error> for Failed {
+    fn handle_error(&self, error: Error) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(error);
     }
 }
 
-impl<M: ManageConnection> Pool<M>
-where
-    Error: From<M::Error>,
-    M::Error: Send,
-{
+impl<M: ManageConnection<Error = Error>> Pool<M> {
     /// Returns a pool of at most `size` connections. `manager` begins to open `ready` of them at once, and the others when they are
     /// asked for; those that were not used for `idle` are closed within half a minute.
     pub(super) fn new(manager: M, size: u32, ready: u32, idle: Duration) -> Self {
@@ -78,7 +74,7 @@ where
                 Err(error) => error,
             };
             if let Some(cause) = self.failed.take() {
-                return Err(cause.into());
+                return Err(cause);
             }
             if Instant::now() >= deadline {
                 return Err(busy().with_source(error));

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Reports the progress of long work, and cancels it.
 pub struct Progress<'a> {
@@ -17,7 +17,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Returns a progress that reports nothing, and is cancelled together with this one.
-    pub(in crate::store) fn silent(&self) -> Progress<'static> {
+    pub(crate) fn silent(&self) -> Progress<'static> {
         Progress { told: &|_, _| {}, cancelled: self.cancelled.clone() }
     }
 
@@ -25,7 +25,7 @@ impl<'a> Progress<'a> {
     ///
     /// # Errors
     /// `E_CANCELLED`.
-    pub(in crate::store) fn tell(&self, done: u64, total: u64) -> Result<()> {
+    pub(crate) fn tell(&self, done: u64, total: u64) -> Result<()> {
         (self.told)(done, total);
         self.go_on()
     }
@@ -34,7 +34,7 @@ impl<'a> Progress<'a> {
     ///
     /// # Errors
     /// `E_CANCELLED`.
-    pub(in crate::store) fn go_on(&self) -> Result<()> {
+    pub(crate) fn go_on(&self) -> Result<()> {
         match self.cancelled.is_cancelled() {
             true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
             false => Ok(()),
@@ -42,7 +42,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Returns what ends it.
-    pub(in crate::store) fn cancelled(&self) -> CancellationToken {
+    pub(crate) fn cancelled(&self) -> CancellationToken {
         self.cancelled.clone()
     }
 }

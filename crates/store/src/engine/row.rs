@@ -2,10 +2,10 @@
 
 use super::value::{FromValue, Value};
 use super::{postgres, sqlite};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A row of a query, borrowed from its statement until the next one is read.
-pub(in crate::store) struct Row<'r>(Inner<'r>);
+pub(crate) struct Row<'r>(Inner<'r>);
 
 enum Inner<'r> {
     Sqlite(sqlite::Row<'r>),
@@ -29,7 +29,7 @@ impl<'r> Row<'r> {
     ///
     /// # Errors
     /// `E_DB_CORRUPT` where it holds a value that `T` does not take.
-    pub(in crate::store) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
+    pub(crate) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
         self.value(column)?.read(column)
     }
 

@@ -4,20 +4,20 @@ use std::ops::Range;
 
 use super::connection::Link;
 use super::{postgres, sqlite};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::Blob;
-use crate::store::revisions::Kind;
-use crate::store::search::Hit;
+use crate::Db;
+use crate::blobs::Blob;
+use crate::revisions::Kind;
+use crate::search::Hit;
+use mcpkg_base::error::Result;
 
 /// Whether words of many items are indexed before the items are written. PostgreSQL counts the ids of items by itself, and
 /// gives none of them out before.
-pub(in crate::store) fn takes_words_ahead(db: &Db<'_>) -> bool {
+pub(crate) fn takes_words_ahead(db: &Db<'_>) -> bool {
     matches!(db.link(), Link::Sqlite(_))
 }
 
 /// Replaces the words of an item in the index.
-pub(in crate::store) fn index(
+pub(crate) fn index(
     db: &Db<'_>,
     item: (Kind, i64),
     project: i64,
@@ -31,8 +31,8 @@ pub(in crate::store) fn index(
     }
 }
 
-/// As [`crate::store::search::with_many`].
-pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+/// As [`crate::search::with_many`].
+pub(crate) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     match db.link() {
         Link::Sqlite(connection) => sqlite::search::with_many(connection, db, f),
         Link::Postgres(_) => f(),
@@ -40,7 +40,7 @@ pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>)
 }
 
 /// Takes an item out of the index.
-pub(in crate::store) fn unindex(db: &Db<'_>, item: (Kind, i64)) -> Result<()> {
+pub(crate) fn unindex(db: &Db<'_>, item: (Kind, i64)) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex(db, item),
         Link::Postgres(_) => postgres::search::unindex(db, item),
@@ -48,7 +48,7 @@ pub(in crate::store) fn unindex(db: &Db<'_>, item: (Kind, i64)) -> Result<()> {
 }
 
 /// Takes all items of a project out of the index.
-pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
+pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex_project(db, project),
         Link::Postgres(_) => postgres::search::unindex_project(db, project),
@@ -56,15 +56,15 @@ pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()>
 }
 
 /// Takes the words out of the index that stand under these ids, but those of items.
-pub(in crate::store) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
+pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex_unwritten(db, ids),
         Link::Postgres(_) => Ok(()),
     }
 }
 
-/// As [`crate::store::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
-pub(in crate::store) fn find(
+/// As [`crate::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
+pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
     words: &[&str],
@@ -79,6 +79,6 @@ pub(in crate::store) fn find(
 
 /// Returns how many rows the index has.
 #[cfg(test)]
-pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {
+pub(crate) fn count(db: &Db<'_>) -> Result<i64> {
     sqlite::search::count(db)
 }

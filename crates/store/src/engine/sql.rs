@@ -3,11 +3,11 @@
 /// The text of one statement. [`sql!`] makes it at compile time, and nothing else does: no statement holds what a user
 /// wrote, and a test finds all of them in the sources and prepares each one on PostgreSQL too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Sql(&'static str);
+pub(crate) struct Sql(&'static str);
 
 impl Sql {
     /// Called by [`sql!`] alone.
-    pub(in crate::store) const fn new(text: &'static str) -> Self {
+    pub(crate) const fn new(text: &'static str) -> Self {
         Self(text)
     }
 
@@ -21,7 +21,7 @@ impl Sql {
 /// Parameters are `?1`, `?2`, ... and each is used. The SQL is what PostgreSQL takes once `?N` is written `$N`.
 macro_rules! sql {
     ($($piece:expr),+ $(,)?) => {
-        const { $crate::store::engine::Sql::new(concat!($($piece),+)) }
+        const { $crate::engine::Sql::new(concat!($($piece),+)) }
     };
 }
-pub(in crate::store) use sql;
+pub(crate) use sql;

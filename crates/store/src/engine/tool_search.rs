@@ -3,11 +3,11 @@
 use super::connection::Link;
 use super::row::Row;
 use super::{postgres, sqlite};
-use crate::error::Result;
-use crate::store::Db;
+use crate::Db;
+use mcpkg_base::error::Result;
 
 /// Replaces the words of a tool in the index.
-pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
+pub(crate) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::tool_search::index(db, id, name, description, tags),
         Link::Postgres(_) => postgres::tool_search::index(db, id, name, description, tags),
@@ -15,7 +15,7 @@ pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &st
 }
 
 /// Takes a tool out of the index.
-pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
+pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::tool_search::unindex(db, id),
         Link::Postgres(_) => postgres::tool_search::unindex(db, id),
@@ -27,7 +27,7 @@ pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub(in crate::store) fn find<T>(
+pub(crate) fn find<T>(
     db: &Db<'_>,
     registry: &str,
     words: (&[&str], &str),
@@ -45,7 +45,7 @@ pub(in crate::store) fn find<T>(
 ///
 /// # Errors
 /// As [`find`].
-pub(in crate::store) fn all<T>(
+pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,
     tags: &str,

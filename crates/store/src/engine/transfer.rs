@@ -5,11 +5,11 @@ use super::progress::Progress;
 use super::table::Table;
 use super::value::{Value, params};
 use super::{postgres, sqlite};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::sql;
-use crate::store::revisions::Kind;
-use crate::store::sums::checksum;
-use crate::store::{Db, blobs, search};
+use crate::engine::sql;
+use crate::revisions::Kind;
+use crate::sums::checksum;
+use crate::{Db, blobs, search};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Replaces all rows of `to` with those of `from`, and rebuilds its search index. Both are in a transaction, and one of them is a file of
 /// this program's schema. Afterwards the copy is compared with the original.

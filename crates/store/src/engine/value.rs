@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use uuid::Uuid;
 
 use super::errors::damaged;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// A value, borrowed from its owner or from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::store) enum Value<'v> {
+pub(crate) enum Value<'v> {
     /// NULL.
     Null,
     /// An integer; 0 or 1 for a bool.
@@ -27,7 +27,7 @@ impl<'v> Value<'v> {
     ///
     /// # Errors
     /// `E_DB_CORRUPT` where `T` does not take it.
-    pub(in crate::store) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
+    pub(crate) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
         T::from_value(self).ok_or_else(|| mismatch(column, self))
     }
 
@@ -36,7 +36,7 @@ impl<'v> Value<'v> {
     ///
     /// # Errors
     /// `E_DB_CORRUPT` where it is not a text.
-    pub(in crate::store) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
+    pub(crate) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
         match self {
             Value::Text(text) => Ok(Some(text)),
             Value::Null => Ok(None),
@@ -59,7 +59,7 @@ fn mismatch(column: usize, value: Value<'_>) -> Error {
 }
 
 /// Values that can be given to a statement.
-pub(in crate::store) trait ToValue {
+pub(crate) trait ToValue {
     /// Returns it as a value.
     fn to_value(&self) -> Value<'_>;
 }
@@ -67,10 +67,10 @@ pub(in crate::store) trait ToValue {
 /// Makes the parameters of a statement, `?1` first.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
-        &[$($crate::store::engine::ToValue::to_value(&$value)),*]
+        &[$($crate::engine::ToValue::to_value(&$value)),*]
     };
 }
-pub(in crate::store) use params;
+pub(crate) use params;
 
 impl ToValue for Value<'_> {
     fn to_value(&self) -> Value<'_> {
@@ -145,7 +145,7 @@ impl ToValue for Uuid {
 }
 
 /// Values that can be read from a row. Texts and blobs can be borrowed from it without a copy.
-pub(in crate::store) trait FromValue<'v>: Sized {
+pub(crate) trait FromValue<'v>: Sized {
     /// Returns it, or `None` where the value is of another type.
     fn from_value(value: Value<'v>) -> Option<Self>;
 }

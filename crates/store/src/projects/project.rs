@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::engine::Row;
+use crate::engine::Row;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A project's row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::error::Result;
 
 /// The project that a call names, before the database is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,14 +41,14 @@ macro_rules! resolved {
                          (SELECT project_id FROM selection)) END)"
     };
 }
-pub(in crate::store) use resolved;
+pub(crate) use resolved;
 
 /// Returns the key of the project that applies, if any. A list of several statements asks for it first; one of a single
 /// statement has it in a subquery of its own, which is resolved once: resolved in each row, it would cost as much as the row.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub(in crate::store) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
+pub(crate) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
     let resolved =
         db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;
     Ok(resolved.flatten())

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::store::engine::Row;
+use crate::engine::Row;
+use mcpkg_base::error::Result;
 
 /// The agent that a template's placeholders belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

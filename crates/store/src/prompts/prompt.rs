@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::dialect::Dialect;
-use crate::store::items::{self, Item};
-use crate::store::revisions::Kind;
+use crate::items::{self, Item};
+use crate::revisions::Kind;
 
 /// An argument of a prompt template, in MCP's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,13 +4,13 @@ use uuid::Uuid;
 
 use super::prompt::{Attributes, Prompt};
 use super::row::{from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
-use crate::error::Result;
-use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{Row, params, sql};
-use crate::store::page::{Page, Slice};
-use crate::store::projects::{Project, Selection};
-use crate::store::revisions::Kind;
-use crate::store::{Db, items};
+use crate::blobs::{Blob, blob_columns};
+use crate::engine::{Row, params, sql};
+use crate::page::{Page, Slice};
+use crate::projects::{Project, Selection};
+use crate::revisions::Kind;
+use crate::{Db, items};
+use mcpkg_base::error::Result;
 
 /// Returns a page of a project's prompts by name.
 ///

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::dialect::Dialect;
 use super::prompt::{Argument, Attributes, Prompt};
-use crate::error::{Error, Result};
-use crate::store::engine::{Row, Value, params};
-use crate::store::items;
-use crate::store::revisions::Kind;
-use crate::store::sums::{DAMAGED, checksum, intact};
-use crate::store::text::legible;
+use crate::engine::{Row, Value, params};
+use crate::items;
+use crate::revisions::Kind;
+use crate::sums::{DAMAGED, checksum, intact};
+use crate::text::legible;
+use mcpkg_base::error::{Error, Result};
 
 /// The columns that `listed_sum` covers, and itself.
 macro_rules! prompt_listed {
@@ -35,7 +35,7 @@ macro_rules! prompt_columns {
         concat!("SELECT ", prompt_summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
     };
 }
-pub(in crate::store) use {prompt_columns, prompt_listed, prompt_summed};
+pub(crate) use {prompt_columns, prompt_listed, prompt_summed};
 
 const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
@@ -87,7 +87,7 @@ pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>) -> (i
 ///
 /// # Errors
 /// `E_DAMAGED`.
-pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     check(row)?;
     let arguments: Option<&str> = row.get(3)?;
     Ok(Prompt {

@@ -2,15 +2,15 @@
 
 use super::dialect::Dialect;
 use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::{self, Blob, blob_columns};
-use crate::store::engine::{Value, params, sql};
-use crate::store::page::Page;
-use crate::store::projects::{Selection, resolved};
-use crate::store::revisions::Kind;
-use crate::store::sums::{Checksums, DAMAGED};
-use crate::store::text::legible;
+use crate::Db;
+use crate::blobs::{self, Blob, blob_columns};
+use crate::engine::{Value, params, sql};
+use crate::page::Page;
+use crate::projects::{Selection, resolved};
+use crate::revisions::Kind;
+use crate::sums::{Checksums, DAMAGED};
+use crate::text::legible;
+use mcpkg_base::error::Result;
 
 /// What prompts/list needs of a row, borrowed. Texts are bytes; they are valid UTF-8, since they were written as such and their checksum
 /// holds. A damaged row has only its name, as far as it can be read, and a description that reports the damage.

@@ -4,13 +4,13 @@ use super::dialect::Dialect;
 use super::prompt::{Attributes, Prompt};
 use super::read::get;
 use super::row::{self, from_row, placeholder, prompt_columns, prompt_listed, prompt_summed};
-use crate::error::{Error, Result};
-use crate::store::engine::{Unique, params, sql};
-use crate::store::items::{self, Ids, json};
-use crate::store::lists::{self, Difference};
-use crate::store::projects::Project;
-use crate::store::revisions::{self, Author, Change, Kind, Revision};
-use crate::store::{Db, blobs, search, skills};
+use crate::engine::{Unique, params, sql};
+use crate::items::{self, Ids, json};
+use crate::lists::{self, Difference};
+use crate::projects::Project;
+use crate::revisions::{self, Author, Change, Kind, Revision};
+use crate::{Db, blobs, search, skills};
+use mcpkg_base::error::{Error, Result};
 
 const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 

@@ -4,12 +4,12 @@ use uuid::Uuid;
 
 use super::resource::{Attributes, Key, Resource};
 use super::row::{from_row, listed_sum, placeholder, resource_columns, resource_listed, resource_summed, row_sum};
-use crate::error::Result;
-use crate::store::engine::{Row, Value, params, sql};
-use crate::store::page::{Page, Slice};
-use crate::store::projects::{Project, Selection};
-use crate::store::revisions::Kind;
-use crate::store::{Db, items};
+use crate::engine::{Row, Value, params, sql};
+use crate::page::{Page, Slice};
+use crate::projects::{Project, Selection};
+use crate::revisions::Kind;
+use crate::{Db, items};
+use mcpkg_base::error::Result;
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
 ///

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::items::{self, Item};
-use crate::store::revisions::Kind;
+use crate::items::{self, Item};
+use crate::revisions::Kind;
 
 /// Everything that a user sets on a resource, except its name and content. A revision stores these too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,13 +5,13 @@ use std::ops::Range;
 use uuid::Uuid;
 
 use super::resource::{Attributes, Resource};
-use crate::clock::Millis;
-use crate::error::{Error, Result};
-use crate::store::engine::{Row, params};
-use crate::store::items;
-use crate::store::revisions::Kind;
-use crate::store::sums::{DAMAGED, checksum, intact};
-use crate::store::text::legible;
+use crate::engine::{Row, params};
+use crate::items;
+use crate::revisions::Kind;
+use crate::sums::{DAMAGED, checksum, intact};
+use crate::text::legible;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Error, Result};
 
 /// The columns that `listed_sum` covers, and itself.
 macro_rules! resource_listed {
@@ -40,12 +40,12 @@ macro_rules! resource_columns {
         )
     };
 }
-pub(in crate::store) use {resource_columns, resource_listed, resource_summed};
+pub(crate) use {resource_columns, resource_listed, resource_summed};
 
 const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
 /// The column of the SHA-256 of the content.
-pub(in crate::store) const SHA256: usize = 8;
+pub(crate) const SHA256: usize = 8;
 /// How many columns those are that checksums are over, and these.
 pub(super) const REST: usize = 14;
 
@@ -90,7 +90,7 @@ pub(super) fn row_sum(
 ///
 /// # Errors
 /// `E_DAMAGED`.
-pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Resource> {
     check(row)?;
     Ok(Resource {
         id: row.get(REST)?,

@@ -3,15 +3,15 @@
 use super::read::get;
 use super::resource::{Attributes, Resource};
 use super::row::{self, from_row, placeholder, resource_columns, resource_listed, resource_summed};
-use crate::error::{Code, Error, Result};
-use crate::store::blobs::{self, Verify};
-use crate::store::engine::{Unique, params, sql};
-use crate::store::items::{self, Ids};
-use crate::store::lists::{self, Difference};
-use crate::store::new_content::NewContent;
-use crate::store::projects::Project;
-use crate::store::revisions::{self, Author, Change, Kind, Revision};
-use crate::store::{Db, search};
+use crate::blobs::{self, Verify};
+use crate::engine::{Unique, params, sql};
+use crate::items::{self, Ids};
+use crate::lists::{self, Difference};
+use crate::new_content::NewContent;
+use crate::projects::Project;
+use crate::revisions::{self, Author, Change, Kind, Revision};
+use crate::{Db, search};
+use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
 const URI: Unique = Unique::new("resource", &["project_id", "uri"]);

@@ -1,9 +1,9 @@
 //! The kinds of items, and the errors that name an item.
 
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{params, sql};
-use crate::store::projects::Project;
+use crate::Db;
+use crate::engine::{params, sql};
+use crate::projects::Project;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The kinds of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Kind {
     }
 
     /// Returns the failure of a row that is not as it was written.
-    pub(in crate::store) fn damaged(self, name: &str) -> Error {
+    pub(crate) fn damaged(self, name: &str) -> Error {
         Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
             .with_details(serde_json::json!({ "name": name }))
             .hint(format!(

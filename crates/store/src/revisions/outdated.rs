@@ -1,9 +1,9 @@
 //! Old revisions that may be deleted.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The setting that says that old revisions were deleted.
 const FORGOT: &str = "revisions_forgotten";
@@ -30,13 +30,13 @@ macro_rules! outdated {
 ///
 /// # Errors
 /// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub(in crate::store) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
+pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     let sql = sql!("SELECT count(*) FROM revision WHERE ", outdated!());
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
 /// Whether revisions were deleted: then the first ones of an item may be missing, which else is damage.
-pub(in crate::store) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
+pub(crate) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![FORGOT], |_| Ok(()))?.is_some())
 }
 
@@ -44,7 +44,7 @@ pub(in crate::store) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub(in crate::store) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
+pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let noted = sql!("INSERT INTO setting (key, value) VALUES (?1, '1') ON CONFLICT (key) DO NOTHING");
     db.run(noted, params![FORGOT])?;
     let sql = sql!(

@@ -1,9 +1,9 @@
 //! The attempts at the steps of a run. Each is recorded before its request is sent, and its outcome afterwards.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, params, sql};
+use crate::Db;
+use crate::engine::{Row, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// An attempt that begins.
 #[derive(Clone, Debug, PartialEq, Eq)]

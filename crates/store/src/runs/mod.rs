@@ -15,8 +15,8 @@ use super::limits::{Growing, Limits, SWEEP};
 use super::page::{Page, Slice};
 use super::text::plain;
 use super::{Db, blobs};
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 pub use state::{Kind, State, StepState, Wanted};
 

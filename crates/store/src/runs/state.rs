@@ -1,7 +1,7 @@
 //! The states of runs and their steps, as stored in the database.
 
-use crate::error::Result;
-use crate::store::engine::damaged;
+use crate::engine::damaged;
+use mcpkg_base::error::Result;
 
 /// Makes an enum that the database stores as words.
 macro_rules! words {

@@ -1,10 +1,10 @@
 //! The steps of a run: their states and outputs.
 
 use super::state::StepState;
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::engine::{Row, damaged, params, sql};
-use crate::store::{Db, blobs};
+use crate::engine::{Row, damaged, params, sql};
+use crate::{Db, blobs};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use super::reserved::{Reserved, is_any_taken, reserve};
-use crate::error::Result;
-use crate::store::ahead::batches;
-use crate::store::engine::BETWEEN_WRITES;
-use crate::store::engine::search as engine;
-use crate::store::new_content::NewContent;
-use crate::store::revisions::Kind;
-use crate::store::{Db, Store};
+use crate::ahead::batches;
+use crate::engine::BETWEEN_WRITES;
+use crate::engine::search as engine;
+use crate::new_content::NewContent;
+use crate::revisions::Kind;
+use crate::{Db, Store};
+use mcpkg_base::error::Result;
 
 /// Items and bytes that one transaction indexes. So many or fewer are left to the transaction that writes them.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
@@ -144,13 +144,13 @@ mod tests {
 
     use super::super::reserved::{FREE, reservations};
     use super::*;
-    use crate::clock;
-    use crate::error::{Code, Error};
-    use crate::store::engine::Progress;
-    use crate::store::items::Ids;
-    use crate::store::projects::{self, Project};
-    use crate::store::prompts;
-    use crate::store::revisions::Author;
+    use crate::engine::Progress;
+    use crate::items::Ids;
+    use crate::projects::{self, Project};
+    use crate::prompts;
+    use crate::revisions::Author;
+    use mcpkg_base::clock;
+    use mcpkg_base::error::{Code, Error};
 
     const COUNT: usize = 2 * AT_ONCE.0 + 1;
     const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };

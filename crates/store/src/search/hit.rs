@@ -1,6 +1,6 @@
 //! The results of a search.
 
-use crate::store::revisions::Kind;
+use crate::revisions::Kind;
 
 /// A prompt or resource that holds the words, best first.
 #[derive(Clone, Debug)]

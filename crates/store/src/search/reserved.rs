@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::clock;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::damaged_value;
-use crate::store::engine::search as engine;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::blobs::damaged_value;
+use crate::engine::search as engine;
+use crate::engine::{params, sql};
+use mcpkg_base::clock;
+use mcpkg_base::error::Result;
 
 /// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the
 /// largest.
@@ -15,9 +15,9 @@ pub(super) const FREE: i64 = 1 << 20;
 
 /// Reserved ids, and the setting that reserves them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Reserved {
+pub(crate) struct Reserved {
     key: String,
-    pub(in crate::store) ids: Range<i64>,
+    pub(crate) ids: Range<i64>,
 }
 
 impl Reserved {
@@ -38,12 +38,12 @@ impl Reserved {
 
 /// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once
 /// more.
-pub(in crate::store) fn sweep(db: &Db<'_>) -> Result<()> {
+pub(crate) fn sweep(db: &Db<'_>) -> Result<()> {
     reservations(db)?.iter().try_for_each(|reserved| reserved.sweep(db))
 }
 
 /// Returns the reservations that stand.
-pub(in crate::store) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
+pub(crate) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
     let sql = sql!(
         "SELECT key, value FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' ORDER BY key"
     );

@@ -2,10 +2,10 @@
 
 use super::row::{from_row, server_columns};
 use super::server::Server;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{params, sql};
-use crate::store::projects::Project;
+use crate::Db;
+use crate::engine::{params, sql};
+use crate::projects::Project;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns a project's servers by name.
 ///

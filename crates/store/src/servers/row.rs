@@ -5,11 +5,11 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 
 use super::server::{Definition, Origin, Server, Transport};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{Row, Value, params};
-use crate::store::items::json;
-use crate::store::sums::{checksum, intact};
-use crate::store::text::legible;
+use crate::engine::{Row, Value, params};
+use crate::items::json;
+use crate::sums::{checksum, intact};
+use crate::text::legible;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The query whose rows [`from_row`] reads, without its conditions.
 macro_rules! server_columns {
@@ -19,7 +19,7 @@ macro_rules! server_columns {
            FROM mcp_server"
     };
 }
-pub(in crate::store) use server_columns;
+pub(crate) use server_columns;
 
 /// The columns that the checksum is over.
 const SUMMED: Range<usize> = 0..20;
@@ -28,7 +28,7 @@ const SUMMED: Range<usize> = 0..20;
 ///
 /// # Errors
 /// `E_DAMAGED`.
-pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Server> {
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Server> {
     let damaged = || {
         Error::new(Code::Damaged, format!("MCP server '{}' is damaged in the database", legible(row, 2)))
             .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` restores a backup")
@@ -65,7 +65,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Server> {
 
 fn parsed<T: DeserializeOwned>(json: &str) -> Result<T> {
     serde_json::from_str(json)
-        .map_err(|error| crate::store::blobs::damaged_value("an MCP server's row is malformed").with_source(error))
+        .map_err(|error| crate::blobs::damaged_value("an MCP server's row is malformed").with_source(error))
 }
 
 /// The columns of a definition that hold JSON.

@@ -5,11 +5,11 @@ use uuid::Uuid;
 use super::read::get;
 use super::row::Columns;
 use super::server::{Definition, Origin, Server};
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{Unique, Value, params, sql};
-use crate::store::projects::Project;
-use crate::store::{Db, revisions};
+use crate::engine::{Unique, Value, params, sql};
+use crate::projects::Project;
+use crate::{Db, revisions};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("mcp_server", &["project_id", "name"]);
 

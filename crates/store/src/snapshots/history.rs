@@ -2,9 +2,9 @@
 
 use super::row::{file_from_row, snapshot_files};
 use super::snapshot::{File, Keep};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::error::Result;
 
 /// The files of snapshot `s` that changed the disk and were not taken back.
 macro_rules! kept {

@@ -1,9 +1,9 @@
 //! Rows of snapshots and of their files.
 
 use super::snapshot::{File, Keep, Snapshot};
-use crate::error::Result;
-use crate::store::deploys::{Image, words};
-use crate::store::engine::Row;
+use crate::deploys::{Image, words};
+use crate::engine::Row;
+use mcpkg_base::error::Result;
 
 /// The query whose rows [`from_row`] reads, without its conditions.
 macro_rules! snapshots {

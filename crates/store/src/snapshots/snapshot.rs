@@ -2,10 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::deploys::Image;
-use crate::store::engine::Row;
+use crate::deploys::Image;
+use crate::engine::Row;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The action that made a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

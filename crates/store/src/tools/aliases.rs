@@ -1,8 +1,8 @@
 //! Short names that the shell accepts instead of a tool's name.
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::error::Result;
 
 /// Returns the tool of an alias.
 ///

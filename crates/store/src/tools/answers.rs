@@ -1,9 +1,9 @@
 //! A cache of registries' answers, to ask less often and for times when a registry cannot be reached.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The most answers that are kept of one registry; the oldest go.
 pub const KEPT: u32 = 2000;

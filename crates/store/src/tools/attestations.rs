@@ -3,10 +3,10 @@
 use sha2::{Digest, Sha256};
 
 use super::trust;
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// An attestation's row.
 #[derive(Clone, Debug, PartialEq, Eq)]

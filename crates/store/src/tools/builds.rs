@@ -1,9 +1,9 @@
 //! Results of building archives. A row alone is not run: each that counts has a record outside of the database.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::engine::{Row, params, sql};
-use crate::store::{Db, blobs};
+use crate::engine::{Row, params, sql};
+use crate::{Db, blobs};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The result of building an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Variables of tools: where a secret is kept, or a plain value.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, damaged, params, sql};
+use crate::Db;
+use crate::engine::{Row, damaged, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The setting of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]

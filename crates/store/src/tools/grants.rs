@@ -1,10 +1,10 @@
 //! Permissions beyond the sandbox that a person gave a tool. A row alone allows nothing: each has a record outside of
 //! the database.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, damaged, params, sql};
+use crate::Db;
+use crate::engine::{Row, damaged, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The permission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

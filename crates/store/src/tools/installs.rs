@@ -5,10 +5,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::session::{Kept, SessionInstalls};
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, params, sql};
+use crate::Db;
+use crate::engine::{Row, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The scope of what is installed for a session, which no row has.
 const SESSION: &str = "session";

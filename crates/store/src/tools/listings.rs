@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::damaged_value;
-use crate::store::engine::tool_search as engine;
-use crate::store::engine::{Row, params, sql};
-use crate::store::items::json;
+use crate::Db;
+use crate::blobs::damaged_value;
+use crate::engine::tool_search as engine;
+use crate::engine::{Row, params, sql};
+use crate::items::json;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A tool as a search finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]

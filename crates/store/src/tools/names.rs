@@ -3,9 +3,9 @@
 
 use super::installs::Scope;
 use super::session::SessionInstalls;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, params, sql};
+use crate::Db;
+use crate::engine::{Row, params, sql};
+use mcpkg_base::error::Result;
 
 /// The tool and the action behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::registries::PATH;
 use super::trust;
-use crate::clock::{self, Millis};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::store::blobs::{self, damaged_value};
-use crate::store::engine::{Row, Unique, params, sql};
-use crate::store::new_content::NewContent;
-use crate::store::{Db, page::Page};
+use crate::blobs::{self, damaged_value};
+use crate::engine::{Row, Unique, params, sql};
+use crate::new_content::NewContent;
+use crate::{Db, page::Page};
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
 

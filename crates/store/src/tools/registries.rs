@@ -1,10 +1,10 @@
 //! Registries: where tools are published to and fetched from. The one called [`LOCAL`] is this database and has no row.
 
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::blobs::damaged_value;
-use crate::store::engine::{Row, Unique, params, sql};
+use crate::Db;
+use crate::blobs::damaged_value;
+use crate::engine::{Row, Unique, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The name of the registry that is this database.
 pub const LOCAL: &str = "local";
@@ -42,7 +42,7 @@ pub struct Place {
     pub kind: Kind,
     /// The folder's real path, or the base URL without a slash at its end.
     pub location: String,
-    /// The reference to its token, as `crate::secret::Reference` writes it.
+    /// The reference to its token, as `mcpkg_base::secret::Reference` writes it.
     pub token: Option<String>,
     /// The lowest is asked first.
     pub priority: i64,

@@ -2,12 +2,12 @@
 
 use uuid::Uuid;
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, params, sql};
-use crate::store::limits::{Growing, Limits};
-use crate::store::page::{Page, Slice};
+use crate::Db;
+use crate::engine::{Row, params, sql};
+use crate::limits::{Growing, Limits};
+use crate::page::{Page, Slice};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The table.
 pub const GROWING: Growing = Growing {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::clock::Millis;
-use crate::error::Result;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The installs of one session of a server. Their packages are kept in the database.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl SessionInstalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use mcpkg_base::error::Error;
 
     fn kept(name: &str, version: &str) -> Kept {
         let (name, version) = (name.to_owned(), version.to_owned());

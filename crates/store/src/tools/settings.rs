@@ -1,8 +1,8 @@
 //! Settings of tools, as text by the key that users write. Settings that are missing have their defaults.
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::Db;
+use crate::engine::{params, sql};
+use mcpkg_base::error::Result;
 
 /// Returns the text of a setting, where it was set.
 ///

@@ -1,10 +1,10 @@
 //! Toolsets: named sets of installed tools. The active one limits what agents see and call.
 
 use super::settings;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{Row, Unique, params, sql};
+use crate::Db;
+use crate::engine::{Row, Unique, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The setting that names the toolset of the servers that stand in for contract 002's original.
 const FOLLOWED: &str = "toolset.followed";

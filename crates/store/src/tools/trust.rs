@@ -1,9 +1,9 @@
 //! Trusted signers, the policy, and approved archives. None of it counts without a record outside of the database.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, damaged, params, sql};
+use crate::Db;
+use crate::engine::{Row, damaged, params, sql};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// The settings' key of the policy.
 const POLICY: &str = "trust.policy";
@@ -145,8 +145,7 @@ pub fn set_minimum(db: &Db<'_>, number: u32) -> Result<()> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-#[cfg(test)]
-pub(crate) fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
+pub fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
     set(db, MINIMUM, text)
 }
 

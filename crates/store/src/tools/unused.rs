@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{packages, trust};
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::engine::{params, sql};
-use crate::store::{Db, blobs};
+use crate::engine::{params, sql};
+use crate::{Db, blobs};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// Archives that one transaction frees.
 const AT_ONCE: u32 = 50;

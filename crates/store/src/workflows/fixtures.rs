@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Row, params, sql};
-use crate::store::projects::{Selection, resolved};
+use crate::Db;
+use crate::engine::{Row, params, sql};
+use crate::projects::{Selection, resolved};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A fixture's row.
 #[derive(Clone, Debug, PartialEq, Eq)]

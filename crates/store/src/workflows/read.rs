@@ -4,12 +4,12 @@ use uuid::Uuid;
 
 use super::row::{damaged, from_row, placeholder, workflow_columns};
 use super::workflow::Workflow;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{params, sql};
-use crate::store::page::{Page, Slice};
-use crate::store::projects::{self, Project, Selection, resolved};
+use crate::Db;
+use crate::blobs::{Blob, blob_columns};
+use crate::engine::{params, sql};
+use crate::page::{Page, Slice};
+use crate::projects::{self, Project, Selection, resolved};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns a page of a project's workflows by name, to be shown: a damaged one has a description that says so.
 ///

@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use super::read::missing;
 use super::workflow::{Change, Workflow};
-use crate::clock::{self, Millis};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{Row, Unique, params, sql};
-use crate::store::projects::Project;
-use crate::store::revisions::{Author, Outdated};
-use crate::store::sums::{checksum, intact};
-use crate::store::text::{legible, plain};
+use crate::Db;
+use crate::engine::{Row, Unique, params, sql};
+use crate::projects::Project;
+use crate::revisions::{Author, Outdated};
+use crate::sums::{checksum, intact};
+use crate::text::{legible, plain};
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The query whose rows [`revision_from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! workflow_revision_columns {
@@ -24,7 +24,7 @@ macro_rules! workflow_revision_columns {
            FROM workflow_revision v JOIN blob b ON b.id = v.blob_id"
     };
 }
-pub(in crate::store) use workflow_revision_columns;
+pub(crate) use workflow_revision_columns;
 
 const NUMBER: Unique = Unique::new("workflow_revision", &["item", "number"]);
 const SUMMED: Range<usize> = 0..12;
@@ -65,7 +65,7 @@ pub struct Revision {
 }
 
 fn as_hex<S: Serializer>(hash: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&crate::hex::encode(hash))
+    serializer.serialize_str(&mcpkg_base::hex::encode(hash))
 }
 
 fn as_id<S: Serializer>(id: &Option<Uuid>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -213,7 +213,7 @@ fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
 ///
 /// # Errors
 /// `E_DAMAGED`.
-pub(in crate::store) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
+pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, SUMMED)? {
         let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));
         return Err(Error::new(Code::Damaged, what).hint(
@@ -271,14 +271,14 @@ macro_rules! outdated {
 }
 
 /// Returns how many revisions are outdated.
-pub(in crate::store) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
+pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     let sql = sql!("SELECT count(*) FROM workflow_revision WHERE ", outdated!());
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
 /// Deletes outdated revisions, at most `limit` and the oldest first, and returns how many. What an open draft was made from
 /// stays with the draft.
-pub(in crate::store) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
+pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let sql = sql!(
         "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",
         outdated!(),

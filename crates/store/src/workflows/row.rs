@@ -5,10 +5,10 @@ use std::ops::Range;
 use uuid::Uuid;
 
 use super::workflow::{Summary, Workflow};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{Row, params};
-use crate::store::sums::{DAMAGED, checksum, intact};
-use crate::store::text::legible;
+use crate::engine::{Row, params};
+use crate::sums::{DAMAGED, checksum, intact};
+use crate::text::legible;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! workflow_columns {
@@ -18,7 +18,7 @@ macro_rules! workflow_columns {
            FROM workflow w JOIN blob b ON b.id = w.blob_id"
     };
 }
-pub(in crate::store) use workflow_columns;
+pub(crate) use workflow_columns;
 
 const SUMMED: Range<usize> = 0..10;
 
@@ -33,7 +33,7 @@ pub(super) fn sum(project: i64, workflow: &Workflow) -> i64 {
 ///
 /// # Errors
 /// `E_DAMAGED`.
-pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Workflow> {
+pub(crate) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     if !intact(row, SUMMED)? {
         return Err(damaged(&legible(row, 2)));
     }

@@ -1,10 +1,10 @@
 //! A project's permissions for workflows: whether they may run, and the values that they may read.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{params, sql};
-use crate::store::projects::{Selection, resolved};
+use crate::Db;
+use crate::engine::{params, sql};
+use crate::projects::{Selection, resolved};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A value that workflows may read as `env.NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]

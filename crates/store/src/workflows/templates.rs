@@ -1,10 +1,10 @@
 //! A project's own templates.
 
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::store::engine::{Row, params, sql};
-use crate::store::projects::{Selection, resolved};
-use crate::store::{Db, blobs};
+use crate::engine::{Row, params, sql};
+use crate::projects::{Selection, resolved};
+use crate::{Db, blobs};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
 
 /// A template's row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::clock::Millis;
+use mcpkg_base::clock::Millis;
 
 /// A workflow's row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use super::read::{by_uuid, get, missing};
 use super::revisions::{self, Revision};
 use super::row::sum;
 use super::workflow::{Action, Change, New, Workflow};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{Unique, params, sql};
-use crate::store::projects::Project;
-use crate::store::revisions::{Author, next};
-use crate::store::{Db, blobs};
+use crate::engine::{Unique, params, sql};
+use crate::projects::Project;
+use crate::revisions::{Author, next};
+use crate::{Db, blobs};
+use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("workflow", &["project_id", "name"]);
 

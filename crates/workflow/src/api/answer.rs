@@ -9,8 +9,8 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::media::{Media, is_json};
-use crate::http::Answer;
-use crate::json::exact;
+use mcpkg_base::http::Answer;
+use mcpkg_base::json::exact;
 
 /// Returns what an answer is: its JSON where it says so, else its text, else its bytes as base64; null where there is none.
 ///

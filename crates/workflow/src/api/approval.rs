@@ -5,10 +5,10 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::catalog::Catalog;
-use crate::approved::Kind;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Confirmation, Context};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Confirmation, Context};
 
 /// Keeps it that this user uses a catalog as it is.
 ///

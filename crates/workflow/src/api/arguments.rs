@@ -6,8 +6,8 @@ use super::naming;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::{Fault, Rule};
-use crate::workflow::passwords::{FORMAT, Places, of_schema};
-use crate::workflow::spec::{Body, Flag, Form, Place, Positional, Style};
+use crate::passwords::{FORMAT, Places, of_schema};
+use crate::spec::{Body, Flag, Form, Place, Positional, Style};
 
 /// The most characters of a description.
 pub const LONGEST: usize = 1_000;
@@ -214,7 +214,7 @@ fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places 
 }
 
 /// Returns a flag with the places of its passwords. Where all of it is one its format says so, unless that is another.
-pub(in crate::workflow) fn marked(flag: Flag, places: &Places) -> Flag {
+pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     let passwords = match flag.format.as_deref() {
         Some(FORMAT) => Vec::new(),
         _ if places.is_whole() => vec![String::new()],

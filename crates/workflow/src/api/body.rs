@@ -8,8 +8,8 @@ use super::multipart::BINARY;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::Fault;
-use crate::workflow::passwords::of_schema;
-use crate::workflow::spec::{Body, Flag, Form, Place, Style};
+use crate::passwords::of_schema;
+use crate::spec::{Body, Flag, Form, Place, Style};
 
 /// The argument that is all of a body, where it has no keys.
 pub const WHOLE: &str = "body";

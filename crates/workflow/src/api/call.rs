@@ -14,15 +14,15 @@ use super::arguments::IDEMPOTENCY_KEY;
 use super::catalog::Catalog;
 use super::request::request;
 use super::security::Scheme;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
-use crate::json::exact;
-use crate::op::Context;
-use crate::secret::{Reference, Secret};
-use crate::workflow::sealed::Known;
-use crate::workflow::spec::{CommandSpec, Idempotency};
+use crate::sealed::Known;
+use crate::spec::{CommandSpec, Idempotency};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
+use mcpkg_base::json::exact;
+use mcpkg_base::secret::{Reference, Secret};
+use mcpkg_core::op::Context;
 
 /// How many characters of an answer an error shows.
 const EXCERPT: usize = 300;

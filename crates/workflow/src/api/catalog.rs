@@ -15,13 +15,13 @@ use super::patch::Patch;
 use super::request::OWN;
 use super::security::Scheme;
 use super::servers::Server;
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::http::{Reach, Url};
-use crate::secret::Reference;
-use crate::store::catalogs::{CatalogRow, CommandRow, Facts};
-use crate::workflow::spec::{CommandEffect, CommandSpec};
+use crate::spec::{CommandEffect, CommandSpec};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::http::{Reach, Url};
+use mcpkg_base::secret::Reference;
+use mcpkg_store::catalogs::{CatalogRow, CommandRow, Facts};
 
 /// How long a call takes at most, unless a person said otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(30);

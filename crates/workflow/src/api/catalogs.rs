@@ -4,16 +4,16 @@ use serde_json::{Map, Value};
 
 use super::call::{self, Call};
 use super::catalog::Catalog;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::http::Url;
-use crate::op::Context;
-use crate::secret::Secret;
-use crate::store::blobs::stored_json;
-use crate::store::catalogs;
-use crate::workflow::running::{Answered, Failed, Refusal, Running, gone};
-use crate::workflow::source::{Brief, CommandSource};
-use crate::workflow::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
+use crate::running::{Answered, Failed, Refusal, Running, gone};
+use crate::source::{Brief, CommandSource};
+use crate::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::http::Url;
+use mcpkg_base::secret::Secret;
+use mcpkg_core::op::Context;
+use mcpkg_store::blobs::stored_json;
+use mcpkg_store::catalogs;
 
 /// The commands of all catalogs.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::import::Command;
-use crate::workflow::spec::{CommandSpec, Flag, OutputField};
+use crate::spec::{CommandSpec, Flag, OutputField};
 
 /// In what a refresh differs from what is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

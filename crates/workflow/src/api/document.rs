@@ -12,7 +12,7 @@ use super::parse::parse;
 use super::places::{Format, Parsed, Part};
 use super::swagger;
 use super::violation::{Fault, Rule, Violation, invalid, placed};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A document that was read.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ fn version(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     fn refused(bytes: &[u8]) -> String {
         let error = Document::read("x", bytes.to_vec(), None).expect_err("refused");

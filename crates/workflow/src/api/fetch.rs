@@ -11,11 +11,11 @@ use serde_json::json;
 use super::call::{failed, next_step};
 use super::parse::MOST_JSON;
 use super::violation::{Rule, Violation, invalid};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
-use crate::op::Context;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
+use mcpkg_core::op::Context;
 
 /// How long a document may take to come.
 const TIME: Duration = Duration::from_secs(120);

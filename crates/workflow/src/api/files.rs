@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::parse::{MOST_JSON, parse};
 use super::places::{KEY, Part};
-use crate::disk::folders::Folders;
+use mcpkg_base::disk::folders::Folders;
 
 /// The most files that a document may refer to.
 const MOST: usize = 10_000;

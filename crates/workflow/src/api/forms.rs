@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::workflow::spec;
+use crate::spec;
 
 /// One of the forms of a value.
 #[derive(Clone, Debug, Default, PartialEq)]

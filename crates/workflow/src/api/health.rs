@@ -2,10 +2,10 @@
 
 use super::approval;
 use super::catalog::Catalog;
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::secret::Reference;
-use crate::store::catalogs;
+use mcpkg_base::error::Result;
+use mcpkg_base::secret::Reference;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::catalogs;
 
 /// The name of the area.
 const AREA: &str = "catalogs";

@@ -13,10 +13,10 @@ use super::security::{self, Scheme};
 use super::servers::{self, Server};
 use super::swagger::METHODS;
 use super::violation::{Fault, Rule, Violation, invalid};
-use crate::error::Result;
-use crate::http::Url;
-use crate::workflow::contracts;
-use crate::workflow::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Place, SourceKind};
+use crate::contracts;
+use crate::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Place, SourceKind};
+use mcpkg_base::error::Result;
+use mcpkg_base::http::Url;
 
 /// The most operations of a document.
 pub const MOST_OPERATIONS: usize = 20_000;

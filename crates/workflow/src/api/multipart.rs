@@ -6,9 +6,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::written::text;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::workflow::spec::{Flag, Style};
+use crate::spec::{Flag, Style};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
 
 /// The `format` of what is sent as a file. It is given as base64.
 pub const BINARY: &str = "binary";

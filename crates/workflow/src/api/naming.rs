@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::workflow::words::stem;
+use crate::words::stem;
 
 /// An operation that needs a name.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use super::media::is_json;
 use super::reference::References;
 use super::schema;
 use super::violation::Fault;
-use crate::workflow::passwords;
-use crate::workflow::spec::{OutputContract, OutputField};
+use crate::passwords;
+use crate::spec::{OutputContract, OutputField};
 
 /// The statuses whose answer counts, the best first.
 const STATUSES: [&str; 4] = ["200", "201", "202", "204"];

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::import::call;
 use super::output;
-use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
+use crate::spec::{CommandEffect, CommandSpec, Idempotency};
 
 /// Corrections of a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::media::{Media, is_json};
 use super::multipart;
 use super::written::{elements, encoded, loses_null, pairs, path, text};
-use crate::error::{Code, Error, Result, nearest};
-use crate::http::{Outgoing, Url};
-use crate::workflow::argument;
-use crate::workflow::spec::{Body, CommandSpec, Flag, Place, Style};
+use crate::argument;
+use crate::spec::{Body, CommandSpec, Flag, Place, Style};
+use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_base::http::{Outgoing, Url};
 
 /// Headers that requests have anyway, or that are another's: no argument says them.
 pub const OWN: [&str; 11] = [

@@ -7,7 +7,7 @@ use super::media::Media;
 use super::multipart::BINARY;
 use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
-use crate::workflow::passwords;
+use crate::passwords;
 
 /// The most schemas that are looked at for one command's answer.
 pub const MOST_NODES: usize = 2_000;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::arguments::short;
-use crate::http::Url;
+use mcpkg_base::http::Url;
 
 /// A server of a document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::places::{self, KEY, Parsed, Part};
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// A rule that a document can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

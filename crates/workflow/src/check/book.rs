@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde_json::json;
 
-use crate::workflow::finding::{Finding, Kind};
-use crate::workflow::limits::MAX_FINDINGS;
-use crate::workflow::span::Span;
-use crate::workflow::yaml::places::Places;
+use crate::finding::{Finding, Kind};
+use crate::limits::MAX_FINDINGS;
+use crate::span::Span;
+use crate::yaml::places::Places;
 
 /// The findings so far, and what tells where they stand.
 pub(super) struct Book<'a> {
@@ -79,7 +79,7 @@ impl<'a> Book<'a> {
 
     /// Whether anything found so far keeps the workflow from running.
     pub(super) fn has_errors(&self) -> bool {
-        crate::workflow::finding::has_errors(&self.findings)
+        crate::finding::has_errors(&self.findings)
     }
 
     /// Returns what was found, by line, column and code; where it is too much, the first findings and one that says so.
@@ -93,9 +93,8 @@ impl<'a> Book<'a> {
         findings.retain(|found| seen.insert((found.code, found.span.start, found.span.end, found.message.clone())));
         if findings.len() > MAX_FINDINGS {
             let more = findings.len() - MAX_FINDINGS;
-            let errors = findings[MAX_FINDINGS..]
-                .iter()
-                .any(|found| found.code.severity() == crate::workflow::finding::Severity::Error);
+            let errors =
+                findings[MAX_FINDINGS..].iter().any(|found| found.code.severity() == crate::finding::Severity::Error);
             findings.truncate(MAX_FINDINGS);
             let last = findings.last().map_or(Span::BEGINNING, |found| found.span);
             let message =

@@ -9,15 +9,15 @@ use super::known::Known;
 use super::sources::Sources;
 use super::templates::Use;
 use super::{commands, names, outputs, providers, references, safety, shape, templates};
-use crate::error::{Code, Error, Result};
-use crate::workflow::definition::Definition;
-use crate::workflow::finding::{Finding, Severity};
-use crate::workflow::graph::Graph;
-use crate::workflow::schema;
-use crate::workflow::source::{Commands, Resolved};
-use crate::workflow::spec::CommandSpec;
-use crate::workflow::yaml;
-use crate::workflow::yaml::places::Places;
+use crate::definition::Definition;
+use crate::finding::{Finding, Severity};
+use crate::graph::Graph;
+use crate::schema;
+use crate::source::{Commands, Resolved};
+use crate::spec::CommandSpec;
+use crate::yaml;
+use crate::yaml::places::Places;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A text that was checked.
 #[derive(Debug)]

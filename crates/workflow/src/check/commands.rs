@@ -6,16 +6,16 @@ use super::book::Book;
 use super::known::Known;
 use super::shape::a;
 use super::templates::{Slot, Use};
-use crate::error::nearest;
-use crate::workflow::argument::{self, Argument, Refused, fits, kind_of};
-use crate::workflow::binding::Contracts;
-use crate::workflow::definition::{InputType, Mode};
-use crate::workflow::expression::{Expression, Node, Root, Template};
-use crate::workflow::finding::Kind;
-use crate::workflow::output::{self, Found};
-use crate::workflow::source::Resolved;
-use crate::workflow::spec::{CommandSpec, Flag, Place};
-use crate::workflow::yaml::places::below;
+use crate::argument::{self, Argument, Refused, fits, kind_of};
+use crate::binding::Contracts;
+use crate::definition::{InputType, Mode};
+use crate::expression::{Expression, Node, Root, Template};
+use crate::finding::Kind;
+use crate::output::{self, Found};
+use crate::source::Resolved;
+use crate::spec::{CommandSpec, Flag, Place};
+use crate::yaml::places::below;
+use mcpkg_base::error::nearest;
 
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) {
     for (index, step) in known.definition.steps.iter().enumerate().filter(|(_, step)| !step.run.is_empty()) {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::workflow::definition::Definition;
-use crate::workflow::output;
-use crate::workflow::source::{Commands, Resolved};
-use crate::workflow::spec::{CommandSpec, OutputContract};
+use crate::definition::Definition;
+use crate::output;
+use crate::source::{Commands, Resolved};
+use crate::spec::{CommandSpec, OutputContract};
+use mcpkg_base::error::Result;
 
 /// What is known of a definition.
 pub(super) struct Known<'a> {

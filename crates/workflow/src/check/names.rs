@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::book::Book;
 use super::known::Known;
-use crate::error::Result;
-use crate::workflow::definition::{Form, is_identifier};
-use crate::workflow::finding::Kind;
-use crate::workflow::limits::{MAX_INPUTS, MAX_STEPS};
+use crate::definition::{Form, is_identifier};
+use crate::finding::Kind;
+use crate::limits::{MAX_INPUTS, MAX_STEPS};
+use mcpkg_base::error::Result;
 
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
     let definition = known.definition;

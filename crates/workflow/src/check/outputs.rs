@@ -3,13 +3,13 @@
 use super::book::Book;
 use super::known::Known;
 use super::templates::Use;
-use crate::workflow::binding::Contracts;
-use crate::workflow::definition::Bound;
-use crate::workflow::expression::{Root, Segment};
-use crate::workflow::finding::Kind;
-use crate::workflow::output::{self, Found};
-use crate::workflow::spec::OutputContract;
-use crate::workflow::yaml::places::below;
+use crate::binding::Contracts;
+use crate::definition::Bound;
+use crate::expression::{Root, Segment};
+use crate::finding::Kind;
+use crate::output::{self, Found};
+use crate::spec::OutputContract;
+use crate::yaml::places::below;
 
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) {
     for used in uses {

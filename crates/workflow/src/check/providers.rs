@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::book::Book;
 use super::known::Known;
 use super::templates::{Slot, Use};
-use crate::error::{Result, nearest};
-use crate::workflow::binding::{self, Contracts, Source, Wanted};
-use crate::workflow::definition::{Bound, Input};
-use crate::workflow::expression::{Node, Root};
-use crate::workflow::finding::{Finding, Kind, Why};
-use crate::workflow::graph::Graph;
-use crate::workflow::source::Resolved;
-use crate::workflow::spec::ProviderContract;
-use crate::workflow::yaml::places::below;
+use crate::binding::{self, Contracts, Source, Wanted};
+use crate::definition::{Bound, Input};
+use crate::expression::{Node, Root};
+use crate::finding::{Finding, Kind, Why};
+use crate::graph::Graph;
+use crate::source::Resolved;
+use crate::spec::ProviderContract;
+use crate::yaml::places::below;
+use mcpkg_base::error::{Result, nearest};
 
 pub(super) fn check(
     book: &mut Book<'_>,

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::book::Book;
 use super::known::Known;
 use super::templates::{Slot, Use};
-use crate::error::{Result, nearest};
-use crate::workflow::definition::{Bound, InputType, Origin, is_identifier};
-use crate::workflow::expression::Root;
-use crate::workflow::finding::Kind;
-use crate::workflow::graph::Graph;
+use crate::definition::{Bound, InputType, Origin, is_identifier};
+use crate::expression::Root;
+use crate::finding::Kind;
+use crate::graph::Graph;
+use mcpkg_base::error::{Result, nearest};
 
 /// Looks for defaults that do not say what they are taken from.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {

@@ -6,14 +6,14 @@ use super::book::Book;
 use super::known::Known;
 use super::sources::Sources;
 use super::templates::{Slot, Use};
-use crate::redact::holds_token;
-use crate::workflow::definition::{InputType, Origin, Step};
-use crate::workflow::expression::{Root, Template};
-use crate::workflow::finding::Kind;
-use crate::workflow::graph::Graph;
-use crate::workflow::passwords;
-use crate::workflow::spec::{CommandEffect, CommandSpec};
-use crate::workflow::yaml::places::below;
+use crate::definition::{InputType, Origin, Step};
+use crate::expression::{Root, Template};
+use crate::finding::Kind;
+use crate::graph::Graph;
+use crate::passwords;
+use crate::spec::{CommandEffect, CommandSpec};
+use crate::yaml::places::below;
+use mcpkg_base::redact::holds_token;
 
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], sources: &Sources, graph: &Graph) {
     literals(book, known, sources);

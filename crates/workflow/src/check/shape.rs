@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::book::Book;
-use crate::error::nearest;
-use crate::workflow::argument::kind_of;
-use crate::workflow::finding::Kind;
-use crate::workflow::yaml::places::below;
+use crate::argument::kind_of;
+use crate::finding::Kind;
+use crate::yaml::places::below;
+use mcpkg_base::error::nearest;
 
 /// Keys of other workflow languages, and what stands for them here.
 const RESERVED: [(&str, &str); 5] =

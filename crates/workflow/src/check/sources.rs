@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::templates::{Slot, Use};
-use crate::workflow::definition::{Definition, InputType};
-use crate::workflow::expression::Root;
-use crate::workflow::passwords::{self, Named, Places};
-use crate::workflow::spec::CommandSpec;
-use crate::workflow::yaml::places::below;
+use crate::definition::{Definition, InputType};
+use crate::expression::Root;
+use crate::passwords::{self, Named, Places};
+use crate::spec::CommandSpec;
+use crate::yaml::places::below;
 
 /// Where the values that templates name have passwords.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl Sources {
     /// Returns the value of a source without its passwords.
     pub fn hidden(&self, source: &Root, value: &Value) -> Value {
         let mut kept = value.clone();
-        self.each(source, &mut kept, &mut |_, value| *value = crate::redact::HIDDEN.into());
+        self.each(source, &mut kept, &mut |_, value| *value = mcpkg_base::redact::HIDDEN.into());
         kept
     }
 }

@@ -6,12 +6,12 @@ use super::book::Book;
 use super::known::Known;
 use super::templates::{self, Use};
 use super::{checked::shape, references};
-use crate::error::Result;
-use crate::workflow::definition::Definition;
-use crate::workflow::source::Commands;
-use crate::workflow::spec::CommandSpec;
-use crate::workflow::yaml;
-use crate::workflow::yaml::places::Places;
+use crate::definition::Definition;
+use crate::source::Commands;
+use crate::spec::CommandSpec;
+use crate::yaml;
+use crate::yaml::places::Places;
+use mcpkg_base::error::Result;
 
 /// What is known of a text.
 #[derive(Debug)]

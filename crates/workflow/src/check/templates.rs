@@ -4,11 +4,11 @@ use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::book::Book;
-use crate::workflow::definition::{Definition, Repeat, milliseconds};
-use crate::workflow::expression::{Expression, Fault, FaultKind, Part, Path, Template};
-use crate::workflow::finding::{Fix, Kind};
-use crate::workflow::limits::{MAX_ATTEMPTS, MAX_PATTERN, MAX_REPEAT_MS};
-use crate::workflow::yaml::places::below;
+use crate::definition::{Definition, Repeat, milliseconds};
+use crate::expression::{Expression, Fault, FaultKind, Part, Path, Template};
+use crate::finding::{Fix, Kind};
+use crate::limits::{MAX_ATTEMPTS, MAX_PATTERN, MAX_REPEAT_MS};
+use crate::yaml::places::below;
 
 /// A template of a workflow, and where it is used.
 #[derive(Clone, Debug)]

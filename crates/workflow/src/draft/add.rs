@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::kept::{Kept, base_at, base_of};
 use super::said::Said;
-use crate::error::{Code, Error, Result};
-use crate::hex::tail;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
-use crate::store::Db;
-use crate::store::drafts::{self, Base};
-use crate::store::projects::Project;
-use crate::store::workflows;
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::saved::model::{self, Model};
-use crate::workflow::text::argument::{Object, Text, object, text};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::saved::model::{self, Model};
+use crate::text::argument::{Object, Text, object, text};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex::tail;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
+use mcpkg_store::Db;
+use mcpkg_store::drafts::{self, Base};
+use mcpkg_store::projects::Project;
+use mcpkg_store::workflows;
 
 /// Propose a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

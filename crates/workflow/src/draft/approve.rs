@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kept::{Kept, overtaken, shown};
-use crate::error::{Code, Error, Result};
-use crate::hex::tail;
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::drafts;
-use crate::store::workflows::{self, Action, Change, Workflow};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::finding::Finding;
-use crate::workflow::saved::model::{self, Model};
-use crate::workflow::saved::{approval, changes, data};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use crate::finding::Finding;
+use crate::saved::model::{self, Model};
+use crate::saved::{approval, changes, data};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex::tail;
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::drafts;
+use mcpkg_store::workflows::{self, Action, Change, Workflow};
 
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::kept::{Kept, shown};
-use crate::diff;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::saved::changes;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use crate::saved::changes;
+use mcpkg_base::diff;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show what a draft changes
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,14 +5,14 @@ use serde::Deserialize;
 
 use super::kept::{Kept, base_of, overtaken};
 use super::said::Said;
-use crate::editor;
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::drafts::{self, State};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::saved::model;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use crate::saved::model;
+use mcpkg_base::editor;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::drafts::{self, State};
 
 /// Begins the lines that tell what was changed since, before the text.
 const TOLD: &str = "#|";

@@ -3,18 +3,18 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::clock::rfc3339;
-use crate::diff;
-use crate::error::{Code, Error, Result};
-use crate::hex::tail;
-use crate::marks;
-use crate::store::drafts::{self, Draft, State};
-use crate::store::page::Page;
-use crate::store::projects::Project;
-use crate::store::workflows::{self, Workflow};
-use crate::store::{Db, blobs};
-use crate::workflow::saved::changes::{self, Change};
-use crate::workflow::saved::model;
+use crate::saved::changes::{self, Change};
+use crate::saved::model;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::diff;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex::tail;
+use mcpkg_base::marks;
+use mcpkg_store::drafts::{self, Draft, State};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects::Project;
+use mcpkg_store::workflows::{self, Workflow};
+use mcpkg_store::{Db, blobs};
 
 /// The fewest characters of an id's end that name a draft.
 const SHORTEST: usize = 4;

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kept::data;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::hex::tail;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::store::drafts::{self, Draft};
-use crate::workflow::answer::VERSION;
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::{GROUP, answer};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex::tail;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use mcpkg_store::drafts::{self, Draft};
 
 /// List drafts
 #[derive(clap::Args, Deserialize, JsonSchema)]

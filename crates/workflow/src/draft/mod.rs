@@ -14,10 +14,10 @@ mod kept;
 pub(super) mod resource;
 mod said;
 
-use crate::error::Result;
-use crate::op::Entry;
-use crate::store::Db;
-use crate::store::projects::Project;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Entry;
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kept::Kept;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::text::dry_run::Known;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use crate::text::dry_run::Known;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Plan a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

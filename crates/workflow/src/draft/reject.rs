@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kept::{Kept, overtaken};
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::drafts;
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::drafts;
 
 /// Reject a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

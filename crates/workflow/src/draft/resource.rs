@@ -1,16 +1,16 @@
 //! Drafts as resources.
 
 use super::kept::Kept;
-use crate::error::{Code, Result};
-use crate::op::{Asked, Resource, Shown, Validator};
-use crate::store::drafts::{self, Draft};
-use crate::store::page::Page;
-use crate::store::projects;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::{Asked, Resource, Shown, Validator};
+use mcpkg_store::drafts::{self, Draft};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects;
 
 const JSON: Option<&str> = Some("application/json");
 
 /// The resources, in documentation order.
-pub(in crate::workflow) const RESOURCES: &[Resource] = &[DRAFT];
+pub(crate) const RESOURCES: &[Resource] = &[DRAFT];
 
 /// A draft: its text, what was found in it, and what became of it.
 const DRAFT: Resource = Resource {

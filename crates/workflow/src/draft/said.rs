@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
-use crate::op::Context;
-use crate::store::drafts::{self, Base};
-use crate::workflow::finding::Finding;
-use crate::workflow::saved::model::{self, Model};
+use crate::finding::Finding;
+use crate::saved::model::{self, Model};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::drafts::{self, Base};
 
 /// A text with what was found in it.
 pub(super) struct Said {

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kept::{Kept, shown};
-use crate::content::answer::check_size;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use mcpkg_base::error::Result;
+use mcpkg_content::answer::check_size;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
 
 /// Show a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::kept::{Kept, shown};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::saved::model::{self, Model};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::DRAFTS;
+use crate::saved::model::{self, Model};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Validate a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,16 +5,16 @@ use serde_json::{Map, Value};
 use super::beginning::{beginning, deadline, key, note};
 use super::drive::Drive;
 use super::stop::Signal;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::runs::attempts::{self, Ended};
-use crate::store::runs::steps::Step;
-use crate::store::runs::{self, StepState};
-use crate::workflow::commands;
-use crate::workflow::expression::Root;
-use crate::workflow::running::{Answered, Failed, Running};
-use crate::workflow::sealed::Sealed;
-use crate::workflow::spec::{CommandSpec, Idempotency, OutputContract};
+use crate::commands;
+use crate::expression::Root;
+use crate::running::{Answered, Failed, Running};
+use crate::sealed::Sealed;
+use crate::spec::{CommandSpec, Idempotency, OutputContract};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::runs::attempts::{self, Ended};
+use mcpkg_store::runs::steps::Step;
+use mcpkg_store::runs::{self, StepState};
 
 /// Characters of an answer that are kept of each attempt.
 const EXCERPT: usize = 300;

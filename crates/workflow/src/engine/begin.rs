@@ -7,17 +7,17 @@ use super::beginning::{beginning, deadline, note};
 use super::program::Program;
 use super::taken::Taken;
 use super::values::Values;
-use crate::approved::Kind;
-use crate::clock::Millis;
-use crate::consent::request::Consent;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::store::RunHolder;
-use crate::store::projects;
-use crate::store::runs::attempts;
-use crate::store::runs::{self, New};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::consent::request::Consent;
+use mcpkg_core::op::Context;
+use mcpkg_store::RunHolder;
+use mcpkg_store::projects;
+use mcpkg_store::runs::attempts;
+use mcpkg_store::runs::{self, New};
 
 /// The key of a note that holds the generation of the database.
 const GENERATION: &str = "generation";

@@ -4,16 +4,16 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::program::{Planned, place};
-use crate::clock::Millis;
-use crate::error::Result;
-use crate::op::Context;
-use crate::redact::HIDDEN;
-use crate::store::Db;
-use crate::store::runs::attempts::{self, Begun};
-use crate::store::runs::steps;
-use crate::workflow::passwords;
-use crate::workflow::sealed::Known;
-use crate::workflow::spec::Idempotency;
+use crate::passwords;
+use crate::sealed::Known;
+use crate::spec::Idempotency;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::HIDDEN;
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::runs::attempts::{self, Begun};
+use mcpkg_store::runs::steps;
 
 /// Returns the first attempt at a step, as its row has it.
 pub fn beginning(

@@ -10,16 +10,16 @@ use super::program::{Program, place};
 use super::stop::{Signal, Stop};
 use super::taken::Taken;
 use super::values::Values;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::redact::redacted;
-use crate::store::events::{self, NewEvent};
-use crate::store::runs::attempts::{self, Ended};
-use crate::store::runs::steps::Step;
-use crate::store::runs::{self, Kind, State, StepState, steps};
-use crate::store::{Db, RunHolder};
-use crate::workflow::sealed::Known;
+use crate::sealed::Known;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::redacted;
+use mcpkg_core::op::Context;
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::runs::attempts::{self, Ended};
+use mcpkg_store::runs::steps::Step;
+use mcpkg_store::runs::{self, Kind, State, StepState, steps};
+use mcpkg_store::{Db, RunHolder};
 
 /// The work on a run.
 pub struct Drive<'a> {

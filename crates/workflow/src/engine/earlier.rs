@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::stored_json;
-use crate::store::runs::StepState;
-use crate::store::runs::steps::{self, Step};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::blobs::stored_json;
+use mcpkg_store::runs::StepState;
+use mcpkg_store::runs::steps::{self, Step};
 
 /// What a step answered before, or would have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::error::{Error, Result};
-use crate::op::{Confirmation, Context, Progress, Say};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Confirmation, Context, Progress, Say};
 
 /// How long a process that ends waits for its runs: their steps have a little less.
 const LAST: Duration = Duration::from_secs(6);

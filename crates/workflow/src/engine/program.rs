@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::earlier::Earlier;
-use crate::clock::Millis;
-use crate::store::runs::Kind;
-use crate::workflow::check::{Slot, Sound, Sources, Use};
-use crate::workflow::definition::{self, InputType};
-use crate::workflow::expression::Root;
-use crate::workflow::passwords;
-use crate::workflow::sealed::Known;
-use crate::workflow::spec::{CommandEffect, CommandSpec, OutputField, SECRET};
+use crate::check::{Slot, Sound, Sources, Use};
+use crate::definition::{self, InputType};
+use crate::expression::Root;
+use crate::passwords;
+use crate::sealed::Known;
+use crate::spec::{CommandEffect, CommandSpec, OutputField, SECRET};
+use mcpkg_base::clock::Millis;
+use mcpkg_store::runs::Kind;
 
 /// What a run does.
 #[derive(Clone, Debug)]

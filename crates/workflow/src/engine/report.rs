@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::store::blobs::{shown_json, stored_json};
-use crate::store::runs::attempts::{self, Attempt};
-use crate::store::runs::steps::{self, Step};
-use crate::store::runs::{self, Run, State};
-use crate::store::{Db, Holding, Store};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_store::blobs::{shown_json, stored_json};
+use mcpkg_store::runs::attempts::{self, Attempt};
+use mcpkg_store::runs::steps::{self, Step};
+use mcpkg_store::runs::{self, Run, State};
+use mcpkg_store::{Db, Holding, Store};
 
 /// The most bytes of an output that an agent is answered.
 const MAX_OUTPUT: usize = 64 << 10;
@@ -113,7 +113,7 @@ fn try_of(attempt: &Attempt) -> Value {
         ("outcome", ended.map(|ended| ended.outcome.clone().into())),
         ("status", ended.and_then(|ended| ended.status).map(Value::from)),
         ("bytes", ended.and_then(|ended| ended.bytes).map(Value::from)),
-        ("sha256", ended.and_then(|ended| ended.sha256).map(|sha256| crate::hex::encode(&sha256).into())),
+        ("sha256", ended.and_then(|ended| ended.sha256).map(|sha256| mcpkg_base::hex::encode(&sha256).into())),
         ("excerpt", ended.and_then(|ended| ended.excerpt.clone()).map(Value::from)),
         ("reason", ended.and_then(|ended| ended.reason.clone()).map(Value::from)),
         ("ended_at", ended.map(|ended| rfc3339(ended.ended_at).into())),

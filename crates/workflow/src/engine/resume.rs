@@ -6,15 +6,15 @@ use uuid::Uuid;
 use super::attempt::{LOST, may_repeat};
 use super::program::Program;
 use super::report;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Identity};
-use crate::store::blobs::stored_json;
-use crate::store::runs::attempts::{self, Ended};
-use crate::store::runs::steps::Step;
-use crate::store::runs::{self, Kind, Run, State, StepState, steps};
-use crate::store::watch;
-use crate::store::{Db, RunHolder};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Identity};
+use mcpkg_store::blobs::stored_json;
+use mcpkg_store::runs::attempts::{self, Ended};
+use mcpkg_store::runs::steps::Step;
+use mcpkg_store::runs::{self, Kind, Run, State, StepState, steps};
+use mcpkg_store::watch;
+use mcpkg_store::{Db, RunHolder};
 
 /// What a person decides of a step whose outcome nobody knows.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,12 +8,12 @@ use super::attempt::{Attempt, lacks, may_repeat};
 use super::drive::{Drive, Left, Next};
 use super::program::{Planned, place};
 use super::stop::Signal;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::store::runs::attempts::{self, Ended};
-use crate::store::runs::{self, StepState, steps};
-use crate::workflow::commands;
-use crate::workflow::running::Failed;
+use crate::commands;
+use crate::running::Failed;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::runs::attempts::{self, Ended};
+use mcpkg_store::runs::{self, StepState, steps};
 
 /// What comes after an attempt that was answered.
 enum Round {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::live;
-use crate::op::Context;
-use crate::store::runs::{self, Wanted};
+use mcpkg_core::op::Context;
+use mcpkg_store::runs::{self, Wanted};
 
 /// The time between two looks at what is wanted of a run.
 const LOOK: Duration = Duration::from_millis(200);

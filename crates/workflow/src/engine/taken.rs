@@ -3,10 +3,10 @@
 use uuid::Uuid;
 
 use super::earlier::{Earlier, answers};
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::runs::steps::{self, Step};
-use crate::store::{runs, watch};
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::runs::steps::{self, Step};
+use mcpkg_store::{runs, watch};
 
 /// What is known of a run when the work on it begins.
 #[derive(Debug)]

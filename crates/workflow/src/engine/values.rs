@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::earlier::Earlier;
 use super::program::{Arguments, Planned, Program};
-use crate::error::{Code, Error, Result};
-use crate::secret::Reference;
-use crate::workflow::expression::{Expression, Outcome, Path, Root, Scope, Template, condition, value_at};
-use crate::workflow::sealed::Known;
+use crate::expression::{Expression, Outcome, Path, Root, Scope, Template, condition, value_at};
+use crate::sealed::Known;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret::Reference;
 
 /// Stands in the memory for a secret that an earlier process was answered: no text from outside holds it.
 const LOST: &str = "\0lost";

@@ -5,17 +5,17 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::offered::{check, secrets, tool_name};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::workflows::exposed::{self, Exposure};
-use crate::store::workflows::{self, Workflow};
-use crate::workflow::answer::VERSION;
-use crate::workflow::check::Sound;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::saved::model::{self, Model};
-use crate::workflow::spec::{CommandEffect, SourceKind};
-use crate::workflow::{GROUP, word};
+use crate::answer::VERSION;
+use crate::check::Sound;
+use crate::completions::WORKFLOWS;
+use crate::saved::model::{self, Model};
+use crate::spec::{CommandEffect, SourceKind};
+use crate::{GROUP, word};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows::exposed::{self, Exposure};
+use mcpkg_store::workflows::{self, Workflow};
 
 /// Offer a workflow to agents as a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

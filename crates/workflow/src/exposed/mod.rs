@@ -4,7 +4,7 @@ mod expose;
 mod offered;
 mod projected;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 pub(super) use offered::check_name;
 pub(super) use projected::PROJECTIONS;

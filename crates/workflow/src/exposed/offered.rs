@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::workflow::definition::{Definition, Input, InputType, Mode, Origin};
-use crate::workflow::run::called::{NONCE, WAIT};
+use crate::definition::{Definition, Input, InputType, Mode, Origin};
+use crate::run::called::{NONCE, WAIT};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What the names of these tools begin with.
 pub const PREFIX: &str = "workflow__";

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::offered::{PREFIX, is_offered, schema, tool_name};
-use crate::error::Result;
-use crate::op::{Audience, Effect, Hints, Projected, Projections, Validator};
-use crate::store::Db;
-use crate::store::workflows::exposed::{self, Exposed};
-use crate::workflow::check::shaped;
-use crate::workflow::kept::Kept;
-use crate::workflow::run::{EXECUTE, called};
-use crate::workflow::saved::model;
-use crate::workflow::{GROUP, SHAPE};
+use crate::check::shaped;
+use crate::kept::Kept;
+use crate::run::{EXECUTE, called};
+use crate::saved::model;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Audience, Effect, Hints, Projected, Projections, Validator};
+use mcpkg_store::Db;
+use mcpkg_store::workflows::exposed::{self, Exposed};
 
 /// The workflows that are tools.
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
@@ -69,7 +69,7 @@ fn find(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Proje
 fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
     let rows = exposed::list(db, audience.selection, "", usize::MAX)?;
     let told = |row: &Exposed| {
-        (row.name.clone(), crate::hex::encode(&row.sha256), row.exposure.effect.clone(), row.exposure.open_world)
+        (row.name.clone(), mcpkg_base::hex::encode(&row.sha256), row.exposure.effect.clone(), row.exposure.open_world)
     };
     Validator::of(&rows.iter().map(told).collect::<Vec<_>>())
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::ast::{Expression, Node, Path, Root, Segment};
 use super::cursor::Cursor;
 use super::fault::{Fault, FaultKind};
-use crate::workflow::limits::{MAX_EXPRESSION, MAX_EXPRESSION_DEPTH};
+use crate::limits::{MAX_EXPRESSION, MAX_EXPRESSION_DEPTH};
 
 /// Reads a whole text as a condition.
 ///

@@ -3,7 +3,7 @@
 use super::ast::Expression;
 use super::fault::{Fault, FaultKind};
 use super::parse::{inside, parse};
-use crate::workflow::limits::MAX_EXPRESSION;
+use crate::limits::MAX_EXPRESSION;
 
 /// A text with expressions in it.
 #[derive(Clone, Debug, PartialEq)]

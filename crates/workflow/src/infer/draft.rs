@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::recorded::Recorded;
 use super::reference::{self, Answer, Confidence, HIDDEN, Reference};
-use crate::error::{Code, Error, Result};
-use crate::redact;
-use crate::workflow::argument::{self, Argument};
-use crate::workflow::definition::{DefaultValue, Definition, Form, Input, InputType, Inputs, NamedInput, Origin, Step};
-use crate::workflow::passwords;
-use crate::workflow::source::{Commands, Resolved};
-use crate::workflow::spec::{CommandEffect, CommandSpec};
-use crate::workflow::words::snake;
+use crate::argument::{self, Argument};
+use crate::definition::{DefaultValue, Definition, Form, Input, InputType, Inputs, NamedInput, Origin, Step};
+use crate::passwords;
+use crate::source::{Commands, Resolved};
+use crate::spec::{CommandEffect, CommandSpec};
+use crate::words::snake;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact;
 
 /// Something to know of a draft.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -164,7 +164,7 @@ fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[A
 /// Returns a description of the workflow, for lists of workflows.
 fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
     let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
-    crate::workflow::answer::cut(&format!("Made from these commands: {}", commands.join(", ")), 200)
+    crate::answer::cut(&format!("Made from these commands: {}", commands.join(", ")), 200)
 }
 
 /// An input that was made.
@@ -311,7 +311,7 @@ impl Inference<'_> {
 
     /// Returns a name that no input has yet: the argument's, else with the step's before it, else with a number.
     fn free(&self, name: &str, step: &str) -> String {
-        let fits = |name: &str| crate::workflow::definition::is_identifier(name);
+        let fits = |name: &str| crate::definition::is_identifier(name);
         let is_free = |name: &String| fits(name) && self.inputs.iter().all(|made| made.name != *name);
         let plain = if fits(name) { name.to_owned() } else { "value".to_owned() };
         let numbered = (2_usize..).map(|number| format!("value_{number}"));
@@ -350,7 +350,7 @@ fn holds_secret(value: &Value) -> bool {
 /// # Errors
 /// `E_INTERNAL` where it cannot be written as JSON.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
-    let Value::Object(mut data) = crate::workflow::answer::data(&draft.definition)? else {
+    let Value::Object(mut data) = crate::answer::data(&draft.definition)? else {
         return Err(Error::internal("the JSON of a workflow definition is not an object"));
     };
     for part in ["inputs", "steps"] {

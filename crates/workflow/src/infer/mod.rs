@@ -5,7 +5,7 @@ mod operation;
 mod recorded;
 mod reference;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operation.
 pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>()];

@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{self, Diagnostic};
 use super::recorded::{Logged, of_asker, of_log};
-use crate::clock::{from_rfc3339, span};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
-use crate::workflow::answer::Answer;
-use crate::workflow::check::checked;
-use crate::workflow::commands::reachable;
-use crate::workflow::finding::Severity;
-use crate::workflow::render::rendered;
-use crate::workflow::run::RUNS;
-use crate::workflow::saved::model::check_name;
-use crate::workflow::{GROUP, SHAPE};
+use crate::answer::Answer;
+use crate::check::checked;
+use crate::commands::reachable;
+use crate::finding::Severity;
+use crate::render::rendered;
+use crate::run::RUNS;
+use crate::saved::model::check_name;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::clock::{from_rfc3339, span};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 
 /// What a workflow is called that nobody named.
 const USUAL: &str = "session";

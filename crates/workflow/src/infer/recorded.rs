@@ -7,13 +7,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::page::Page;
-use crate::store::projects;
-use crate::store::runs::{self, Kind, Run, StepState, attempts, steps};
-use crate::store::{Db, blobs};
-use crate::workflow::run::named;
+use crate::run::named;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::page::Page;
+use mcpkg_store::projects;
+use mcpkg_store::runs::{self, Kind, Run, StepState, attempts, steps};
+use mcpkg_store::{Db, blobs};
 
 /// How many of the newest runs are looked at, where nobody says which.
 const NEWEST: usize = 50;

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::workflow::argument::Argument;
-use crate::workflow::expression::Segment;
-use crate::workflow::output::{self, Found};
-use crate::workflow::spec::OutputContract;
+use crate::argument::Argument;
+use crate::expression::Segment;
+use crate::output::{self, Found};
+use crate::spec::OutputContract;
 
 /// The fewest characters of a value that nothing is known of but that it is the same.
 const SHORTEST: usize = 4;
@@ -191,8 +191,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::workflow::expression::value_at;
-    use crate::workflow::spec::OutputField;
+    use crate::expression::value_at;
+    use crate::spec::OutputField;
 
     fn apps() -> OutputContract {
         let field = |name: &str, tag: &str| OutputField {

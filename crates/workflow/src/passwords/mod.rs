@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::expression::Template;
 use super::spec::{CommandSpec, Flag, Place};
 use super::yaml::places::below;
-use crate::redact::{HIDDEN, is_secret_name};
+use mcpkg_base::redact::{HIDDEN, is_secret_name};
 
 pub use places::Places;
 pub use schema::of_schema;
@@ -160,7 +160,9 @@ pub fn holds_hidden(value: &Value) -> bool {
 /// Returns how a hidden value is shown to the person who decides on it.
 pub fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("{HIDDEN} ({})", crate::plural::count(text.chars().count() as u64, "character")),
+        Value::String(text) => {
+            format!("{HIDDEN} ({})", mcpkg_base::plural::count(text.chars().count() as u64, "character"))
+        }
         _ => HIDDEN.to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! Places inside a value: JSON pointers, in which `*` is any key or element and `**` any number of them.
 
-use crate::workflow::expression::Segment;
+use crate::expression::Segment;
 
 /// Any key or element.
 pub const ANY: &str = "*";

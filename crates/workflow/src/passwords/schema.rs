@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::FORMAT;
 use super::places::{ANY, ANY_DEPTH, Places};
-use crate::workflow::api::reference::References;
+use crate::api::reference::References;
 
 /// How deep a place is at most, how many there are, and how many steps the search for them takes. Beyond that each key which has a
 /// password anywhere counts wherever it stands.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::step::{PlannedStep, WillRun};
-use crate::workflow::check::Sound;
-use crate::workflow::definition::{Definition, InputType};
-use crate::workflow::expression::Root;
-use crate::workflow::spec::CommandEffect;
+use crate::check::Sound;
+use crate::definition::{Definition, InputType};
+use crate::expression::Root;
+use crate::spec::CommandEffect;
 
 /// What a plan does, in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -9,15 +9,15 @@ use serde_json::{Map, Value, json};
 use super::effects::Effects;
 use super::scope::Before;
 use super::step::{self, PlannedStep};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::workflow::canonical;
-use crate::workflow::check::{Checked, Sound, Use};
-use crate::workflow::definition::{Definition, InputType, Origin};
-use crate::workflow::expression::Root;
-use crate::workflow::finding::Finding;
-use crate::workflow::given;
-use crate::workflow::source::Commands;
+use crate::canonical;
+use crate::check::{Checked, Sound, Use};
+use crate::definition::{Definition, InputType, Origin};
+use crate::expression::Root;
+use crate::finding::Finding;
+use crate::given;
+use crate::source::Commands;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
 
 /// What is known before a run.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ pub fn invalid(checked: &Checked) -> Error {
     let first = errors.first().map_or(String::new(), |first| {
         format!("; line {}, column {}: {}", first.span.line, first.span.column, first.message)
     });
-    let message = format!("The workflow has {}{first}", crate::plural::count(errors.len(), "error"));
+    let message = format!("The workflow has {}{first}", mcpkg_base::plural::count(errors.len(), "error"));
     let warnings: Vec<&Finding> = checked.warnings().collect();
     Error::new(Code::WorkflowInvalid, message).with_details(json!({ "errors": errors, "warnings": warnings }))
 }

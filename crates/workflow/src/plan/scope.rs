@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::workflow::check::Sources;
-use crate::workflow::definition::{Definition, InputType};
-use crate::workflow::expression::{Outcome, Path, Root, Scope, value_at};
-use crate::workflow::source::Commands;
+use crate::check::Sources;
+use crate::definition::{Definition, InputType};
+use crate::expression::{Outcome, Path, Root, Scope, value_at};
+use crate::source::Commands;
 
 /// Values that are known before the run.
 pub(super) struct Before<'a> {

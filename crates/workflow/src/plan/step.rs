@@ -6,14 +6,14 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::scope::Before;
-use crate::error::Result;
-use crate::workflow::binding::{self, Contracts};
-use crate::workflow::check::{Sound, Use};
-use crate::workflow::definition::{Input, Step};
-use crate::workflow::expression::{Outcome, Root, Template, condition};
-use crate::workflow::output;
-use crate::workflow::source::Resolved;
-use crate::workflow::spec::{CommandEffect, CommandSpec};
+use crate::binding::{self, Contracts};
+use crate::check::{Sound, Use};
+use crate::definition::{Input, Step};
+use crate::expression::{Outcome, Root, Template, condition};
+use crate::output;
+use crate::source::Resolved;
+use crate::spec::{CommandEffect, CommandSpec};
+use mcpkg_base::error::Result;
 
 /// Whether a step will run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ fn providers(
     Ok(())
 }
 
-fn repeated(repeat: &crate::workflow::definition::Repeat) -> String {
+fn repeated(repeat: &crate::definition::Repeat) -> String {
     let shown = |value: &Option<Value>, usual: &str| match value {
         Some(Value::String(text)) => text.clone(),
         Some(value) => format!("{value}s"),
@@ -228,6 +228,6 @@ pub(super) fn host(spec: &CommandSpec) -> Option<String> {
 }
 
 /// Returns what each step answers, as bindings take it.
-pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::workflow::spec::OutputContract>> {
+pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::spec::OutputContract>> {
     sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| output::contract(spec, step)).collect()
 }

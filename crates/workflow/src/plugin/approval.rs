@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::connection::check as check_launch;
 use super::model::Plugin;
-use crate::approved::Kind;
-use crate::content::servers::{runs, shown};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Confirmation, Context};
-use crate::store::servers::{Definition, Text};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_content::servers::{runs, shown};
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::servers::{Definition, Text};
 
 /// Keeps it that this user runs a plugin as it is.
 ///

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::model::Plugin;
 use super::tool::{Said, parsed};
-use crate::diff;
-use crate::error::Result;
-use crate::redact::redact;
-use crate::store::plugins::ToolRow;
+use mcpkg_base::diff;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::redact;
+use mcpkg_store::plugins::ToolRow;
 
 /// What differs.
 #[derive(Debug, Default)]

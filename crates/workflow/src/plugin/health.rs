@@ -5,11 +5,11 @@ use super::model::Plugin;
 use super::plugins::all;
 use super::standing::Health as Standing;
 use super::tool::{News, news};
-use crate::error::Result;
-use crate::op::{Context, Finding, Health};
-use crate::plural;
-use crate::store::plugins;
-use crate::workflow::groups;
+use crate::groups;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Finding, Health};
+use mcpkg_store::plugins;
 
 /// The name of the area.
 const AREA: &str = "plugins";

@@ -3,12 +3,12 @@
 use super::connection::{Broken, Connection};
 use super::runtime::Limits;
 use super::tool::{self, Listing, MOST};
-use crate::clock::Clock;
-use crate::error::{Code, Error, Result};
-use crate::redact::redact;
-use crate::store::Store;
-use crate::store::events::{self, NewEvent};
-use crate::store::plugins;
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::redact;
+use mcpkg_store::Store;
+use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::plugins;
 
 /// Asks a plugin for its tools.
 ///

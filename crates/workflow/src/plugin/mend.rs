@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::mcp_servers::dialect::Dialect;
-use crate::mcp_servers::secrets::Secrets;
-use crate::store::servers::Definition;
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_store::servers::Definition;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ fn variable_of(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::servers::{Part, Text};
+    use mcpkg_store::servers::{Part, Text};
 
     #[test]
     fn what_is_mended_or_left_is_noted() {

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::connection::Era;
 use super::standing::Standing;
-use crate::clock::Millis;
-use crate::error::{Error, Result};
-use crate::http::Reach;
-use crate::store::blobs::damaged_value;
-use crate::store::plugins::{Facts, PluginRow};
-use crate::store::servers::Server;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::http::Reach;
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::plugins::{Facts, PluginRow};
+use mcpkg_store::servers::Server;
 
 /// How long a call may take unless told otherwise, and at most.
 pub const TIMEOUT: Duration = Duration::from_secs(60);

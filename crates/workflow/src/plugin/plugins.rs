@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::model::Plugin;
 use super::{approval, supervise, tool};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::{plugins, projects};
-use crate::workflow::kept::Kept;
-use crate::workflow::running::{Answered, Failed, Running, gone};
-use crate::workflow::source::{Brief, CommandSource};
-use crate::workflow::spec::{CommandSpec, SourceKind};
-use crate::workflow::{contracts, groups};
+use crate::kept::Kept;
+use crate::running::{Answered, Failed, Running, gone};
+use crate::source::{Brief, CommandSource};
+use crate::spec::{CommandSpec, SourceKind};
+use crate::{contracts, groups};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::{plugins, projects};
 
 /// The tools of the plugins of the project that applies.
 #[derive(Clone, Copy, Debug)]

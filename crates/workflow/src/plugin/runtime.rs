@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// What ends a wait.
 #[derive(Clone, Debug)]

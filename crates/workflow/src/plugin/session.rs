@@ -11,11 +11,11 @@ use super::connection::{self, Broken, Connection};
 use super::listing::{self, Keeping};
 use super::model::Plugin;
 use super::runtime::{Cut, Limits, runtime};
-use crate::error::{Code, Error, Result};
-use crate::json::exact;
-use crate::redact::redact;
-use crate::store::plugins;
-use crate::workflow::running::{Answered, Failed};
+use crate::running::{Answered, Failed};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::json::exact;
+use mcpkg_base::redact::redact;
+use mcpkg_store::plugins;
 
 /// The most characters of a plugin's own words in an error.
 const EXCERPT: usize = 300;
@@ -328,9 +328,11 @@ mod tests {
 
     #[test]
     fn a_plugins_words_hold_no_secret_and_no_escape() {
-        let secret =
-            crate::secret::Secret::new("hunter22".to_owned(), &crate::secret::Reference::Environment("T".to_owned()))
-                .unwrap();
+        let secret = mcpkg_base::secret::Secret::new(
+            "hunter22".to_owned(),
+            &mcpkg_base::secret::Reference::Environment("T".to_owned()),
+        )
+        .unwrap();
         let said = excerpt(&format!("\u{1b}[31m{} at https://a:b@c/", secret.expose()));
         assert!(!said.contains("hunter22") && !said.contains('\u{1b}') && !said.contains("a:b"), "{said}");
         assert_eq!(excerpt(&"x".repeat(400)).chars().count(), EXCERPT + 1);

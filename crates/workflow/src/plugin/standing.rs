@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Millis;
+use mcpkg_base::clock::Millis;
 
 /// How long failures count, in milliseconds.
 const HOUR: Millis = 3_600_000;

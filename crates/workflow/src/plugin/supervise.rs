@@ -15,10 +15,10 @@ use super::model::Plugin;
 use super::runtime::{Cut, Limits, runtime, within};
 use super::session::Session;
 use super::standing::{Health, Standing};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::plugins;
-use crate::workflow::running::{Answered, Failed};
+use crate::running::{Answered, Failed};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::plugins;
 
 /// The longest pause after a failure that a call waits for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);

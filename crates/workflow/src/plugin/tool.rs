@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::model::{Plugin, Provider, json};
-use crate::error::{Error, Result};
-use crate::redact::{hide_in, redact, without_password};
-use crate::store::blobs::damaged_value;
-use crate::store::plugins::ToolRow;
-use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, OutputField, SourceKind};
-use crate::workflow::{contracts, from_schema};
+use crate::spec::{CommandEffect, CommandSpec, Idempotency, OutputField, SourceKind};
+use crate::{contracts, from_schema};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::redact::{hide_in, redact, without_password};
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::plugins::ToolRow;
 
 /// The most tools of a plugin.
 pub const MOST: usize = 1_000;

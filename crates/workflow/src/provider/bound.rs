@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context};
-use crate::workflow::binding::{self, Source, Wanted};
-use crate::workflow::check::Sound;
-use crate::workflow::commands::{Reachable, reachable};
-use crate::workflow::definition::{Input, OnMissing};
-use crate::workflow::expression::{Outcome, Path, Root, Scope, Template, value_at};
-use crate::workflow::output;
-use crate::workflow::source::Commands;
-use crate::workflow::spec::ProviderContract;
+use crate::binding::{self, Source, Wanted};
+use crate::check::Sound;
+use crate::commands::{Reachable, reachable};
+use crate::definition::{Input, OnMissing};
+use crate::expression::{Outcome, Path, Root, Scope, Template, value_at};
+use crate::output;
+use crate::source::Commands;
+use crate::spec::ProviderContract;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context};
 
 /// Returns the arguments, as the input binds them: to values of other inputs, and to what is written out. Answers of steps are not
 /// known before the run.

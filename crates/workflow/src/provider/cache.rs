@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::clock::Millis;
-use crate::error::{Code, Result};
-use crate::op::Context;
-use crate::store::projects;
-use crate::workflow::kept::Kept;
-use crate::workflow::spec::CommandSpec;
+use crate::kept::Kept;
+use crate::spec::CommandSpec;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::projects;
 
 /// How many answers are kept.
 const MOST: usize = 256;
@@ -94,7 +94,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::error::Error;
+    use mcpkg_base::error::Error;
 
     const ASKED: Asked = Asked { ttl: 60_000, or_older: false };
 

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::workflow::definition::{Input, InputType};
-use crate::workflow::expression::value_at;
-use crate::workflow::output::segments;
-use crate::workflow::spec::{OutputContract, OutputField};
+use crate::definition::{Input, InputType};
+use crate::expression::value_at;
+use crate::output::segments;
+use crate::spec::{OutputContract, OutputField};
 
 /// A value that a person may choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::workflow::definition::Select;
+    use crate::definition::Select;
 
     fn contract(fields: &[(&str, &[&str])]) -> OutputContract {
         let field = |(name, tags): &(&str, &[&str])| OutputField {

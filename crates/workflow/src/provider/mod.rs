@@ -17,8 +17,8 @@ use super::expression::{Node, Root};
 use super::resolve::require;
 use super::source::Commands;
 use super::spec::CommandSpec;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 pub use choices::Choice;
 

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::workflow::commands;
-use crate::workflow::expression::value_at;
-use crate::workflow::output::segments;
-use crate::workflow::running::{Answered, Running};
-use crate::workflow::spec::{CommandSpec, Place};
+use crate::commands;
+use crate::expression::value_at;
+use crate::output::segments;
+use crate::running::{Answered, Running};
+use crate::spec::{CommandSpec, Place};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// The most pages of a list that are fetched.
 pub(super) const MOST_PAGES: usize = 20;
@@ -116,7 +116,7 @@ fn typed(spec: &CommandSpec, name: &str, value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::spec::{Flag, OutputContract, SourceKind};
+    use crate::spec::{Flag, OutputContract, SourceKind};
 
     fn spec(pagination: Value) -> CommandSpec {
         let flag = |name: &str, kind: &str| Flag { r#in: Some(Place::Query), ..Flag::new(name, kind) };

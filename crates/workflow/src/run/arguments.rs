@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Code, Error, Result, nearest};
-use crate::json;
-use crate::op::Context;
-use crate::secret::Reference;
-use crate::workflow::argument::{self, Argument, Refused};
-use crate::workflow::spec::{CommandSpec, SECRET};
+use crate::argument::{self, Argument, Refused};
+use crate::spec::{CommandSpec, SECRET};
+use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_base::json;
+use mcpkg_base::secret::Reference;
+use mcpkg_core::op::Context;
 
 /// An argument as it is typed: `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,15 +141,15 @@ fn wrong(name: &str, why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
-    use crate::store::projects::Selection;
-    use crate::workflow::spec::{Body, Flag, Place, SourceKind};
+    use crate::spec::{Body, Flag, Place, SourceKind};
+    use mcpkg_store::Store;
+    use mcpkg_store::projects::Selection;
 
     #[test]
     fn a_body_that_may_be_left_out_is_whole_where_it_is_given() {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::shell(
-            crate::op::Domains::NONE,
+            mcpkg_core::op::Domains::NONE,
             Store::open(&folder.path().join("a.db")).unwrap(),
             Selection::default(),
         );
@@ -189,7 +189,7 @@ mod tests {
     fn arguments_are_what_the_command_takes() {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::shell(
-            crate::op::Domains::NONE,
+            mcpkg_core::op::Domains::NONE,
             Store::open(&folder.path().join("a.db")).unwrap(),
             Selection::default(),
         );

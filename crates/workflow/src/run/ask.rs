@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use super::plan::Plan;
 use super::wanted::Wanted;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context};
-use crate::workflow::answer::cut;
-use crate::workflow::check::{Sound, checked};
-use crate::workflow::commands::reachable;
-use crate::workflow::definition::{Input, InputType, Mode};
-use crate::workflow::given;
-use crate::workflow::provider::{self, Choice, Offer};
+use crate::answer::cut;
+use crate::check::{Sound, checked};
+use crate::commands::reachable;
+use crate::definition::{Input, InputType, Mode};
+use crate::given;
+use crate::provider::{self, Choice, Offer};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Confirmation, Context};
 
 /// How often a person may try.
 const TRIES: usize = 5;
@@ -90,7 +90,7 @@ fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
     let mut lines: Vec<String> = input.description.iter().chain(&input.hint).cloned().collect();
     let choices = match offer {
         Offer::Values(provider, choices) => {
-            lines.push(format!("{} of {provider}", crate::plural::count(choices.len(), "value")));
+            lines.push(format!("{} of {provider}", mcpkg_base::plural::count(choices.len(), "value")));
             choices
         }
         Offer::Unknown(why) => {

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::start::start;
 use super::wanted::Wanted;
 use super::{gates, reply};
-use crate::consent::nonce::Held;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Reply};
-use crate::store::workflows::{self, exposed};
-use crate::workflow::saved::model;
+use crate::saved::model;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::op::{Context, Reply};
+use mcpkg_store::workflows::{self, exposed};
 
 /// The arguments that are not the workflow's own.
 pub const NONCE: &str = "nonce";

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::plan::Plan;
-use crate::redact::redact;
-use crate::workflow::spec::CommandSpec;
+use crate::spec::CommandSpec;
+use mcpkg_base::redact::redact;
 
 /// The key of a run's definition that says what its plan was made of.
 const MADE_OF: &str = "made_of";
@@ -136,8 +136,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::workflow::engine::program::Program;
-    use crate::workflow::spec::SourceKind;
+    use crate::engine::program::Program;
+    use crate::spec::SourceKind;
 
     fn plan(base_url: &str, summary: &str) -> Plan {
         let spec = CommandSpec {

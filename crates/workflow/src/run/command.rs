@@ -9,16 +9,16 @@ use serde_json::json;
 use super::arguments::{self, Typed};
 use super::start::start;
 use super::{gates, plan};
-use crate::consent::nonce::Held;
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::commands::{self, reachable};
-use crate::workflow::completions::IDS;
-use crate::workflow::resolve::require;
-use crate::workflow::running::Running;
-use crate::workflow::spec::CommandSpec;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::commands::{self, reachable};
+use crate::completions::IDS;
+use crate::resolve::require;
+use crate::running::Running;
+use crate::spec::CommandSpec;
+use mcpkg_base::error::Result;
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Runs a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{RUNS, named};
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::runs::State;
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::engine::resume;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::engine::resume;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::runs::State;
 
 /// Pauses a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::blobs::stored_json;
-use crate::store::projects;
-use crate::store::runs::{self, Run};
-use crate::store::{Db, Store};
-use crate::workflow::definition::{DefaultValue, Definition, InputType, NamedInput, Origin};
-use crate::workflow::expression::value_at;
-use crate::workflow::passwords::holds_hidden;
-use crate::workflow::{given, output};
+use crate::definition::{DefaultValue, Definition, InputType, NamedInput, Origin};
+use crate::expression::value_at;
+use crate::passwords::holds_hidden;
+use crate::{given, output};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::blobs::stored_json;
+use mcpkg_store::projects;
+use mcpkg_store::runs::{self, Run};
+use mcpkg_store::{Db, Store};
 
 /// Returns the values that inputs have by earlier runs and that are not given: of the last run of the same workflow that succeeded,
 /// or of the answer of another one's. A value that the input no longer takes, or that was a secret, is left out.

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::marks;
-use crate::plural::{count as counted, first};
-use crate::redact::{HIDDEN, redact};
-use crate::workflow::engine::program::{Arguments, Planned, Program};
-use crate::workflow::passwords;
-use crate::workflow::spec::{CommandEffect, CommandSpec};
+use crate::engine::program::{Arguments, Planned, Program};
+use crate::passwords;
+use crate::spec::{CommandEffect, CommandSpec};
+use mcpkg_base::marks;
+use mcpkg_base::plural::{count as counted, first};
+use mcpkg_base::redact::{HIDDEN, redact};
 
 /// Characters of a value above which its line says how many there are.
 const LONG: usize = 200;

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use super::start::start;
 use super::wanted::{self, Wanted};
 use super::{EXECUTE, command, gates, named, plan, reply, resume};
-use crate::consent::nonce::Held;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::commands::reachable;
-use crate::workflow::operations::is_own_read;
-use crate::workflow::resolve::require;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::commands::reachable;
+use crate::operations::is_own_read;
+use crate::resolve::require;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
 
 /// Runs a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]

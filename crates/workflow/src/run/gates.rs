@@ -6,18 +6,18 @@ use serde_json::json;
 
 use super::EXECUTE;
 use super::plan::Plan;
-use crate::consent::nonce::{self, Held};
-use crate::consent::request::{self, Consent, Need};
-use crate::consent::widened;
-use crate::error::{Code, Error, Result};
-use crate::http::Url;
-use crate::op::{Confirmation, Context, Identity};
-use crate::store::projects;
-use crate::store::runs::Kind;
-use crate::workflow::api::catalogs;
-use crate::workflow::operations;
-use crate::workflow::saved::policy::{self as rule, Rule};
-use crate::workflow::spec::{CommandEffect, SourceKind};
+use crate::api::catalogs;
+use crate::operations;
+use crate::saved::policy::{self as rule, Rule};
+use crate::spec::{CommandEffect, SourceKind};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::Url;
+use mcpkg_core::consent::nonce::{self, Held};
+use mcpkg_core::consent::request::{self, Consent, Need};
+use mcpkg_core::consent::widened;
+use mcpkg_core::op::{Confirmation, Context, Identity};
+use mcpkg_store::projects;
+use mcpkg_store::runs::Kind;
 
 /// How long a caller waits, in seconds, unless it says otherwise; and the longest that it may say.
 pub const WAIT: u32 = 25;

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
-use crate::redact::HIDDEN;
-use crate::workflow::check::Sound;
-use crate::workflow::definition::{Definition, Origin};
-use crate::workflow::engine::earlier::Earlier;
-use crate::workflow::engine::program::Program;
-use crate::workflow::expression::Root;
-use crate::workflow::passwords;
+use crate::check::Sound;
+use crate::definition::{Definition, Origin};
+use crate::engine::earlier::Earlier;
+use crate::engine::program::Program;
+use crate::expression::Root;
+use crate::passwords;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::redact::HIDDEN;
 
 /// The key of a definition from which something was hidden.
 pub const IS_HIDDEN: &str = "is_hidden";

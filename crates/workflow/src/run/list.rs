@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{RUNS, named};
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::hex::tail;
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
-use crate::store::page::Page;
-use crate::store::projects;
-use crate::store::runs::{self, Run, State};
-use crate::workflow::GROUP;
-use crate::workflow::answer::{Answer, VERSION, cursor, limit, place};
-use crate::workflow::engine::report::{self, Detail};
+use crate::GROUP;
+use crate::answer::{Answer, VERSION, cursor, limit, place};
+use crate::engine::report::{self, Detail};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex::tail;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects;
+use mcpkg_store::runs::{self, Run, State};
 
 /// The name of this list in cursors.
 const LIST: &str = "runs";

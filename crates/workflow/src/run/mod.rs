@@ -24,11 +24,11 @@ mod workflow;
 use uuid::Uuid;
 
 use super::engine::resume::missing;
-use crate::error::Result;
-use crate::op::{Context, Entry, Name, Names};
-use crate::store::page::Page;
-use crate::store::runs::{self, Run};
-use crate::store::{Db, projects};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Entry, Name, Names};
+use mcpkg_store::page::Page;
+use mcpkg_store::runs::{self, Run};
+use mcpkg_store::{Db, projects};
 
 pub use resource::RESOURCES;
 

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{arguments, defaults, effects, kept};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::store::projects;
-use crate::workflow::check::{Sound, checked};
-use crate::workflow::commands::{self, reachable};
-use crate::workflow::definition::InputType;
-use crate::workflow::engine::program::Program;
-use crate::workflow::passwords;
-use crate::workflow::plan::{Given, Plan as Planned, planned};
-use crate::workflow::resolve::require;
-use crate::workflow::saved::approval;
-use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
+use crate::check::{Sound, checked};
+use crate::commands::{self, reachable};
+use crate::definition::InputType;
+use crate::engine::program::Program;
+use crate::passwords;
+use crate::plan::{Given, Plan as Planned, planned};
+use crate::resolve::require;
+use crate::saved::approval;
+use crate::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::projects;
 
 /// What would be run.
 #[derive(Clone, Debug)]

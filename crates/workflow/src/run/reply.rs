@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::plan::Plan;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Reply, cell};
-use crate::store::runs::steps::{self, Step};
-use crate::store::runs::{self, Run, State, StepState, attempts};
-use crate::workflow::api::call::next_step;
-use crate::workflow::engine::report::{self, Detail};
-use crate::workflow::engine::resume::{goes_on, missing, uncertain};
-use crate::workflow::engine::{Begun, drive, follow};
+use crate::api::call::next_step;
+use crate::engine::report::{self, Detail};
+use crate::engine::resume::{goes_on, missing, uncertain};
+use crate::engine::{Begun, drive, follow};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Reply, cell};
+use mcpkg_store::runs::steps::{self, Step};
+use mcpkg_store::runs::{self, Run, State, StepState, attempts};
 
 /// Carries a run on, and answers how far it is: at a shell once it has stopped, to an agent at `until` at the latest.
 ///

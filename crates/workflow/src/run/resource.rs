@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::error::Result;
-use crate::op::{Asked, Completing, Contents, Resource, Shown, Validator};
-use crate::store::page::Page;
-use crate::store::projects;
-use crate::store::runs::steps::{self, Step};
-use crate::store::runs::{self, Run};
-use crate::workflow::answer::VERSION;
-use crate::workflow::engine::report::{Detail, whole};
+use crate::answer::VERSION;
+use crate::engine::report::{Detail, whole};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Asked, Completing, Contents, Resource, Shown, Validator};
+use mcpkg_store::page::Page;
+use mcpkg_store::projects;
+use mcpkg_store::runs::steps::{self, Step};
+use mcpkg_store::runs::{self, Run};
 
 /// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[RUN];

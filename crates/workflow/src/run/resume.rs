@@ -13,17 +13,17 @@ use super::effects;
 use super::plan::Plan;
 use super::wanted::again;
 use super::{RUNS, gates, named, reply};
-use crate::consent::nonce::Held;
-use crate::consent::request::Consent;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::runs::{self, Run};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::engine::Taken;
-use crate::workflow::engine::begin::{self, Begun};
-use crate::workflow::engine::resume::{self, Decision, Resumable, Retry, missing};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::engine::Taken;
+use crate::engine::begin::{self, Begun};
+use crate::engine::resume::{self, Decision, Resumable, Retry, missing};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::request::Consent;
+use mcpkg_core::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::runs::{self, Run};
 
 /// The most bytes of an answer that a person gives for a step.
 const MAX_OUTPUT: u64 = 8 << 20;

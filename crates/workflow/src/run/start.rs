@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use super::plan::Plan;
 use super::{changes, gates, reply};
-use crate::consent::nonce::Held;
-use crate::error::Result;
-use crate::op::{Context, Reply};
-use crate::workflow::engine::{Asked, begin};
+use crate::engine::{Asked, begin};
+use mcpkg_base::error::Result;
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::op::{Context, Reply};
 
 /// Runs a plan, once a person has consented to it; answers at `until` at the latest how far it is.
 ///

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::plan::{self, Looked, Plan};
 use super::{effects, kept};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::workflow::check::{Slot, Sound};
-use crate::workflow::engine::earlier::Earlier;
-use crate::workflow::engine::program::Program;
-use crate::workflow::expression::{Root, value_at};
+use crate::check::{Slot, Sound};
+use crate::engine::earlier::Earlier;
+use crate::engine::program::Program;
+use crate::expression::{Root, value_at};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// The one step that is run.
 #[derive(Clone, Debug)]

@@ -5,16 +5,16 @@ use serde_json::{Map, Value};
 use super::kept::IS_HIDDEN;
 use super::plan::{self, Plan};
 use super::step::{self, Alone};
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::store::blobs::stored_json;
-use crate::store::runs::{self, Run, steps};
-use crate::store::workflows;
-use crate::store::{Db, blobs};
-use crate::workflow::draft;
-use crate::workflow::engine::earlier::{Earlier, answers};
-use crate::workflow::passwords::holds_hidden;
-use crate::workflow::saved::model;
+use crate::draft;
+use crate::engine::earlier::{Earlier, answers};
+use crate::passwords::holds_hidden;
+use crate::saved::model;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::blobs::stored_json;
+use mcpkg_store::runs::{self, Run, steps};
+use mcpkg_store::workflows;
+use mcpkg_store::{Db, blobs};
 
 /// What is run.
 #[derive(Clone, Debug, Default)]

@@ -10,16 +10,16 @@ use super::arguments::Typed;
 use super::start::start;
 use super::wanted::{self, Wanted};
 use super::{RUNS, ask, gates, named};
-use crate::consent::nonce::Held;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::check::checked;
-use crate::workflow::commands::reachable;
-use crate::workflow::completions::{DRAFTS, WORKFLOWS};
-use crate::workflow::given::typed;
-use crate::workflow::text::argument::{Object, Text, object, text};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::check::checked;
+use crate::commands::reachable;
+use crate::completions::{DRAFTS, WORKFLOWS};
+use crate::given::typed;
+use crate::text::argument::{Object, Text, object, text};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Runs a workflow.
 #[derive(clap::Args, Deserialize, JsonSchema)]

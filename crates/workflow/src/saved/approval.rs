@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::approved::Kind;
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Confirmation, Context};
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Confirmation, Context};
 
 /// Keeps it that a person at this terminal wrote or read a workflow's text; without one, nothing. Of the texts that it had before
 /// none is approved any more.

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::model::Model;
-use crate::op::Body;
-use crate::workflow::span::Span;
-use crate::workflow::yaml::places::{Place, Places, below};
+use crate::span::Span;
+use crate::yaml::places::{Place, Places, below};
+use mcpkg_core::op::Body;
 
 /// What happened to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

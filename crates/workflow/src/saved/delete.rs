@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::data;
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::workflows;
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows;
 
 /// Delete a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

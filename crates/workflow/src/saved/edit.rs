@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::model::{self, Model};
 use super::{approval, data};
-use crate::diff;
-use crate::editor;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::workflows::{self, Action, Change, Workflow};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::finding::{Finding, has_errors};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::finding::{Finding, has_errors};
+use mcpkg_base::diff;
+use mcpkg_base::editor;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows::{self, Action, Change, Workflow};
 
 /// Edit a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

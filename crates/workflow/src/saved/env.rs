@@ -4,14 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::redact;
-use crate::secret;
-use crate::store::workflows::{self, Variable};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
+use crate::GROUP;
+use crate::answer::VERSION;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact;
+use mcpkg_base::secret;
+use mcpkg_core::op::{
+    Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table, cell,
+};
+use mcpkg_store::workflows::{self, Variable};
 
 /// The most bytes of a value.
 const MAX_VALUE: usize = 64 << 10;

@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use super::data;
 use super::model;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::workflows;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::fixture::beside;
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::fixture::beside;
+use crate::{GROUP, answer};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows;
 
 /// Export a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

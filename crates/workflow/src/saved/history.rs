@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::model::{self, Model};
 use super::{approval, changes, data};
-use crate::clock::rfc3339;
-use crate::diff;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::store::workflows::{self, Revision};
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::{GROUP, answer};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::diff;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use mcpkg_store::workflows::{self, Revision};
 
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use super::approval;
 use super::mend::{Mended, mended};
 use super::model::{self, Model};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::plural;
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::revisions::Author;
-use crate::store::workflows::{self, Action, Change};
-use crate::workflow::answer::VERSION;
-use crate::workflow::finding::{Finding, has_errors};
-use crate::workflow::fixture::beside::{self, Fixtures};
-use crate::workflow::fixture::form::Fixture;
-use crate::workflow::text::argument::Text;
-use crate::workflow::{GROUP, yaml};
+use crate::answer::VERSION;
+use crate::finding::{Finding, has_errors};
+use crate::fixture::beside::{self, Fixtures};
+use crate::fixture::form::Fixture;
+use crate::text::argument::Text;
+use crate::{GROUP, yaml};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::revisions::Author;
+use mcpkg_store::workflows::{self, Action, Change};
 
 /// Import workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, PAGE, Rate, Reply, Shape, Table, cell};
-use crate::store::workflows::{self, Workflow};
-use crate::workflow::answer::VERSION;
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::{GROUP, answer};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, PAGE, Rate, Reply, Shape, Table, cell};
+use mcpkg_store::workflows::{self, Workflow};
 
 /// List workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]

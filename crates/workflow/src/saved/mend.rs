@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::model::{Model, written};
-use crate::error::Result;
-use crate::workflow::yaml;
+use crate::yaml;
+use mcpkg_base::error::Result;
 
 /// A text that was mended.
 #[derive(Debug)]

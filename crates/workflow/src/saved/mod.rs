@@ -19,8 +19,8 @@ pub(super) mod resource;
 
 use serde_json::{Value, json};
 
-use crate::op::Entry;
-use crate::store::workflows::Workflow;
+use mcpkg_core::op::Entry;
+use mcpkg_store::workflows::Workflow;
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
@@ -48,6 +48,6 @@ pub(super) fn data(project: &str, workflow: &Workflow) -> Value {
         "id": workflow.uuid.to_string(),
         "revision": workflow.revision,
         "size": workflow.size,
-        "model_hash": crate::hex::encode(&workflow.summary.model_hash),
+        "model_hash": mcpkg_base::hex::encode(&workflow.summary.model_hash),
     })
 }

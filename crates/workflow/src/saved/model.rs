@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::plural;
-use crate::store::workflows::{New, Summary};
-use crate::store::{Db, blobs, projects};
-use crate::workflow::canonical;
-use crate::workflow::check::{Checked, checked, shaped};
-use crate::workflow::commands::reachable;
-use crate::workflow::definition::{Definition, is_identifier};
-use crate::workflow::finding::{Finding, Kind, Severity, has_errors};
-use crate::workflow::plan::{Given, planned};
-use crate::workflow::render::rendered;
-use crate::workflow::yaml;
-use crate::workflow::yaml::places::Places;
+use crate::canonical;
+use crate::check::{Checked, checked, shaped};
+use crate::commands::reachable;
+use crate::definition::{Definition, is_identifier};
+use crate::finding::{Finding, Kind, Severity, has_errors};
+use crate::plan::{Given, planned};
+use crate::render::rendered;
+use crate::yaml;
+use crate::yaml::places::Places;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::Context;
+use mcpkg_store::workflows::{New, Summary};
+use mcpkg_store::{Db, blobs, projects};
 
 /// The most bytes of a message.
 const MAX_MESSAGE: usize = 4 << 10;
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_of_what_is_said_and_never_changes() {
-        let of = |text: &str| crate::hex::encode(&Model::of(text).unwrap().summary.model_hash);
+        let of = |text: &str| mcpkg_base::hex::encode(&Model::of(text).unwrap().summary.model_hash);
         let plain = of("workflow: a\nsteps:\n  - id: one\n    run: apps:list\n    with: {x: 1, y: two}\n");
         // It stands in databases: neither a compiler nor a layout changes it.
         assert_eq!(plain, "7bbddfbd12e481254004157f90440a5f1d96efa4a47dda5c3139f29b8b4c7e3a");

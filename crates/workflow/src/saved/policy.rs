@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::{Db, blobs, workflows};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
+use crate::GROUP;
+use crate::answer::VERSION;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::{Db, blobs, workflows};
 
 /// Whether workflows of a project are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]

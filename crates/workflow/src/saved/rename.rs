@@ -5,13 +5,13 @@ use serde::Deserialize;
 
 use super::model::{self, Model};
 use super::{approval, data};
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::workflows::{self, Action, Change, exposed};
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::exposed::check_name;
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::exposed::check_name;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows::{self, Action, Change, exposed};
 
 /// Rename a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

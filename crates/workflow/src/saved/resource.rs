@@ -1,12 +1,12 @@
 //! Workflows as resources.
 
-use crate::op::{Resource, Shown, Validator};
-use crate::store::workflows;
+use mcpkg_core::op::{Resource, Shown, Validator};
+use mcpkg_store::workflows;
 
 const YAML: Option<&str> = Some("application/yaml");
 
 /// The resources, in documentation order.
-pub(in crate::workflow) const RESOURCES: &[Resource] = &[WORKFLOW];
+pub(crate) const RESOURCES: &[Resource] = &[WORKFLOW];
 
 /// A workflow's text.
 const WORKFLOW: Resource = Resource {

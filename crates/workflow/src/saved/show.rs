@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::text;
-use crate::content::answer::check_size;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
-use crate::store::{blobs, workflows};
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::completions::WORKFLOWS;
+use crate::{GROUP, answer};
+use mcpkg_base::error::Result;
+use mcpkg_content::answer::check_size;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
+use mcpkg_store::{blobs, workflows};
 
 /// Show a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ mod operation;
 mod ranked;
 mod unbroken;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operation.
 pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Suggest>()];

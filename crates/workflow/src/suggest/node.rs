@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use serde_json::json;
 
-use crate::error::{Code, Error, Result};
-use crate::workflow::argument::{self, Argument};
-use crate::workflow::check::{Slot, Surveyed};
-use crate::workflow::definition::Input;
-use crate::workflow::expression::{Node, Root};
+use crate::argument::{self, Argument};
+use crate::check::{Slot, Surveyed};
+use crate::definition::Input;
+use crate::expression::{Node, Root};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What is pointed at.
 pub struct Pointed<'s> {
@@ -62,7 +62,7 @@ fn input<'s>(surveyed: &'s Surveyed, key: &str) -> Pointed<'s> {
         let spec = surveyed.specs[*step].as_deref()?;
         argument::named(spec, arg).map(|argument| (spec.id.clone(), argument))
     });
-    let names = |used: &&crate::workflow::check::Use| {
+    let names = |used: &&crate::check::Use| {
         used.paths().iter().any(|path| matches!(&path.root, Root::Input(input) if input == name))
     };
     let users: HashSet<usize> = surveyed.uses.iter().filter(names).filter_map(|used| used.slot.step()).collect();

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::node::pointed;
 use super::ranked::{Suggestion, suggestions};
 use super::unbroken::unbroken;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
-use crate::workflow::answer::{Answer, data};
-use crate::workflow::check::surveyed;
-use crate::workflow::commands::reachable;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::text::argument::{Text, text};
-use crate::workflow::{GROUP, SHAPE};
+use crate::answer::{Answer, data};
+use crate::check::surveyed;
+use crate::commands::reachable;
+use crate::completions::WORKFLOWS;
+use crate::text::argument::{Text, text};
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
 /// Suggest providers
 #[derive(clap::Args, Deserialize, JsonSchema)]

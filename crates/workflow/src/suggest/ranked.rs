@@ -5,14 +5,14 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::node::Pointed;
-use crate::error::Result;
-use crate::workflow::binding::{self, Wanted};
-use crate::workflow::check::Surveyed;
-use crate::workflow::commands::Reachable;
-use crate::workflow::definition::Select;
-use crate::workflow::output;
-use crate::workflow::source::{Brief, Commands};
-use crate::workflow::spec::{OutputField, ProviderContract};
+use crate::binding::{self, Wanted};
+use crate::check::Surveyed;
+use crate::commands::Reachable;
+use crate::definition::Select;
+use crate::output;
+use crate::source::{Brief, Commands};
+use crate::spec::{OutputField, ProviderContract};
+use mcpkg_base::error::Result;
 
 /// The most suggestions that are returned.
 const MOST: usize = 10;
@@ -140,9 +140,9 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
             score += 6;
         }
     }
-    let wanted = crate::workflow::words::stem(&pointed.name);
+    let wanted = crate::words::stem(&pointed.name);
     let resource = wanted.strip_suffix("_id").or_else(|| wanted.strip_suffix("_name")).unwrap_or(&wanted);
-    if contract.id.split([':', '_', '-', '/']).any(|word| crate::workflow::words::singular(word) == resource) {
+    if contract.id.split([':', '_', '-', '/']).any(|word| crate::words::singular(word) == resource) {
         why.push(format!("its name contains the resource that `{}` refers to", pointed.name));
         score += 2;
     }

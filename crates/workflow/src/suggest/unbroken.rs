@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::workflow::yaml;
+use crate::yaml;
 
 /// How many lines are passed over at most.
 const MOST: usize = 16;

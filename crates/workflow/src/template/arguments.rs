@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::error::Result;
-use crate::workflow::argument;
-use crate::workflow::definition::Input;
-use crate::workflow::source::Commands;
-use crate::workflow::spec::{CommandSpec, OutputField};
+use crate::argument;
+use crate::definition::Input;
+use crate::source::Commands;
+use crate::spec::{CommandSpec, OutputField};
+use mcpkg_base::error::Result;
 
 /// What a command is given.
 #[derive(Debug, Default)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::fill::placeholders;
-use crate::error::{Code, Error, Result, nearest};
-use crate::workflow::definition::is_identifier;
-use crate::workflow::finding::has_errors;
-use crate::workflow::yaml;
+use crate::definition::is_identifier;
+use crate::finding::has_errors;
+use crate::yaml;
+use mcpkg_base::error::{Code, Error, Result, nearest};
 
 /// A template.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

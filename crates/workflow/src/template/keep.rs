@@ -6,15 +6,15 @@ use serde_json::json;
 
 use super::form::Template;
 use super::kept::{TEMPLATES, require};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::redact;
-use crate::store::workflows::templates;
-use crate::workflow::GROUP;
-use crate::workflow::answer::VERSION;
-use crate::workflow::limits::MAX_BYTES;
-use crate::workflow::saved::model::stored;
-use crate::workflow::text::argument::{Text, text};
+use crate::GROUP;
+use crate::answer::VERSION;
+use crate::limits::MAX_BYTES;
+use crate::saved::model::stored;
+use crate::text::argument::{Text, text};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::workflows::templates;
 
 /// Add a template
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@
 use serde_json::json;
 
 use super::form::Template;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Name, Names};
-use crate::store::Db;
-use crate::store::projects::Selection;
-use crate::store::workflows::templates;
-use crate::workflow::saved::model::stored;
+use crate::saved::model::stored;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Name, Names};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::workflows::templates;
 
 /// The templates that are built in.
 const EMBEDDED: [&str; 3] = [

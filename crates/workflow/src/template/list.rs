@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::kept::{Kept, TEMPLATES, all, require};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape, Table, cell};
-use crate::workflow::GROUP;
-use crate::workflow::answer::{VERSION, data};
+use crate::GROUP;
+use crate::answer::{VERSION, data};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape, Table, cell};
 
 /// List templates
 #[derive(clap::Args, Deserialize, JsonSchema)]

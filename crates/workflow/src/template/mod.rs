@@ -8,7 +8,7 @@ mod kept;
 mod list;
 mod used;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[

@@ -11,19 +11,19 @@ use super::arguments::given;
 use super::fill::Filling;
 use super::form::{Parameter, ParameterType, Template};
 use super::kept::{TEMPLATES, require};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
-use crate::workflow::answer::VERSION;
-use crate::workflow::check::checked;
-use crate::workflow::commands::{Reachable, reachable};
-use crate::workflow::definition::{Definition, NamedInput};
-use crate::workflow::fixture::form::Fixture;
-use crate::workflow::render::rendered;
-use crate::workflow::resolve;
-use crate::workflow::saved::model;
-use crate::workflow::spec::CommandSpec;
-use crate::workflow::text::sample::{Sample, Sampled, sample, samples};
-use crate::workflow::{GROUP, answer};
+use crate::answer::VERSION;
+use crate::check::checked;
+use crate::commands::{Reachable, reachable};
+use crate::definition::{Definition, NamedInput};
+use crate::fixture::form::Fixture;
+use crate::render::rendered;
+use crate::resolve;
+use crate::saved::model;
+use crate::spec::CommandSpec;
+use crate::text::sample::{Sample, Sampled, sample, samples};
+use crate::{GROUP, answer};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 
 /// Make a workflow from a template
 #[derive(clap::Args, Deserialize, JsonSchema)]

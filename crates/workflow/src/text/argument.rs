@@ -8,18 +8,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::Context;
-use crate::store::{blobs, workflows};
-use crate::workflow::definition::is_identifier;
-use crate::workflow::finding::has_errors;
-use crate::workflow::limits::MAX_BYTES;
-use crate::workflow::yaml;
+use crate::definition::is_identifier;
+use crate::finding::has_errors;
+use crate::limits::MAX_BYTES;
+use crate::yaml;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::Context;
+use mcpkg_store::{blobs, workflows};
 
 /// Where a text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::workflow) enum Text {
+pub(crate) enum Text {
     /// An agent's argument is the text itself.
     Agent(String),
     /// A file that a person names.
@@ -30,7 +30,7 @@ pub(in crate::workflow) enum Text {
 
 /// A JSON object: an agent's argument, or what a file that a person names holds as JSON or YAML.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::workflow) enum Object {
+pub(crate) enum Object {
     /// The object itself.
     Agent(Map<String, Value>),
     /// What has it.
@@ -41,7 +41,7 @@ pub(in crate::workflow) enum Object {
 ///
 /// # Errors
 /// None: what cannot be read is not a matter of how the command was written.
-pub(in crate::workflow) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
+pub(crate) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
     Ok(match argument {
         "-" => Text::Input,
         path => Text::File(PathBuf::from(path)),
@@ -52,7 +52,7 @@ pub(in crate::workflow) fn text(argument: &str) -> Result<Text, std::convert::In
 ///
 /// # Errors
 /// As [`text`].
-pub(in crate::workflow) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
+pub(crate) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
     text(argument).map(Object::Shell)
 }
 
@@ -61,7 +61,7 @@ impl Text {
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is not UTF-8.
-    pub(in crate::workflow) fn read(&self) -> Result<String> {
+    pub(crate) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
             Self::File(path) => {
@@ -92,7 +92,7 @@ impl Text {
     ///
     /// # Errors
     /// As [`Text::read`]; `E_NOT_FOUND` with the name that was probably meant.
-    pub(in crate::workflow) fn read_or_saved(&self, context: &Context) -> Result<String> {
+    pub(crate) fn read_or_saved(&self, context: &Context) -> Result<String> {
         let name = match self {
             Self::File(path) if !path.exists() => path.to_str().filter(|name| is_identifier(name)),
             _ => None,
@@ -112,7 +112,7 @@ impl Text {
     }
 
     /// The file, where it is one that is there.
-    pub(in crate::workflow) fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path.as_path()).filter(|path| path.exists()),
             Self::Agent(_) | Self::Input => None,
@@ -120,7 +120,7 @@ impl Text {
     }
 
     /// What findings name it by.
-    pub(in crate::workflow) fn name(&self) -> Cow<'_, str> {
+    pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Agent(_) => "workflow".into(),
             Self::File(path) => path.to_string_lossy(),
@@ -140,7 +140,7 @@ impl Object {
     ///
     /// # Errors
     /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is not a mapping.
-    pub(in crate::workflow) fn read(self) -> Result<Map<String, Value>> {
+    pub(crate) fn read(self) -> Result<Map<String, Value>> {
         let text = match self {
             Self::Agent(map) => return Ok(map),
             Self::Shell(text) => text,
@@ -161,7 +161,7 @@ impl Object {
     ///
     /// # Errors
     /// As [`Object::read`].
-    pub(in crate::workflow) fn read_draft(self) -> Result<Map<String, Value>> {
+    pub(crate) fn read_draft(self) -> Result<Map<String, Value>> {
         let mut draft = self.read()?;
         draft.shift_remove("diagnostics");
         Ok(draft)

@@ -6,21 +6,21 @@ use serde_json::{Map, Value, json};
 
 use super::argument::{Object, Text, object, text};
 use super::sample::{Sample, Sampled, sample, samples};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
-use crate::plural;
-use crate::store::projects;
-use crate::workflow::answer::Answer;
-use crate::workflow::check::{Checked, checked};
-use crate::workflow::commands::reachable;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::finding::Finding;
-use crate::workflow::fixture::chosen::{Chosen, chosen};
-use crate::workflow::fixture::form::Fixture;
-use crate::workflow::fixture::stored::FIXTURES;
-use crate::workflow::given::typed;
-use crate::workflow::plan::{Given, Plan, WillRun, planned};
-use crate::workflow::{GROUP, SHAPE};
+use crate::answer::Answer;
+use crate::check::{Checked, checked};
+use crate::commands::reachable;
+use crate::completions::WORKFLOWS;
+use crate::finding::Finding;
+use crate::fixture::chosen::{Chosen, chosen};
+use crate::fixture::form::Fixture;
+use crate::fixture::stored::FIXTURES;
+use crate::given::typed;
+use crate::plan::{Given, Plan, WillRun, planned};
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use mcpkg_store::projects;
 
 /// Show what a workflow would do
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct DryRun {
 
 /// What is known before a run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
-pub(in crate::workflow) struct Known {
+pub(crate) struct Known {
     /// Input values, keyed by name
     #[arg(short = 'i', long = "input", value_name = "NAME=VALUE", value_parser = sample)]
     #[serde(default, deserialize_with = "samples")]
@@ -90,7 +90,7 @@ impl Known {
     ///
     /// # Errors
     /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for values that the inputs do not take.
-    pub(in crate::workflow) fn reply(self, context: &Context, text: &str) -> Result<Reply> {
+    pub(crate) fn reply(self, context: &Context, text: &str) -> Result<Reply> {
         let commands = reachable(context);
         let checked = checked(text, &commands)?;
         let given = self.given(context, &checked)?;

@@ -1,13 +1,13 @@
 //! The text of workflows: checked, written again, planned.
 
-pub(in crate::workflow) mod argument;
-pub(in crate::workflow) mod dry_run;
+pub(crate) mod argument;
+pub(crate) mod dry_run;
 mod render;
 pub mod resource;
-pub(in crate::workflow) mod sample;
+pub(crate) mod sample;
 mod validate;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] =

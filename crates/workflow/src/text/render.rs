@@ -5,15 +5,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::argument::{Object, Text, object, text};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
-use crate::workflow::answer::Answer;
-use crate::workflow::check::shaped;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::definition::{Definition, Form};
-use crate::workflow::finding::{Finding, Kind, Severity};
-use crate::workflow::render::rendered;
-use crate::workflow::{GROUP, SHAPE};
+use crate::answer::Answer;
+use crate::check::shaped;
+use crate::completions::WORKFLOWS;
+use crate::definition::{Definition, Form};
+use crate::finding::{Finding, Kind, Severity};
+use crate::render::rendered;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 
 /// Write a workflow in its one form
 #[derive(clap::Args, Deserialize, JsonSchema)]

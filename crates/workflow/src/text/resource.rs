@@ -1,7 +1,7 @@
 //! `mcpkg://schema/workflow`.
 
-use crate::op::{Resource, Validator};
-use crate::workflow::schema;
+use crate::schema;
+use mcpkg_core::op::{Resource, Validator};
 
 const MIME_TYPE: &str = "application/schema+json";
 

@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::argument::{Text, text};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
-use crate::plural;
-use crate::workflow::answer::Answer;
-use crate::workflow::check::{Checked, checked};
-use crate::workflow::commands::reachable;
-use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::finding::{Finding, Severity, mended};
-use crate::workflow::{GROUP, SHAPE};
+use crate::answer::Answer;
+use crate::check::{Checked, checked};
+use crate::commands::reachable;
+use crate::completions::WORKFLOWS;
+use crate::finding::{Finding, Severity, mended};
+use crate::{GROUP, SHAPE};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 
 /// How often fixes are applied: one may bring out what another mends.
 const ROUNDS: usize = 8;
@@ -86,7 +86,7 @@ impl Operation for Validate {
                     break;
                 }
                 (text, fixed) = (better, fixed + count);
-                checked = crate::workflow::check::checked(&text, &commands)?;
+                checked = crate::check::checked(&text, &commands)?;
             }
             if fixed > 0 {
                 disk::replace(path, text.as_bytes())?;
@@ -97,7 +97,7 @@ impl Operation for Validate {
         let can_fix = checked.findings.iter().filter(|found| found.fix.is_some()).count();
         Ok(match (can_fix, self.yaml.path(), self.fix) {
             (1.., Some(path), false) => {
-                let path = crate::shell::quote(&path.to_string_lossy());
+                let path = mcpkg_base::shell::quote(&path.to_string_lossy());
                 reply
                     .hint(format!("`mcpkg workflow validate {path} --fix` fixes {}", plural::count(can_fix, "finding")))
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::workflow::span::Span;
+use crate::span::Span;
 
 /// Where a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

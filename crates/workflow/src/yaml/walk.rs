@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::places::{Place, Places, below};
 use super::scalar;
-use crate::workflow::finding::{Finding, Kind};
-use crate::workflow::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
-use crate::workflow::span::Span;
+use crate::finding::{Finding, Kind};
+use crate::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
+use crate::span::Span;
 
 /// Ends a walk; the finding that says why was made.
 struct Stop;

@@ -7,18 +7,18 @@
 use serde_json::{Value, json};
 
 use super::plan::{self, Plan};
-use crate::approved::Kind;
-use crate::consent::request::{self, Need};
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::git;
-use crate::hex;
-use crate::op::Context;
-use crate::plural::count;
-use crate::process::Limits;
-use crate::redact::redact;
-use crate::workspace::manifest::Repo;
-use crate::workspace::root::Workspace;
+use crate::manifest::Repo;
+use crate::root::Workspace;
+use mcpkg_base::approved::Kind;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::git;
+use mcpkg_base::hex;
+use mcpkg_base::plural::count;
+use mcpkg_base::process::Limits;
+use mcpkg_base::redact::redact;
+use mcpkg_core::consent::request::{self, Need};
+use mcpkg_core::op::Context;
 
 /// The operation that a person consents to, as agents call it.
 const OPERATION: &str = "smctl_build";

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::Log;
 use super::plan::Command;
-use crate::process::{Capture, Environment, Failure, Limits, Program};
+use mcpkg_base::process::{Capture, Environment, Failure, Limits, Program};
 
 /// How the variables begin that a build does not get.
 const LEFT_OUT: &[&str] = &["GIT_", "MCPKG_", "SMCTL_"];

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{record, report};
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::builds::{self, Run};
-use crate::store::page::Page;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::builds::{self, Run};
+use mcpkg_store::page::Page;
 
 /// List builds of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]

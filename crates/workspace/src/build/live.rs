@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::command::Outcome;
 use super::log::Log;
 use super::plan::Command;
-use crate::op::{Context, Progress, Say};
+use mcpkg_core::op::{Context, Progress, Say};
 
 /// The time between two messages to a client.
 const PACE: Duration = Duration::from_secs(3);

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use anstream::adapter::strip_str;
 use memchr::memchr2;
 
-use crate::process::{Capture, Printed};
-use crate::redact::Pieces;
+use mcpkg_base::process::{Capture, Printed};
+use mcpkg_base::redact::Pieces;
 
 /// How much of an output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };

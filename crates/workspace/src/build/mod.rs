@@ -17,7 +17,7 @@ mod report;
 mod schedule;
 mod show;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 pub use record::last;
 

@@ -13,11 +13,11 @@ use super::plan::{Asked, Command, Plan};
 use super::report::Report;
 use super::schedule::{self, Manner};
 use super::{approval, command, record};
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::workspace::completions::REPOS;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::completions::REPOS;
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// How long a command has to end by itself once it is asked to.
 const GRACE: Duration = Duration::from_secs(5);

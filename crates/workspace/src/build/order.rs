@@ -1,6 +1,6 @@
 //! In which order repositories are built: each after those that it depends on.
 
-use crate::workspace::manifest::Repo;
+use crate::manifest::Repo;
 
 /// Returns the repository of this name with all that it depends on, in the manifest's order; none where there is no such
 /// repository.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::order;
-use crate::error::Result;
-use crate::redact::redact;
-use crate::shell;
-use crate::workspace::manifest::Repo;
-use crate::workspace::root::Workspace;
+use crate::manifest::Repo;
+use crate::root::Workspace;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::redact;
+use mcpkg_base::shell;
 
 /// What is asked of a build.
 #[derive(Clone, Debug, Default)]

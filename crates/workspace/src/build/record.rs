@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::report::Report;
-use crate::clock::{Millis, rfc3339};
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::builds::{self, Last};
-use crate::workspace::journal;
-use crate::workspace::root::Workspace;
+use crate::journal;
+use crate::root::Workspace;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::builds::{self, Last};
 
 /// Notes that a build begins; returns its id.
 ///

@@ -8,10 +8,10 @@ use uuid::Uuid;
 use super::command::{Ended, Outcome};
 use super::plan::Step;
 use super::schedule::Row;
-use crate::error::{Code, Error};
-use crate::op::{Body, Reply, Table};
-use crate::plural::count;
-use crate::store::builds;
+use mcpkg_base::error::{Code, Error};
+use mcpkg_base::plural::count;
+use mcpkg_core::op::{Body, Reply, Table};
+use mcpkg_store::builds;
 
 /// Bytes of the end of an output that a failure's message carries: many clients show nothing else.
 const TAIL: usize = 2 << 10;

@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use super::list::{asked, data, result};
 use super::{record, report};
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape};
-use crate::store::builds::{self, Row, Run};
-use crate::store::page::Page;
-use crate::workspace::completions::REPOS;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::completions::REPOS;
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::builds::{self, Row, Run};
+use mcpkg_store::page::Page;
 
 /// The newest builds, as a shell completes them.
 const BUILDS: Names = Names::Stored(|typed| {

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use super::carrier::{Carrier, MARK, TEMPORARY};
 use super::folders::{move_folder, remove_worktree, write};
 use super::look::{config, head};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git::transaction::Transaction;
-use crate::git::worktrees::{self, Checkout};
-use crate::git::{Git, refs, snapshot};
-use crate::workspace::step::{Head, Step, whole};
+use crate::step::{Head, Step, whole};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::transaction::Transaction;
+use mcpkg_base::git::worktrees::{self, Checkout};
+use mcpkg_base::git::{Git, refs, snapshot};
 
 /// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
 /// `done` counts the steps that were done, also where one fails.

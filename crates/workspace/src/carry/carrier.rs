@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::git::Git;
+use mcpkg_base::git::Git;
 
 /// The file in a clone's `.git` that tells which change it is of.
 pub const MARK: &str = "mcpkg-clone";

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use super::carrier::{Carrier, TEMPORARY};
 use super::look::{is_known, text};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git::{Git, worktrees};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{Git, worktrees};
 
 /// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.
 ///

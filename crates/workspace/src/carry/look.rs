@@ -4,12 +4,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::carrier::{Carrier, MARK};
-use crate::disk;
-use crate::error::Result;
-use crate::file;
-use crate::git::worktrees;
-use crate::git::{Git, head_branch, own_folder, refs};
-use crate::workspace::step::{Head, Step, whole};
+use crate::step::{Head, Step, whole};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
+use mcpkg_base::git::worktrees;
+use mcpkg_base::git::{Git, head_branch, own_folder, refs};
 
 /// Whether a step has nothing to do any more.
 ///

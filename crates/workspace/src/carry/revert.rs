@@ -4,10 +4,10 @@ use super::apply::{one, switch};
 use super::carrier::{Carrier, Kept, MARK};
 use super::folders::{move_folder, remove_empty, remove_tree, remove_worktree, write};
 use super::look::{config, head, text};
-use crate::error::{Code, Result};
-use crate::file;
-use crate::git::{refs, unfinished};
-use crate::workspace::step::{Head, Step, whole};
+use crate::step::{Head, Step, whole};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_base::file;
+use mcpkg_base::git::{refs, unfinished};
 
 /// Takes steps back, the last one first: each only where what it moved is still where it left it. What has since been moved stays.
 ///

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::kind::Kind;
-use crate::error::Result;
-use crate::git::{Git, refs};
-use crate::workspace::manifest::{Flow, Repo};
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
+use crate::manifest::{Flow, Repo};
+use crate::parallel;
+use crate::root::Workspace;
+use mcpkg_base::error::Result;
+use mcpkg_base::git::{Git, refs};
 
 /// A branch of a repository.
 pub struct Branch {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::Result;
-use crate::git::{Git, trees};
+use mcpkg_base::error::Result;
+use mcpkg_base::git::{Git, trees};
 
 /// Returns the section of a version: its commits since `since`, merges left out, the newest first.
 ///

@@ -14,21 +14,21 @@ use super::kind::Kind;
 use super::look::{Seen, refuse_changes, refuse_overlap};
 use super::rows::{self, More, Row, keep};
 use super::{changelog, push, version};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::git::refs::{self, Ref};
-use crate::git::status::{self, Extra};
-use crate::git::{Git, hooks, snapshot, tags, trees};
-use crate::op::{Context, Reply};
-use crate::store::flow_runs;
-use crate::workspace::carry;
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::keep;
-use crate::workspace::lock::Lock;
-use crate::workspace::manifest::Repo;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Head, Step, relative};
+use crate::carry;
+use crate::journal::{self, Plan};
+use crate::keep;
+use crate::lock::Lock;
+use crate::manifest::Repo;
+use crate::parallel;
+use crate::root::Workspace;
+use crate::step::{Head, Step, relative};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::refs::{self, Ref};
+use mcpkg_base::git::status::{self, Extra};
+use mcpkg_base::git::{Git, hooks, snapshot, tags, trees};
+use mcpkg_core::op::{Context, Reply};
+use mcpkg_store::flow_runs;
 
 /// What is finished.
 pub struct Finish<'a> {
@@ -75,7 +75,7 @@ impl Finish<'_> {
     /// `E_FLOW_CONFLICT` with every conflict of every repository, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`,
     /// `E_FLOW_MOVED`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
-        crate::git::required(&crate::process::Limits::new(crate::git::LOCAL, &context.cancelled))?;
+        mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;
         let branch = self.kind.branch(&workspace.manifest.flow, self.name)?;
         if self.dry_run {
@@ -545,7 +545,7 @@ fn open_releases(seen: &Seen<'_>, prefix: &str) -> Vec<String> {
 }
 
 /// The heading of a version's section: the version and the day.
-fn heading(version: &Version, now: crate::clock::Millis) -> String {
-    let day = crate::clock::rfc3339(now);
+fn heading(version: &Version, now: mcpkg_base::clock::Millis) -> String {
+    let day = mcpkg_base::clock::rfc3339(now);
     format!("{version} - {}", day.get(..10).unwrap_or(&day))
 }

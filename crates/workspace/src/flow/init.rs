@@ -5,13 +5,13 @@ use serde::Deserialize;
 
 use super::look::Seen;
 use super::rows::{self, More, Row};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::lock::Lock;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, relative};
+use crate::journal::{self, Plan};
+use crate::lock::Lock;
+use crate::parallel;
+use crate::root::Workspace;
+use crate::step::{Step, relative};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, Operation, Reply, Shape};
 
 /// Makes the develop branch where it is missing.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ impl Operation for Init {
     const SHAPE: Shape = super::super::SHAPE;
     const GROUP: &'static str = super::super::GROUP;
     const FACES: Faces = Faces::Shell;
-    type Output = crate::op::NoOutput;
+    type Output = mcpkg_core::op::NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;

@@ -1,8 +1,8 @@
 //! The kinds of branches of a flow: what each is called, where it begins, and where it is merged to.
 
-use crate::error::{Code, Error, Result};
-use crate::workspace::manifest::{Flow, Repo};
-use crate::workspace::names;
+use crate::manifest::{Flow, Repo};
+use crate::names;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A kind of branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::named;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{self, Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
-use crate::store::flow_runs;
-use crate::store::page::Page;
-use crate::workspace::journal;
-use crate::workspace::root::Workspace;
+use crate::journal;
+use crate::root::Workspace;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
+use mcpkg_store::flow_runs;
+use mcpkg_store::page::Page;
 
 /// Shows what flows did in the workspace.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ impl Operation for Log {
     const GROUP: &'static str = super::super::GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("runs");
-    type Output = crate::op::NoOutput;
+    type Output = mcpkg_core::op::NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Code, Error, Result};
-use crate::git::refs::{self, Ref};
-use crate::git::status::{self, Extra, State};
-use crate::git::{self, Git};
-use crate::plural;
-use crate::shell::quote;
-use crate::workspace::carry;
-use crate::workspace::manifest::Repo;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::Head;
+use crate::carry;
+use crate::manifest::Repo;
+use crate::root::Workspace;
+use crate::step::Head;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::refs::{self, Ref};
+use mcpkg_base::git::status::{self, Extra, State};
+use mcpkg_base::git::{self, Git};
+use mcpkg_base::plural;
+use mcpkg_base::shell::quote;
 
 /// How long another git's lock of an index is waited for.
 const LOCKED: Duration = Duration::from_secs(1);
@@ -194,7 +194,7 @@ pub fn refuse_overlap(
     if status.entries.is_empty() {
         return Ok(());
     }
-    let changed = crate::git::trees::changed(&git, old, new)?;
+    let changed = mcpkg_base::git::trees::changed(&git, old, new)?;
     let in_the_way = |path: &Path| {
         changed.iter().any(|changed| changed == path || changed.starts_with(path) || path.starts_with(changed))
     };

@@ -15,7 +15,7 @@ pub mod start;
 mod undo;
 mod version;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations of flows.
 pub const OPS: &[Entry] = &[

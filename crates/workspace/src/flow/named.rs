@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::flow_runs::{self, FlowRun};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::flow_runs::{self, FlowRun};
 
 /// The characters of an id that a table shows: the moment of its making, which tells one run of a workspace from the next.
 const SHOWN: usize = 13;

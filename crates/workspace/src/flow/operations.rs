@@ -8,9 +8,9 @@ use super::branches;
 use super::finish::Finish;
 use super::kind::Kind;
 use super::start::Start;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
-use crate::workspace::root::Workspace;
+use crate::root::Workspace;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
 
 /// Starts a feature.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -189,7 +189,7 @@ macro_rules! flow_operation {
             const GROUP: &'static str = super::super::GROUP;
             const FACES: Faces = Faces::Both;
             const SCHEMA: Option<&'static str> = Some($schema);
-            type Output = crate::op::NoOutput;
+            type Output = mcpkg_core::op::NoOutput;
 
             fn subject(&self) -> String {
                 let $it = self;
@@ -325,7 +325,7 @@ macro_rules! flow_list {
             const GROUP: &'static str = super::super::GROUP;
             const FACES: Faces = Faces::Shell;
             const LISTS: Option<&'static str> = Some($rows);
-            type Output = crate::op::NoOutput;
+            type Output = mcpkg_core::op::NoOutput;
 
             fn run(self, context: &Context) -> Result<Reply> {
                 list(context, Kind::$kind, $rows)

@@ -7,20 +7,20 @@ use uuid::Uuid;
 
 use super::named;
 use super::undo;
-use crate::error::{Code, Error, Result};
-use crate::git::Git;
-use crate::git::refs;
-use crate::git::remote::{self, Update};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
-use crate::plural::first;
-use crate::redact::redact;
-use crate::store::flow_runs::{self, FlowRun, State};
-use crate::workspace::journal;
-use crate::workspace::keep;
-use crate::workspace::lock::Lock;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, plain};
+use crate::journal;
+use crate::keep;
+use crate::lock::Lock;
+use crate::parallel;
+use crate::root::Workspace;
+use crate::step::{Step, plain};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::Git;
+use mcpkg_base::git::refs;
+use mcpkg_base::git::remote::{self, Update};
+use mcpkg_base::plural::first;
+use mcpkg_base::redact::redact;
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use mcpkg_store::flow_runs::{self, FlowRun, State};
 
 /// Pushes what a flow moved.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Operation for Push {
     const SHAPE: Shape = super::super::SHAPE;
     const GROUP: &'static str = super::super::GROUP;
     const FACES: Faces = Faces::Command;
-    type Output = crate::op::NoOutput;
+    type Output = mcpkg_core::op::NoOutput;
 
     fn subject(&self) -> String {
         self.name.clone().unwrap_or_default()

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::op::{Body, Reply, Table};
-use crate::workspace::journal::Plan;
-use crate::workspace::keep;
-use crate::workspace::step::{Step, short};
+use crate::journal::Plan;
+use crate::keep;
+use crate::step::{Step, short};
+use mcpkg_core::op::{Body, Reply, Table};
 
 /// What became of a repository.
 pub struct Row {

@@ -4,15 +4,15 @@ use super::kind::Kind;
 use super::look::Seen;
 use super::rows::{self, More, Row};
 use super::version;
-use crate::error::{Code, Error, Result};
-use crate::git::refs as git_refs;
-use crate::op::{Context, Reply};
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::keep;
-use crate::workspace::lock::Lock;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Head, Step, relative};
+use crate::journal::{self, Plan};
+use crate::keep;
+use crate::lock::Lock;
+use crate::parallel;
+use crate::root::Workspace;
+use crate::step::{Head, Step, relative};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::refs as git_refs;
+use mcpkg_core::op::{Context, Reply};
 
 /// What is started.
 pub struct Start<'a> {
@@ -35,7 +35,7 @@ impl Start<'_> {
     /// `E_BRANCH_IN_USE` where a repository has the branch, `E_TAG_EXISTS` where it has the version's tag, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
     /// `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
-        crate::git::required(&crate::process::Limits::new(crate::git::LOCAL, &context.cancelled))?;
+        mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;
         let branch = self.kind.branch(&workspace.manifest.flow, self.name)?;
         if self.dry_run {

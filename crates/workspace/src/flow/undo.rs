@@ -9,17 +9,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::named;
 use super::rows::{self, More, Row};
-use crate::error::{Code, Error, Result};
-use crate::git::{Git, refs};
-use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
-use crate::store::flow_runs::{self, FlowRun, State, StepRow};
-use crate::workspace::carry::{self, Carrier};
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::keep;
-use crate::workspace::lock::Lock;
-use crate::workspace::manifest::Repo;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, plain, short, whole};
+use crate::carry::{self, Carrier};
+use crate::journal::{self, Plan};
+use crate::keep;
+use crate::lock::Lock;
+use crate::manifest::Repo;
+use crate::root::Workspace;
+use crate::step::{Step, plain, short, whole};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{Git, refs};
+use mcpkg_core::op::{Context, Effect, Faces, Operation, Reply, Shape};
+use mcpkg_store::flow_runs::{self, FlowRun, State, StepRow};
 
 /// What undos are called among the operations of runs, and what takes them back.
 pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
@@ -52,7 +52,7 @@ impl Operation for Undo {
     const SHAPE: Shape = super::super::SHAPE;
     const GROUP: &'static str = super::super::GROUP;
     const FACES: Faces = Faces::Shell;
-    type Output = crate::op::NoOutput;
+    type Output = mcpkg_core::op::NoOutput;
 
     fn subject(&self) -> String {
         self.run.clone().unwrap_or_default()

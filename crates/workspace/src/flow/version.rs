@@ -4,8 +4,8 @@ use semver::Version;
 use serde_json::json;
 
 use super::look::Seen;
-use crate::error::{Code, Error, Result};
-use crate::git::refs::Ref;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::refs::Ref;
 
 /// Reads a version as a release is named: strictly semantic, without a `v`.
 ///

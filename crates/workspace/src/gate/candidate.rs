@@ -9,7 +9,7 @@ use serde_json::json;
 use super::files::Files;
 use super::header::{Dim, Header, Port, Refusal};
 use super::tensor::Dtype;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Bytes of the largest model.
 pub const MAX_MODEL: u64 = 1 << 30;

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::disk::folder::{Folder, Kind};
-use crate::disk::folders::Folders;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::Context;
-use crate::workspace::root::Workspace;
+use crate::root::Workspace;
+use mcpkg_base::disk;
+use mcpkg_base::disk::folder::{Folder, Kind};
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::Context;
 
 /// What opens the files of a caller.
 pub struct Files {
@@ -45,7 +45,7 @@ impl Files {
             return Ok(PathBuf::from(text));
         }
         let relative = Path::new(text).strip_prefix(&self.root).ok().and_then(Path::to_str).unwrap_or(text);
-        crate::workspace::root::below(&self.root, relative)
+        crate::root::below(&self.root, relative)
     }
 
     /// Returns what a path leads to.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tensor::{self, Dtype};
 use super::wire::{Fault, Value, Wire};
-use crate::error::nearest;
+use mcpkg_base::error::nearest;
 
 /// The most bytes of names and shapes that a header has.
 const MAX_PORTS: u64 = 1 << 20;
@@ -306,8 +306,8 @@ mod tests {
 
     use super::*;
 
-    const RELU: &[u8] = include_bytes!("../../../tests/fixtures/onnx/relu/model.onnx");
-    const SQUEEZENET: &[u8] = include_bytes!("../../../tests/fixtures/onnx/squeezenet/model.onnx");
+    const RELU: &[u8] = include_bytes!("../../../../tests/fixtures/onnx/relu/model.onnx");
+    const SQUEEZENET: &[u8] = include_bytes!("../../../../tests/fixtures/onnx/squeezenet/model.onnx");
 
     fn read(bytes: &[u8]) -> Result<Header, Refusal> {
         Header::read(Cursor::new(bytes), bytes.len() as u64)

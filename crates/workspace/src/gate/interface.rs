@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::files::Files;
 use super::header::Port;
 use super::tensor::Tolerance;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What a gate does, wherever it is. Who implements it names the codes of its failures.
 pub trait Gate {

@@ -10,19 +10,19 @@ use super::header::Header;
 use super::interface::{Gate, Line, Model, Options, Route, Status, no_model, onnx};
 use super::worker::{self, Job, Worker};
 use super::{engine, input};
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::process::Feed;
-use crate::store::Store;
-use crate::store::blobs::damaged_value;
-use crate::store::events;
-use crate::store::gate::{self, New};
-use crate::store::new_content::NewContent;
-use crate::store::pieces::Pieces;
-use crate::workspace::journal;
-use crate::workspace::root::Workspace;
+use crate::journal;
+use crate::root::Workspace;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::process::Feed;
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+use mcpkg_store::blobs::damaged_value;
+use mcpkg_store::events;
+use mcpkg_store::gate::{self, New};
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::pieces::Pieces;
 
 /// The embedded gate of a workspace.
 pub struct Local<'c> {

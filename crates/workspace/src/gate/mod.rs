@@ -21,14 +21,14 @@ mod worker;
 
 use serde_json::{Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::http::Url;
-use crate::op::{Context, Finding, Health, Name, Names};
-use crate::redact::redact;
-use crate::store::gate;
-use crate::store::projects::Selection;
-use crate::workspace::root::{self, Workspace};
+use crate::root::{self, Workspace};
 use interface::Gate;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::Url;
+use mcpkg_base::redact::redact;
+use mcpkg_core::op::{Context, Finding, Health, Name, Names};
+use mcpkg_store::gate;
+use mcpkg_store::projects::Selection;
 
 pub use operations::OPS;
 pub use worker::answer;

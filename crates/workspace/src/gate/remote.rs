@@ -15,9 +15,9 @@ use super::candidate::Candidate;
 use super::files::{Files, Found};
 use super::input;
 use super::interface::{Gate, Line, Model, Options, Route, Status, no_model, onnx};
-use crate::error::{Code, Error, Result};
-use crate::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
-use crate::op::Context;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
+use mcpkg_core::op::Context;
 
 /// Bytes of the longest answer.
 const MAX_ANSWER: u64 = 8 << 20;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Manifest;
-use crate::error::nearest;
+use mcpkg_base::error::nearest;
 
 /// Where something stands in the text; `None` where it stands nowhere.
 pub(super) type Place = Option<Range<usize>>;

@@ -3,7 +3,7 @@
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::{Manifest, read};
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// A repository that comes into a manifest.
 pub struct NewRepo<'a> {

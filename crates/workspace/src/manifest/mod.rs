@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub use edit::{NewRepo, add, new, remove};
 pub use read::read;
 
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// How long a command of a build may run, where the manifest says nothing.
 pub const COMMAND: Duration = Duration::from_secs(1800);

@@ -7,9 +7,9 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use super::check::{self, Placed};
 use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, invalid};
-use crate::error::{Result, nearest};
-use crate::redact::without_password;
-use crate::workspace::names;
+use crate::names;
+use mcpkg_base::error::{Result, nearest};
+use mcpkg_base::redact::without_password;
 
 /// The tables, and the keys of each.
 const TABLES: [(&str, &[&str]); 7] = [

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 fn read_text(text: &str) -> Result<Manifest> {
     read(text, ".smctl/workspace.toml")

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::error::Result;
-use crate::git::{self, Git, refs};
-use crate::op::Context;
-use crate::workspace::manifest::Repo;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
+use crate::manifest::Repo;
+use crate::parallel;
+use crate::root::Workspace;
+use mcpkg_base::error::Result;
+use mcpkg_base::git::{self, Git, refs};
+use mcpkg_core::op::Context;
 
 /// Where git keeps the branches of this clone.
 const LOCAL: &str = "refs/heads/";

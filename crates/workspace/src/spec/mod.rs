@@ -24,8 +24,8 @@ use std::ffi::OsStr;
 use serde_json::Value;
 
 use super::root::Workspace;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Entry};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Entry};
 use trees::Trees;
 
 pub use opened::Which;

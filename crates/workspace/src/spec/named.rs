@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::opened::Spec;
 use super::trees::{Found, Trees};
-use crate::error::{Code, Error, Result};
-use crate::git::{Git, LOCAL};
-use crate::op::{Context, Names};
-use crate::process::Limits;
-use crate::workspace::root::{self, Workspace};
+use crate::root::{self, Workspace};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{Git, LOCAL};
+use mcpkg_base::process::Limits;
+use mcpkg_core::op::{Context, Names};
 
 /// The open specs of the workspace around the folder where the command is typed.
 pub(super) const OPEN: Names = Names::Stored(|typed| {

@@ -10,8 +10,8 @@ use super::questions::{self, Question};
 use super::scaffold::SPECS;
 use super::tasks::{self, Task};
 use super::trees::{Found, Trees};
-use crate::disk::folder::{Folder, Kind};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::disk::folder::{Folder, Kind};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Bytes of the largest document that is read.
 pub(super) const MAX_DOCUMENT: u64 = 4 << 20;

@@ -7,10 +7,10 @@ use super::branches::{Branch, Branches};
 use super::opened::{Document, Spec};
 use super::report::{self, Report};
 use super::trees::Trees;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::workspace::root::Workspace;
+use crate::root::Workspace;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
 
 /// Where a spec is between its first line and the archive.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]

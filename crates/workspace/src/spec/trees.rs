@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use crate::disk::folder::{Folder, Kind};
-use crate::disk::folders::Folders;
-use crate::error::{Code, Error, Result};
-use crate::workspace::root::Workspace;
+use crate::root::Workspace;
+use mcpkg_base::disk::folder::{Folder, Kind};
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// What stands for the root where a repository is named. No repository can be called so.
 pub(super) const ROOT: &str = "_workspace";
@@ -211,7 +211,7 @@ impl Trees {
 
     /// Returns a path relative to the root, with `/` between its parts.
     pub(super) fn relative(&self, path: &Path) -> String {
-        crate::disk::posix(path.strip_prefix(&self.root).unwrap_or(path))
+        mcpkg_base::disk::posix(path.strip_prefix(&self.root).unwrap_or(path))
     }
 }
 

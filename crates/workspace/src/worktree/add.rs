@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{dry_run, set};
-use crate::error::{Code, Error, Result};
-use crate::git::{self, Git, refs, worktrees};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::workspace::completions::REPOS;
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::lock::Lock;
-use crate::workspace::manifest::Repo;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, relative};
-use crate::workspace::{names, parallel};
+use crate::completions::REPOS;
+use crate::journal::{self, Plan};
+use crate::lock::Lock;
+use crate::manifest::Repo;
+use crate::root::Workspace;
+use crate::step::{Step, relative};
+use crate::{names, parallel};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{self, Git, refs, worktrees};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Make a set of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -51,8 +51,8 @@ impl Operation for Add {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree add login", "mcpkg worktree add login --repo api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;
-    const SHAPE: Shape = crate::workspace::SHAPE;
-    const GROUP: &'static str = crate::workspace::GROUP;
+    const SHAPE: Shape = crate::SHAPE;
+    const GROUP: &'static str = crate::GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(
         r#"{"type":"object","properties":{"name":{"type":"string","description":"Worktree set name"},"repos":{"type":"array","items":{"type":"string"},"description":"Repos to include (default: all)"},"branch":{"type":"string","description":"Branch to check out (default: feature/<name>)"}},"required":["name"]}"#,
@@ -209,7 +209,7 @@ fn in_use(repo: &Repo, branch: &str, place: &Path) -> Error {
         .with_details(json!({ "repo": repo.name, "branch": branch, "path": place }))
         .hint(format!(
             "switch to another branch there (`git -C {} switch`), or choose another branch for the new worktree",
-            crate::shell::quote(&place)
+            mcpkg_base::shell::quote(&place)
         ))
 }
 

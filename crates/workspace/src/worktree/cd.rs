@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::set;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::completions::{REPOS, SETS};
-use crate::workspace::root::Workspace;
+use crate::completions::{REPOS, SETS};
+use crate::root::Workspace;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Print the folder of a set of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -30,8 +30,8 @@ impl Operation for Cd {
     const ABOUT: &'static str = "Print the folder of a worktree set, or of one worktree in it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg worktree cd login", "mcpkg worktree cd login api"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
-    const GROUP: &'static str = crate::workspace::GROUP;
+    const SHAPE: Shape = crate::SHAPE;
+    const GROUP: &'static str = crate::GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 

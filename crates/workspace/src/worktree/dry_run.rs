@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::op::{Body, Reply, Table};
-use crate::workspace::step::Step;
+use crate::step::Step;
+use mcpkg_core::op::{Body, Reply, Table};
 
 /// Returns the reply to `--dry-run`: `data` is that of the command, and each step is told in a line.
 pub fn reply<'s>(sentence: &str, steps: impl IntoIterator<Item = &'s Step>, mut data: Value) -> Reply {

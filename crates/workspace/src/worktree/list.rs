@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::set::{self, Member};
-use crate::error::Result;
-use crate::git::status::Extra;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::workspace::root::Workspace;
-use crate::workspace::status::changes;
+use crate::root::Workspace;
+use crate::status::changes;
+use mcpkg_base::error::Result;
+use mcpkg_base::git::status::Extra;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// List the sets of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -23,8 +23,8 @@ impl Operation for List {
     const ABOUT: &'static str = "List active worktree sets with branch and status info";
     const EXAMPLES: &'static [&'static str] = &["mcpkg worktree list"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
-    const GROUP: &'static str = crate::workspace::GROUP;
+    const SHAPE: Shape = crate::SHAPE;
+    const GROUP: &'static str = crate::GROUP;
     const FACES: Faces = Faces::Both;
     const LISTS: Option<&'static str> = Some("sets");
     const SCHEMA: Option<&'static str> = Some(r#"{"type":"object","properties":{}}"#);

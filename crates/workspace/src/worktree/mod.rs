@@ -11,7 +11,7 @@ mod remove;
 mod restore;
 pub mod set;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations of sets of worktrees.
 pub const OPS: &[Entry] = &[

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use super::dry_run;
 use super::set::{self, Member};
-use crate::error::{Code, Error, Result};
-use crate::git::status::Extra;
-use crate::git::{Git, refs, snapshot};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::plural;
-use crate::workspace::completions::SETS;
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::keep::{self, Look};
-use crate::workspace::lock::Lock;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, relative};
-use crate::workspace::{carry, parallel};
+use crate::completions::SETS;
+use crate::journal::{self, Plan};
+use crate::keep::{self, Look};
+use crate::lock::Lock;
+use crate::root::Workspace;
+use crate::step::{Step, relative};
+use crate::{carry, parallel};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::status::Extra;
+use mcpkg_base::git::{Git, refs, snapshot};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Remove a set of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -54,8 +54,8 @@ impl Operation for Remove {
     ];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
-    const SHAPE: Shape = crate::workspace::SHAPE;
-    const GROUP: &'static str = crate::workspace::GROUP;
+    const SHAPE: Shape = crate::SHAPE;
+    const GROUP: &'static str = crate::GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(
         r#"{"type":"object","properties":{"name":{"type":"string"},"force":{"type":"boolean","default":false}},"required":["name"]}"#,
@@ -127,7 +127,7 @@ impl Operation for Remove {
             Table { columns: &["REPO", "BRANCH", "KEPT", "IGNORED"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(self.sentence("Removed", &looks));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
-            .hint(format!("to bring the set back: `mcpkg worktree restore {}`", crate::shell::quote(&self.name)))
+            .hint(format!("to bring the set back: `mcpkg worktree restore {}`", mcpkg_base::shell::quote(&self.name)))
             .warn(warnings))
     }
 }

@@ -5,17 +5,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{dry_run, set};
-use crate::error::{Code, Error, Result};
-use crate::git::{self, Git, refs, trees};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::workspace::completions::REMOVED;
-use crate::workspace::journal::{self, Plan};
-use crate::workspace::keep::{self, Kept};
-use crate::workspace::lock::Lock;
-use crate::workspace::manifest::Repo;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
-use crate::workspace::step::{Step, relative};
+use crate::completions::REMOVED;
+use crate::journal::{self, Plan};
+use crate::keep::{self, Kept};
+use crate::lock::Lock;
+use crate::manifest::Repo;
+use crate::parallel;
+use crate::root::Workspace;
+use crate::step::{Step, relative};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{self, Git, refs, trees};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Bring a set of worktrees back that was removed
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -41,8 +41,8 @@ impl Operation for Restore {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
     const EFFECT: Effect = Effect::Create;
-    const SHAPE: Shape = crate::workspace::SHAPE;
-    const GROUP: &'static str = crate::workspace::GROUP;
+    const SHAPE: Shape = crate::SHAPE;
+    const GROUP: &'static str = crate::GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
@@ -80,7 +80,7 @@ impl Operation for Restore {
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
         // Only where nobody else has something there.
-        let _ = std::fs::remove_dir(workspace.root.join(crate::workspace::carry::TEMPORARY));
+        let _ = std::fs::remove_dir(workspace.root.join(crate::carry::TEMPORARY));
         let warnings = carried?;
         let rows = made.iter().map(|made| {
             let text = |key: &str| made.data[key].as_str().unwrap_or_default().to_owned();

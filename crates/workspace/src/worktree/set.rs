@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::error::{Code, Error, Result};
-use crate::git::status::{self, Extra, State, Status};
-use crate::git::worktrees::{self, Worktree};
-use crate::git::{self, Git, Operation as InProgress};
-use crate::op::Context;
-use crate::workspace::manifest::Repo;
-use crate::workspace::parallel;
-use crate::workspace::root::Workspace;
+use crate::manifest::Repo;
+use crate::parallel;
+use crate::root::Workspace;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::status::{self, Extra, State, Status};
+use mcpkg_base::git::worktrees::{self, Worktree};
+use mcpkg_base::git::{self, Git, Operation as InProgress};
+use mcpkg_core::op::Context;
 
 /// A worktree of a set.
 #[derive(Clone, Debug)]

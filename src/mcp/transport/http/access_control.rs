@@ -10,11 +10,11 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 
 use super::answer::Refusal;
-use crate::access::{Grant, Refused};
-use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::ReadCache;
-use crate::store::Version;
+use mcpkg_base::clock::Clock;
+use mcpkg_core::access::{Grant, Refused};
+use mcpkg_store::Version;
 
 /// Wrong keys that an address may send within [`WINDOW`]; each further one is answered 429 until it is over.
 const MAX_GUESSES: u32 = 20;

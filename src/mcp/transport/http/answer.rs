@@ -9,9 +9,9 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use rmcp::ErrorData;
 
-use crate::error::{Blame, Error};
 use crate::mcp::error::error_data;
 use crate::mcp::front;
+use mcpkg_base::error::{Blame, Error};
 
 pub(super) type Body = BoxBody<Bytes, Infallible>;
 
@@ -162,7 +162,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     fn body(refusal: Refusal) -> serde_json::Value {
         let body = refusal.into_response().into_body().collect().now_or_never().expect("it is there").expect("a body");

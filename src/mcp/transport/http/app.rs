@@ -21,10 +21,10 @@ use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
 use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
-use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Event streams that may be open at once.
 const MAX_STREAMS: usize = 4096;

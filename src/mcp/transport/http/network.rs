@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::origin::Origin;
-use crate::op::Served;
+use mcpkg_core::op::Served;
 
 /// The addresses that a server listens on, and the hosts and origins that it accepts.
 #[derive(Clone, Debug)]

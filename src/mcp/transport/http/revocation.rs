@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Grant;
-use crate::store::Version;
+use mcpkg_core::access::Grant;
+use mcpkg_store::Version;
 
 /// Says whether a key, or no key, would be let in now; the number is the version of the database in which it was last.
 pub(super) type Holds = dyn Fn(Option<&Grant>, &Mutex<Option<Version>>) -> bool + Send + Sync;

@@ -117,7 +117,7 @@ fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal
     let (project, path) = match path.strip_prefix("/projects/") {
         Some(rest) => {
             let (name, path) = rest.split_once('/').ok_or_else(unknown)?;
-            crate::names::check("project", name).map_err(|_| unknown())?;
+            mcpkg_core::names::check("project", name).map_err(|_| unknown())?;
             (Some(name.to_owned()), path)
         }
         None => (None, path.strip_prefix('/').unwrap_or(path)),

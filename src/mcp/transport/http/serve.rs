@@ -14,14 +14,14 @@ use super::app::App;
 use super::connection::{Entered, Full, Room, converse};
 use super::network::Network;
 use super::tls;
-use crate::access;
-use crate::error::{Code, Error, Result};
 use crate::mcp::server::Server;
 use crate::mcp::thread::spawn;
 use crate::mcp::transport::signals::on_signal;
 use crate::mcp::transport::{GIVE_UP, GRACE, announce};
 use crate::mcp::{Config, Surface};
-use crate::store::Store;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::access;
+use mcpkg_store::Store;
 
 /// Connections that may be open at once, where this process may open as many files.
 const MAX_CONNECTIONS: usize = 8192;
@@ -63,7 +63,7 @@ pub fn serve_http(
     let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
     let surface = Arc::new(Surface { withheld, ..Surface::clone(&config.surface) });
     let config = Config { surface, ..config };
-    if !crate::clock::has_http_date() {
+    if !mcpkg_base::clock::has_http_date() {
         // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
         return Err(Error::new(
             Code::InvalidArgument,

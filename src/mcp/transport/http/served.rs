@@ -21,11 +21,11 @@ use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
-use crate::error::{Error, Result};
 use crate::mcp::limits::limited;
-use crate::op::{Answer, Content, Context, Head, Sent, Served};
-use crate::store::Store;
-use crate::store::pieces::Pieces;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Answer, Content, Context, Head, Sent, Served};
+use mcpkg_store::Store;
+use mcpkg_store::pieces::Pieces;
 
 /// The most bytes of a body that is not an upload.
 const SMALL: u64 = 1 << 20;

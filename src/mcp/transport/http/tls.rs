@@ -8,8 +8,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// Returns what speaks TLS with these files.
 ///

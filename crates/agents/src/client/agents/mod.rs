@@ -1,7 +1,7 @@
 //! The agents, one file each.
 
 use super::agent::{Agent, Key, Url};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The field that holds the headers of a URL.
 pub const HEADERS: &str = "headers";

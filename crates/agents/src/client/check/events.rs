@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::step_error::{StepError, broken};
 use crate::client::agent::Agent;
-use crate::http::read_failure;
+use mcpkg_base::http::read_failure;
 
 /// How an agent reads a stream of events.
 #[derive(Clone, Copy)]

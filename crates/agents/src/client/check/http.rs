@@ -17,9 +17,9 @@ use super::transport::Transport;
 use crate::client::address::Address;
 use crate::client::agent::Agent;
 use crate::client::agents;
-use crate::http::{self as client, Failure, Limits, Response, read_failure};
-use crate::redact::redact;
-use crate::secret::Reference;
+use mcpkg_base::http::{self as client, Failure, Limits, Response, read_failure};
+use mcpkg_base::redact::redact;
+use mcpkg_base::secret::Reference;
 
 /// The maximum size of an answer, and of an answer that is not an MCP message.
 const ANSWER: u64 = 64 << 20;

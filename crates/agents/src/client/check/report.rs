@@ -17,9 +17,9 @@ use crate::client::entry::KEY;
 use crate::client::homes::Homes;
 use crate::client::our_entry::OurEntry;
 use crate::client::runs::Runs;
-use crate::error::Error;
-use crate::op::Context;
-use crate::plural;
+use mcpkg_base::error::Error;
+use mcpkg_base::plural;
+use mcpkg_core::op::Context;
 
 /// What came of one step.
 struct Step {
@@ -209,7 +209,7 @@ fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
 
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| crate::disk::mode(&metadata) & 0o111 != 0)
+    std::fs::metadata(path).is_ok_and(|metadata| mcpkg_base::disk::mode(&metadata) & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

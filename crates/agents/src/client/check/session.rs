@@ -100,7 +100,7 @@ impl<'w> Session<'w> {
             Some(result) => Ok(result.take()),
             None => {
                 let message = answer["error"]["message"].as_str().unwrap_or("no reason");
-                let message = crate::redact::redact(message);
+                let message = mcpkg_base::redact::redact(message);
                 // The server's own sentence for a project that is not there.
                 let advice = if message.contains("Project '") && message.contains("does not exist") {
                     "list the projects with `mcpkg project list`; choose another project with `mcpkg client add NAME --project PROJECT`"

@@ -16,8 +16,8 @@ use super::transport::Transport;
 use crate::client::agent::Agent;
 use crate::client::config_file::ConfigFile;
 use crate::client::homes::Homes;
-use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
-use crate::redact::{redact, redact_at_cut};
+use mcpkg_base::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
+use mcpkg_base::redact::{redact, redact_at_cut};
 
 /// The longest line that is read.
 const LINE: u64 = 64 << 20;

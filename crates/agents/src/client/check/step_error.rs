@@ -1,6 +1,6 @@
 //! The error of a failed step, and what to do about it.
 
-use crate::http::Failure;
+use mcpkg_base::http::Failure;
 
 /// Why a step failed, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::client::entry::{KEY, Wanted};
 use crate::client::homes::Homes;
 use crate::client::standing::Standing;
 use crate::client::{GROUP, entry_name, trail};
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Connect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -123,7 +123,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
             Some(format!("in the environment of the agent, set {key} to the access key"))
         }
         // Another database may be what is served there; a hint is not worth a failure.
-        Wanted::Url { key: None, .. } if context.store.read(crate::access::required).unwrap_or(false) => {
+        Wanted::Url { key: None, .. } if context.store.read(mcpkg_core::access::required).unwrap_or(false) => {
             Some(format!("this database has access keys, so its server requires a key: add --key-env {KEY}"))
         }
         _ => None,

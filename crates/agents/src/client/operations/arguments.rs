@@ -9,8 +9,8 @@ use serde::Deserialize;
 use crate::client::agents;
 use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::entry::Wanted;
-use crate::error::Result;
-use crate::op::{Context, Identity, MissingDatabase};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Identity, MissingDatabase};
 
 /// The entry to write or remove.
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -11,8 +11,8 @@ use crate::client::check::report::Report;
 use crate::client::config_file::ConfigFile;
 use crate::client::homes::Homes;
 use crate::client::our_entry::our_entries;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 
 /// Try the connected agents
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,8 +9,8 @@ use crate::client::agents;
 use crate::client::config_file::{ConfigFile, is_installed};
 use crate::client::homes::Homes;
 use crate::client::our_entry::{OurEntry, our_entries};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 
 /// List the agents
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ mod list;
 mod remove;
 mod show;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -10,8 +10,8 @@ use crate::client::entry_name;
 use crate::client::our_entry::our_entries;
 use crate::client::standing::Standing;
 use crate::client::{GROUP, trail};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Disconnect an agent
 #[derive(clap::Args, Deserialize, JsonSchema)]

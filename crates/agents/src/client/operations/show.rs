@@ -13,8 +13,8 @@ use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::entry_name;
 use crate::client::runs::Runs;
 use crate::client::standing::Standing;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Show an agent's entry
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::content::export::Export;
-use crate::store::agent_files;
-use crate::store::servers::{self, Server};
+use crate::export::Export;
+use mcpkg_store::agent_files;
+use mcpkg_store::servers::{self, Server};
 
 const TOKEN: &str = "ghp_0123456789abcdefghij";
 

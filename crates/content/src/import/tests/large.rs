@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::store::backup::Progress;
-use crate::store::search;
+use mcpkg_store::backup::Progress;
+use mcpkg_store::search;
 
 const FILES: usize = 2100;
 
@@ -22,7 +22,7 @@ fn world() -> World {
 /// Returns the same database, opened by somebody else.
 fn beside(world: &World) -> Context {
     let store = Store::open(&world.folder.path().join("db/mcpkg.db")).unwrap();
-    Context::shell(crate::op::Domains::NONE, store, Selection::default())
+    Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default())
 }
 
 fn create(context: &Context, name: &str) {

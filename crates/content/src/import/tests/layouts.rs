@@ -1,7 +1,7 @@
 //! A corpus in every layout that agents read and that collections are published in.
 
 use super::*;
-use crate::store::modules::{self, Applies, Row};
+use mcpkg_store::modules::{self, Applies, Row};
 
 /// Path, content, type, name or URI, and for instructions when they apply.
 const CORPUS: &[(&str, &str, &str, &str)] = &[

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::content::import::manifest::{Entry, Origin};
-use crate::content::media;
-use crate::store::new_content::NewContent;
+use crate::import::manifest::{Entry, Origin};
+use crate::media;
+use mcpkg_store::new_content::NewContent;
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![

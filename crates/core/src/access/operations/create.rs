@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::standing::{at_registry, data, project_is_gone, project_name, state};
 use crate::access::{GROUP, key, life, required};
-use crate::clock::{Millis, rfc3339};
-use crate::error::{Code, Error, Result};
 use crate::names;
 use crate::op::{Changes, Context, Domains, Effect, Faces, Namespace, NoOutput, Operation, Reply};
-use crate::redact::redact;
-use crate::store::access::{self, Key};
-use crate::store::projects;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::redact;
+use mcpkg_store::access::{self, Key};
+use mcpkg_store::projects;
 
 /// Create an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]

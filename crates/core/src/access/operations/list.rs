@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::standing::{data, may, project_is_gone, project_name, state};
 use crate::access::GROUP;
-use crate::clock::rfc3339;
-use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::access::{self, Key};
-use crate::store::page::Page;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_store::access::{self, Key};
+use mcpkg_store::page::Page;
 
 /// List access keys
 #[derive(clap::Args, Deserialize, JsonSchema)]

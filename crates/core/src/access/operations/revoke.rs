@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use super::standing::{KEYS, data, project_name, wanted};
 use crate::access::GROUP;
-use crate::clock::rfc3339;
-use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::redact::redact;
-use crate::store::access::{self, Key};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::redact;
+use mcpkg_store::access::{self, Key};
 
 /// Revoke an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::standing::{KEYS, data, may, project_is_gone, project_name, state, wanted};
 use crate::access::GROUP;
-use crate::clock::rfc3339;
-use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::redact::redact;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::redact::redact;
 
 /// Show an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]

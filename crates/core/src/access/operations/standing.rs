@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::access::key;
-use crate::clock::{Millis, rfc3339};
-use crate::error::{Code, Error, Result};
 use crate::op::Names;
-use crate::redact::redact;
-use crate::store::access::{self, Key};
-use crate::store::page::Page;
-use crate::store::{Db, projects};
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::redact::redact;
+use mcpkg_store::access::{self, Key};
+use mcpkg_store::page::Page;
+use mcpkg_store::{Db, projects};
 
 /// The access keys, as a shell completes them.
 pub(super) const KEYS: Names = Names::Stored(|typed| {

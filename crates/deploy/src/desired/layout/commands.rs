@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::files::{is_longer, of_kind};
-use crate::content::command::convert_to::{self, Unsayable};
-use crate::content::command::skill;
-use crate::content::command::words::Spelling;
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module, ModuleFile};
-use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::Commands;
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::desired::output::{Form, part};
+use crate::module::{Kind, Module, ModuleFile};
+use crate::targets::Target;
+use crate::targets::facts::Commands;
+use mcpkg_base::error::Result;
+use mcpkg_content::command::convert_to::{self, Unsayable};
+use mcpkg_content::command::skill;
+use mcpkg_content::command::words::Spelling;
 
 /// Adds the commands of a target below `base`, the deploy root or the home folder.
 ///

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::files::{of_kind, prompt_files};
 use super::{commands, instructions, servers, skills, subagents};
-use crate::content::command::words::{self, Spelling};
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::module::{Kind, Module};
-use crate::deploy::targets::bases::Bases;
-use crate::deploy::targets::facts::Commands;
-use crate::deploy::targets::{Target, TargetConfig};
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::module::{Kind, Module};
+use crate::targets::bases::Bases;
+use crate::targets::facts::Commands;
+use crate::targets::{Target, TargetConfig};
+use mcpkg_base::error::Result;
+use mcpkg_content::command::words::{self, Spelling};
 
 /// Adds the files of all targets that follow this table.
 ///

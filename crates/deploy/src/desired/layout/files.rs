@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::content::command::words::Spelling;
-use crate::content::formats::{self, sections};
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module, sanitise};
-use crate::deploy::targets::Target;
-use crate::error::Result;
-use crate::inside::stays_inside;
+use crate::desired::builder::Builder;
+use crate::desired::output::{Form, part};
+use crate::module::{Kind, Module, sanitise};
+use crate::targets::Target;
+use mcpkg_base::error::Result;
+use mcpkg_base::inside::stays_inside;
+use mcpkg_content::command::words::Spelling;
+use mcpkg_content::formats::{self, sections};
 
 /// Returns the modules of a kind that are for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {

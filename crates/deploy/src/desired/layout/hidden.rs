@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::error::Result;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
 
 /// A file that hides AGENTS.md.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::hidden;
-use crate::content::formats::sections;
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::module::Module;
-use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::AgentsMd;
-use crate::disk;
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::module::Module;
+use crate::targets::Target;
+use crate::targets::facts::AgentsMd;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::sections;
 
 /// The file that most agents read.
 pub(super) const AGENTS_MD: &str = "AGENTS.md";

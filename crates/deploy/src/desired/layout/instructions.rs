@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::files::{below, is_longer, of_kind, path_in};
 use super::importing::{self, AGENTS_MD};
 use super::{hidden, scoped};
-use crate::content::command::skill::{self, split_front};
-use crate::content::formats::rule::Switch;
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::module::{Kind, Module};
-use crate::deploy::targets::bases::Bases;
-use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
-use crate::deploy::targets::{Target, TargetConfig};
-use crate::error::{Error, Result};
-use crate::store::modules::Applies;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::module::{Kind, Module};
+use crate::targets::bases::Bases;
+use crate::targets::facts::{AgentsMd, OwnInstructions, Rules};
+use crate::targets::{Target, TargetConfig};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_content::command::skill::{self, split_front};
+use mcpkg_content::formats::rule::Switch;
+use mcpkg_store::modules::Applies;
 
 /// The blocks of agents' own files, by folder and file, with the targets that want them.
 type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;

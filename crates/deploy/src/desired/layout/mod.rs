@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::builder::Builder;
 use super::output::Desired;
-use crate::deploy::module::Module;
-use crate::deploy::targets::bases::Bases;
-use crate::deploy::targets::{Layout, Target, TargetConfig};
-use crate::error::Result;
-use crate::plural;
+use crate::module::Module;
+use crate::targets::bases::Bases;
+use crate::targets::{Layout, Target, TargetConfig};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
 
 /// The modules of a kind without a place that are named.
 const NAMED: usize = 3;

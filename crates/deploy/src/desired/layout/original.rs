@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::files::{cursor_rule, file_name, of_kind, prompt_files, skills};
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::module::{Kind, Module, fs_key};
-use crate::deploy::targets::bases::Bases;
-use crate::deploy::targets::facts::{OriginalForm, OriginalPlace};
-use crate::deploy::targets::{Target, TargetConfig};
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::module::{Kind, Module, fs_key};
+use crate::targets::bases::Bases;
+use crate::targets::facts::{OriginalForm, OriginalPlace};
+use crate::targets::{Target, TargetConfig};
+use mcpkg_base::error::Result;
 
 /// Adds the files of one target.
 ///

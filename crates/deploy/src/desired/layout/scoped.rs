@@ -7,16 +7,16 @@ use std::path::Path;
 use super::files::{below, is_longer, path_in};
 use super::hidden;
 use super::importing::{self, AGENTS_MD};
-use crate::content::command::skill::split_front;
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module};
-use crate::deploy::targets::facts::{AgentsMd, Rules};
-use crate::deploy::targets::{Target, TargetConfig};
-use crate::error::Result;
-use crate::inside::stays_inside;
-use crate::store::modules::Applies;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::desired::output::{Form, part};
+use crate::module::{Kind, Module};
+use crate::targets::facts::{AgentsMd, Rules};
+use crate::targets::{Target, TargetConfig};
+use mcpkg_base::error::Result;
+use mcpkg_base::inside::stays_inside;
+use mcpkg_content::command::skill::split_front;
+use mcpkg_store::modules::Applies;
 
 /// The files of folders that hold instructions, by folder and name, with the targets that read them.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;

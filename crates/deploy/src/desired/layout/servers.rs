@@ -6,20 +6,20 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::of_kind;
-use crate::client::project_file;
-use crate::client::user_file;
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::desired::output::{Form, Part, part};
-use crate::deploy::desired::slots::Slots;
-use crate::deploy::module::{Kind, Module, ServerFile};
-use crate::deploy::targets::Target;
-use crate::disk;
-use crate::error::Result;
-use crate::mcp_servers::dialect::Dialect;
-use crate::mcp_servers::intake::INPUTS;
-use crate::mcp_servers::secrets::{holds_secret, secret_in};
-use crate::plural;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::desired::output::{Form, Part, part};
+use crate::desired::slots::Slots;
+use crate::module::{Kind, Module, ServerFile};
+use crate::targets::Target;
+use mcpkg_agents::client::project_file;
+use mcpkg_agents::client::user_file;
+use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::mcp_servers::intake::INPUTS;
+use mcpkg_agents::mcp_servers::secrets::{holds_secret, secret_in};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
 
 /// Adds the servers and files that a target reads below the deploy root.
 ///

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::files::of_kind;
-use crate::content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module, ModuleFile};
-use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::{CalledBy, Manual, SkillReading};
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::desired::output::{Form, part};
+use crate::module::{Kind, Module, ModuleFile};
+use crate::targets::Target;
+use crate::targets::facts::{CalledBy, Manual, SkillReading};
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";

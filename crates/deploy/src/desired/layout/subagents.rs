@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::files::{of_kind, path_in};
-use crate::content::formats::subagent::{self, Subagent, SubagentForm};
-use crate::deploy::desired::builder::Builder;
-use crate::deploy::desired::left_out::Reason;
-use crate::deploy::desired::output::{Form, part};
-use crate::deploy::module::{Kind, Module};
-use crate::deploy::targets::Target;
-use crate::deploy::targets::facts::Subagents;
-use crate::error::Result;
+use crate::desired::builder::Builder;
+use crate::desired::left_out::Reason;
+use crate::desired::output::{Form, part};
+use crate::module::{Kind, Module};
+use crate::targets::Target;
+use crate::targets::facts::Subagents;
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::subagent::{self, Subagent, SubagentForm};
 
 /// Adds the files of a target below the deploy root.
 ///

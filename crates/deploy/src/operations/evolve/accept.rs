@@ -7,17 +7,17 @@ use serde::Deserialize;
 
 use super::new_skills::is_executable;
 use super::proposal::{decide, new_file, summary};
-use crate::clock::Clock;
-use crate::content::files;
-use crate::content::proposals;
-use crate::deploy::completions::PROPOSALS;
-use crate::deploy::{GROUP, project};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::projects::Project;
-use crate::store::proposals::{Origin, Proposal, State};
-use crate::store::revisions::Author;
-use crate::store::{Db, blobs};
+use crate::completions::PROPOSALS;
+use crate::{GROUP, project};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::files;
+use mcpkg_content::proposals;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{Origin, Proposal, State};
+use mcpkg_store::revisions::Author;
+use mcpkg_store::{Db, blobs};
 
 /// Accept a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::deploy::desired::unmap::{self, Edit};
-use crate::deploy::module::Kind;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{Change, Drift};
-use crate::disk;
-use crate::op::{Body, Table};
+use crate::desired::unmap::{self, Edit};
+use crate::module::Kind;
+use crate::plan::prepare::Prepared;
+use crate::plan::{Change, Drift};
+use mcpkg_base::disk;
+use mcpkg_core::op::{Body, Table};
 
 /// A change that can be proposed.
 pub(super) struct Candidate {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::content::skills::check;
-use crate::deploy::desired::unmap::Edit;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::project::catalog::is_inside;
-use crate::file;
+use crate::desired::unmap::Edit;
+use crate::plan::prepare::Prepared;
+use crate::project::catalog::is_inside;
+use mcpkg_base::file;
+use mcpkg_content::skills::check;
 
 use super::candidates::{Candidate, Candidates};
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::clock::{self, Millis};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::projects::Project;
-use crate::store::proposals::{self, Proposal};
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::projects::Project;
+use mcpkg_store::proposals::{self, Proposal};
 
 /// The data of a proposal.
 pub(super) fn summary(proposal: &Proposal) -> Value {

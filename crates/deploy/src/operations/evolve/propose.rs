@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 use super::candidates::{Candidate, Candidates};
 use super::new_skills;
 use super::proposal::new_item;
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page};
-use crate::deploy::desired::unmap::Edit;
-use crate::deploy::module::Layer;
-use crate::deploy::operations::gates::{check_module, unconfirmed};
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::project;
-use crate::deploy::repo::{self, Repo};
-use crate::deploy::source::{Choice, Site, Source};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::blobs;
-use crate::store::proposals::{self, Action, NewProposal, Origin};
+use crate::GROUP;
+use crate::answer::{self, Page};
+use crate::desired::unmap::Edit;
+use crate::module::Layer;
+use crate::operations::gates::{check_module, unconfirmed};
+use crate::operations::with_schema;
+use crate::plan::prepare::Prepared;
+use crate::project;
+use crate::repo::{self, Repo};
+use crate::source::{Choice, Site, Source};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::blobs;
+use mcpkg_store::proposals::{self, Action, NewProposal, Origin};
 
 /// The overlay of a config repo that a proposal is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::proposal::{decide, summary};
-use crate::deploy::GROUP;
-use crate::deploy::completions::PROPOSALS;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::proposals::{Action, Origin, Proposal, State};
+use crate::GROUP;
+use crate::completions::PROPOSALS;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::proposals::{Action, Origin, Proposal, State};
 
 /// Reject a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]

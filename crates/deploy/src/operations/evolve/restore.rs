@@ -4,20 +4,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::deploy::GROUP;
-use crate::deploy::answer::{self, Page};
-use crate::deploy::apply::{self, Work};
-use crate::deploy::operations::gates::{check_module, unconfirmed};
-use crate::deploy::operations::with_schema;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{Change, Op, RowChange, code, show};
-use crate::deploy::source::Choice;
-use crate::disk;
-use crate::error::Result;
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::Db;
-use crate::store::snapshots::Kind;
+use crate::GROUP;
+use crate::answer::{self, Page};
+use crate::apply::{self, Work};
+use crate::operations::gates::{check_module, unconfirmed};
+use crate::operations::with_schema;
+use crate::plan::prepare::Prepared;
+use crate::plan::{Change, Op, RowChange, code, show};
+use crate::source::Choice;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::Db;
+use mcpkg_store::snapshots::Kind;
 
 /// Write deployed files again that are missing
 #[derive(clap::Args, Deserialize, JsonSchema)]

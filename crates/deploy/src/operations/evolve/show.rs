@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::proposal::{get, summary};
-use crate::content::proposals;
-use crate::deploy::GROUP;
-use crate::deploy::completions::PROPOSALS;
-use crate::diff;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::GROUP;
+use crate::completions::PROPOSALS;
+use mcpkg_base::diff;
+use mcpkg_base::error::Result;
+use mcpkg_content::proposals;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show a proposal
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,16 +5,16 @@ use serde::Deserialize;
 
 use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
-use crate::content::completions::RESOURCES;
-use crate::deploy::GROUP;
-use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::modules::{self, Row};
-use crate::store::projects::Project;
-use crate::store::resources::{self, Key, Resource};
-use crate::store::{Db, revisions};
+use crate::GROUP;
+use crate::module::Kind;
+use crate::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::completions::RESOURCES;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::projects::Project;
+use mcpkg_store::resources::{self, Key, Resource};
+use mcpkg_store::{Db, revisions};
 
 /// Add a module
 #[derive(clap::Args, Deserialize, JsonSchema)]

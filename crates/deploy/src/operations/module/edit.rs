@@ -1,11 +1,11 @@
 //! Changes of a module's row, for `set` and `add`.
 
-use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::{self, Item, Listed};
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::modules::{self, Row};
-use crate::store::projects::Project;
+use crate::module::Kind;
+use crate::project::catalog::{self, Item, Listed};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::projects::Project;
 
 /// Gives a module another type, where that makes sense.
 pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()> {

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::{applies, data, targets};
-use crate::deploy::GROUP;
-use crate::deploy::project::catalog;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::GROUP;
+use crate::project::catalog;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 
 /// List modules
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::deploy::GROUP;
-use crate::deploy::completions::MODULES;
-use crate::deploy::project::catalog;
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::modules::{self, Row};
+use crate::GROUP;
+use crate::completions::MODULES;
+use crate::project::catalog;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::modules::{self, Row};
 
 /// Remove a module
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,15 +5,15 @@ use serde::Deserialize;
 
 use super::edit::{keep, set_kind};
 use super::summary::{data, described};
-use crate::deploy::GROUP;
-use crate::deploy::completions::MODULES;
-use crate::deploy::completions::TARGETS;
-use crate::deploy::module::Kind;
-use crate::deploy::operations::target;
-use crate::deploy::project::catalog::{self, Listed};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::modules::Applies;
+use crate::GROUP;
+use crate::completions::MODULES;
+use crate::completions::TARGETS;
+use crate::module::Kind;
+use crate::operations::target;
+use crate::project::catalog::{self, Listed};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::modules::Applies;
 
 /// When instructions apply that have no globs.
 #[derive(Clone, Copy, Debug, Deserialize, clap::ValueEnum)]

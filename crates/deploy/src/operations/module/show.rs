@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::{data, described};
-use crate::deploy::completions::MODULES;
-use crate::deploy::project::catalog::{self, Item};
-use crate::deploy::{GROUP, project};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::completions::MODULES;
+use crate::project::catalog::{self, Item};
+use crate::{GROUP, project};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 
 /// Show a module
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::deploy::module::Kind;
-use crate::deploy::project::catalog::Listed;
-use crate::store::modules::{Applies, Row};
+use crate::module::Kind;
+use crate::project::catalog::Listed;
+use mcpkg_store::modules::{Applies, Row};
 
 /// The targets that a row names.
 pub(super) fn targets(row: &Row) -> String {

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::deploy::GROUP;
-use crate::deploy::completions::SNAPSHOTS;
-use crate::deploy::rollback::goal;
-use crate::diff;
-use crate::error::{Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::deploys::Image;
-use crate::store::snapshots::{self, File};
-use crate::store::{Db, blobs};
+use crate::GROUP;
+use crate::completions::SNAPSHOTS;
+use crate::rollback::goal;
+use mcpkg_base::diff;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::deploys::Image;
+use mcpkg_store::snapshots::{self, File};
+use mcpkg_store::{Db, blobs};
 
 /// Show what a stored deploy changed
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::summary::summary;
-use crate::clock;
-use crate::deploy::GROUP;
-use crate::deploy::apply::journal;
-use crate::deploy::source::{Choice, Site};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::deploys;
-use crate::store::snapshots::{self, Snapshot, State};
+use crate::GROUP;
+use crate::apply::journal;
+use crate::source::{Choice, Site};
+use mcpkg_base::clock;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::deploys;
+use mcpkg_store::snapshots::{self, Snapshot, State};
 
 /// List stored deploys
 #[derive(clap::Args, Deserialize, JsonSchema)]

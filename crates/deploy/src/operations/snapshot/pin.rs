@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::deploy::GROUP;
-use crate::deploy::completions::SNAPSHOTS;
-use crate::deploy::rollback::goal;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::snapshots::{self, State};
+use crate::GROUP;
+use crate::completions::SNAPSHOTS;
+use crate::rollback::goal;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::snapshots::{self, State};
 
 /// Pin a stored deploy
 #[derive(clap::Args, Deserialize, JsonSchema)]

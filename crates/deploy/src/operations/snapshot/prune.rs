@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::deploy::GROUP;
-use crate::deploy::source::{Choice, Site};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::deploys;
-use crate::store::snapshots::{self, Snapshot, State};
+use crate::GROUP;
+use crate::source::{Choice, Site};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::deploys;
+use mcpkg_store::snapshots::{self, Snapshot, State};
 
 /// The default number of snapshots that pruning keeps.
 fn keep() -> usize {

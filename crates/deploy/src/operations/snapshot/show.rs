@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::summary::summary;
-use crate::deploy::GROUP;
-use crate::deploy::completions::SNAPSHOTS;
-use crate::deploy::rollback::goal;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::deploys::{self, Image};
-use crate::store::snapshots::{self, File};
+use crate::GROUP;
+use crate::completions::SNAPSHOTS;
+use crate::rollback::goal;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::deploys::{self, Image};
+use mcpkg_store::snapshots::{self, File};
 
 /// Show a stored deploy
 #[derive(clap::Args, Deserialize, JsonSchema)]

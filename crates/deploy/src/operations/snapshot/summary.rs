@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::clock;
-use crate::store::snapshots::Snapshot;
+use mcpkg_base::clock;
+use mcpkg_store::snapshots::Snapshot;
 
 /// The data of a snapshot whose place is `root`.
 pub(super) fn summary(snapshot: &Snapshot, root: &str) -> Value {

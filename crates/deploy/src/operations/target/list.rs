@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::deploy::GROUP;
-use crate::deploy::source::chosen;
-use crate::deploy::targets::Target;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::store::projects;
-use crate::store::targets::{self, Of};
+use crate::GROUP;
+use crate::source::chosen;
+use crate::targets::Target;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::projects;
+use mcpkg_store::targets::{self, Of};
 
 /// List the targets
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 pub mod list;
 pub mod switch;
 
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result};
+use crate::targets::Target;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns the target that a user names.
 ///

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::named;
-use crate::deploy::GROUP;
-use crate::deploy::completions::TARGETS;
-use crate::deploy::source::chosen;
-use crate::deploy::targets::Target;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::Db;
-use crate::store::targets::{self, Of};
+use crate::GROUP;
+use crate::completions::TARGETS;
+use crate::source::chosen;
+use crate::targets::Target;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::targets::{self, Of};
 
 /// Switch targets on
 #[derive(clap::Args, Deserialize, JsonSchema)]

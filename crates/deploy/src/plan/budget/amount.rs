@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::deploy::targets::Target;
-use crate::plural;
+use crate::targets::Target;
+use mcpkg_base::plural;
 
 /// What one agent loads in each session.
 #[derive(Debug)]

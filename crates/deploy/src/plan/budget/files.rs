@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use super::amount::{Budget, Limit, When};
 use super::markdown;
-use crate::content::formats::skill::Main;
-use crate::deploy::desired::Output;
-use crate::deploy::desired::layout::hidden;
-use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::{After, Change};
-use crate::deploy::targets::bases::Bases;
-use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
-use crate::deploy::targets::{Target, TargetConfig};
-use crate::disk::folder::Kind;
-use crate::disk::{self, RealFolders, Sha};
-use crate::error::Result;
-use crate::store::modules::Applies;
+use crate::desired::Output;
+use crate::desired::layout::hidden;
+use crate::plan::prepare::Prepared;
+use crate::plan::{After, Change};
+use crate::targets::bases::Bases;
+use crate::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
+use crate::targets::{Target, TargetConfig};
+use mcpkg_base::disk::folder::Kind;
+use mcpkg_base::disk::{self, RealFolders, Sha};
+use mcpkg_base::error::Result;
+use mcpkg_content::formats::skill::Main;
+use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
 

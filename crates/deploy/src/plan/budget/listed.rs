@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::amount::Listed;
 use super::files::Files;
-use crate::content::formats::skill::{self, Main, OPENAI_YAML};
-use crate::deploy::targets::facts::{CalledBy, Manual, SkillReading};
-use crate::deploy::targets::{Target, TargetConfig};
+use crate::targets::facts::{CalledBy, Manual, SkillReading};
+use crate::targets::{Target, TargetConfig};
+use mcpkg_content::formats::skill::{self, Main, OPENAI_YAML};
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "/SKILL.md";

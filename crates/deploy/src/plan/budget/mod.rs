@@ -6,9 +6,9 @@ mod listed;
 mod markdown;
 
 use super::prepare::Prepared;
-use crate::error::Result;
-use crate::plural;
 use files::Files;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
 
 pub use amount::{Budget, When};
 

@@ -1,8 +1,8 @@
 //! Git sources, from repositories in a temporary folder.
 
 use super::*;
-use crate::git;
-use crate::process::Limits;
+use mcpkg_base::git;
+use mcpkg_base::process::Limits;
 
 fn git<A: AsRef<std::ffi::OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
     git::run(folder, args, &Limits::new(git::LOCAL, &CancellationToken::new()))
@@ -65,7 +65,7 @@ fn branches_tags_and_commits_are_found_and_kept() {
         let cached = other
             .home()
             .join("cache/git")
-            .join(crate::hex::encode(&<sha2::Sha256 as sha2::Digest>::digest(url)))
+            .join(mcpkg_base::hex::encode(&<sha2::Sha256 as sha2::Digest>::digest(url)))
             .join(expected);
         assert!(cached.join("skills/a/SKILL.md").is_file());
         let kept: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::deploy::repo::config::ModuleSource;
+use crate::repo::config::ModuleSource;
 
 fn parse(text: &str) -> Result<Manifest> {
     Manifest::parse(Path::new("agentpack.yaml"), text, false)

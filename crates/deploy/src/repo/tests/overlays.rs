@@ -1,7 +1,7 @@
 //! What overlays change, and where they are refused.
 
 use super::*;
-use crate::deploy::module::fs_key;
+use crate::module::fs_key;
 
 fn repo() -> Scratch {
     let scratch = Scratch::with(&[("skill:a", "local_path: {path: s}")]);

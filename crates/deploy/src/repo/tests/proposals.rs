@@ -1,9 +1,9 @@
 //! Proposals: what lies on the branch afterwards, and what stays as it was.
 
 use super::*;
-use crate::deploy::module::fs_key;
-use crate::git;
-use crate::process::Limits;
+use crate::module::fs_key;
+use mcpkg_base::git;
+use mcpkg_base::process::Limits;
 
 const NOW: i64 = 1_767_225_600_000;
 

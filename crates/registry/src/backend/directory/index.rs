@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::record::Record;
 use super::root::{JSON, Root};
 use super::versions;
-use crate::clock;
-use crate::error::Result;
-use crate::registry::backend::facts::{Facts, one_line, tags};
-use crate::registry::backend::latest::counting;
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
-use crate::store::tools::listings::Listing;
-use crate::store::tools::packages::Visibility;
+use crate::backend::facts::{Facts, one_line, tags};
+use crate::backend::latest::counting;
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_base::clock;
+use mcpkg_base::error::Result;
+use mcpkg_store::tools::listings::Listing;
+use mcpkg_store::tools::packages::Visibility;
 
 /// The name of the index.
 pub const INDEX: &str = "index.json";

@@ -25,14 +25,14 @@ use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::registry::package::Name;
-use crate::store::new_content::NewContent;
-use crate::store::tools::answers::{self, Answer};
-use crate::store::tools::listings::{self, Listing};
-use crate::store::tools::packages::Yank;
+use crate::package::Name;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::answers::{self, Answer};
+use mcpkg_store::tools::listings::{self, Listing};
+use mcpkg_store::tools::packages::Yank;
 
 /// A registry that is a folder.
 pub struct Directory<'c> {

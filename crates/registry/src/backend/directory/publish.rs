@@ -12,13 +12,13 @@ use super::index::{self, listed};
 use super::record::Record;
 use super::root::{REGISTRY, Root};
 use super::versions;
-use crate::disk::{self, FolderLock};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::Context;
-use crate::registry::backend::tool::{Publication, VersionInfo};
-use crate::registry::package::Name;
-use crate::store::tools::packages::{Visibility, Yank};
+use crate::backend::tool::{Publication, VersionInfo};
+use crate::package::Name;
+use mcpkg_base::disk::{self, FolderLock};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::packages::{Visibility, Yank};
 
 /// The prefix of the folder that a version is prepared in.
 const UNFINISHED: &str = ".publishing-";
@@ -62,7 +62,7 @@ fn remake(root: &Root) -> Result<usize> {
 /// Publishes a version; returns whether it was not there before.
 ///
 /// # Errors
-/// As [`crate::registry::backend::Registry::publish`].
+/// As [`crate::backend::Registry::publish`].
 pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) -> Result<bool> {
     let Publication { name, version, archive, sha256, visibility, attestations, .. } = *publication;
     if visibility == Visibility::Private {
@@ -97,7 +97,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
         published_at: author.now,
         yank: None,
     };
-    let unfinished = format!("{}/{UNFINISHED}{}", versions::TOOLS, crate::clock::unique().simple());
+    let unfinished = format!("{}/{UNFINISHED}{}", versions::TOOLS, mcpkg_base::clock::unique().simple());
     let written = write_version(root, &unfinished, &record, publication)
         .and_then(|()| root.write(BEHIND, b""))
         .and_then(|()| root.put_folder(&unfinished, &folder));
@@ -127,7 +127,7 @@ fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<(
 /// Yanks a version, or takes that back.
 ///
 /// # Errors
-/// As [`crate::registry::backend::Registry::yank`].
+/// As [`crate::backend::Registry::yank`].
 pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     let _lock = lock(root, context)?;
     sweep(root)?;
@@ -144,7 +144,7 @@ pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank
 /// Adds an attestation to a version.
 ///
 /// # Errors
-/// As [`crate::registry::backend::Registry::attest`].
+/// As [`crate::backend::Registry::attest`].
 pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &str) -> Result<()> {
     let _lock = lock(root, context)?;
     let folder = versions::folder(&version.name, &version.version);

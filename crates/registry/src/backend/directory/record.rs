@@ -3,13 +3,13 @@
 use semver::Version;
 use serde_json::{Value, json};
 
-use crate::clock::{self, Millis};
-use crate::disk::Sha;
-use crate::hex;
-use crate::registry::backend::tool::VersionInfo;
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
-use crate::store::tools::packages::{Visibility, Yank};
+use crate::backend::tool::VersionInfo;
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_base::clock::{self, Millis};
+use mcpkg_base::disk::Sha;
+use mcpkg_base::hex;
+use mcpkg_store::tools::packages::{Visibility, Yank};
 
 /// The contents of a `package.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]

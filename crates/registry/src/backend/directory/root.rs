@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::disk::folder::Kind;
-use crate::disk::folders::Folders;
-use crate::error::{Code, Error, Result};
-use crate::inside::stays_inside;
-use crate::store::new_content::NewContent;
+use mcpkg_base::disk;
+use mcpkg_base::disk::folder::Kind;
+use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::inside::stays_inside;
+use mcpkg_store::new_content::NewContent;
 
 /// The name and contents of the file at the top of a registry.
 pub const REGISTRY: &str = "registry.json";
@@ -188,7 +188,7 @@ impl Root {
         let Some((folder, name)) = folders.holding(&path)? else {
             return Err(disk::failed("write", &path, ErrorKind::NotFound.into()));
         };
-        let temporary = OsString::from(format!("{TEMPORARY}{}", crate::clock::unique().simple()));
+        let temporary = OsString::from(format!("{TEMPORARY}{}", mcpkg_base::clock::unique().simple()));
         folder.write_beside(name, &temporary, bytes, disk::FILE, None)?;
         folder.put_in_place(name, &temporary, false)?;
         folder.sync();

@@ -4,9 +4,9 @@ use semver::Version;
 
 use super::record::Record;
 use super::root::{JSON, Root};
-use crate::error::Result;
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_base::error::Result;
 
 /// The folder of all tools, and the files of a version.
 pub const TOOLS: &str = "tools";

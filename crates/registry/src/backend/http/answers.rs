@@ -3,13 +3,13 @@
 use semver::Version;
 use serde_json::Value;
 
-use crate::clock::Millis;
-use crate::registry::backend::facts::{Facts, one_line};
-use crate::registry::backend::query::Hit;
-use crate::registry::backend::tool::{Listed, ToolInfo, VersionInfo};
-use crate::registry::backend::wire;
-use crate::registry::package::Name;
-use crate::store::tools::packages::{Visibility, Yank};
+use crate::backend::facts::{Facts, one_line};
+use crate::backend::query::Hit;
+use crate::backend::tool::{Listed, ToolInfo, VersionInfo};
+use crate::backend::wire;
+use crate::package::Name;
+use mcpkg_base::clock::Millis;
+use mcpkg_store::tools::packages::{Visibility, Yank};
 
 /// The most versions of a tool that are read.
 const VERSIONS: usize = 10_000;

@@ -11,12 +11,12 @@ use http::header::{
 use http::{Method, Request, StatusCode};
 use zeroize::Zeroizing;
 
-use crate::error::{Code, Error, Result};
-use crate::http::{Body, Failure, Limits, Url, read_failure, send};
-use crate::op::Context;
-use crate::registry::backend::limits::ARCHIVE;
-use crate::secret::{Reference, Secret};
-use crate::store::new_content::NewContent;
+use crate::backend::limits::ARCHIVE;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::{Body, Failure, Limits, Url, read_failure, send};
+use mcpkg_base::secret::{Reference, Secret};
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
 
 /// The number of retries of a read, and the wait before the first one; the wait doubles each time.
 const REPEATED: u32 = 3;

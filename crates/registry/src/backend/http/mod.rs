@@ -23,17 +23,17 @@ use super::registry::Registry;
 use super::tool::{Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
 use super::wire;
-use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
-use crate::http::Url;
-use crate::op::Context;
-use crate::registry::config;
-use crate::registry::package::Name;
-use crate::secret::Reference;
-use crate::store::new_content::NewContent;
-use crate::store::tools::answers as kept;
-use crate::store::tools::packages::Yank;
-use crate::store::tools::registries::Place;
+use crate::config;
+use crate::package::Name;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::Url;
+use mcpkg_base::secret::Reference;
+use mcpkg_core::op::Context;
+use mcpkg_store::new_content::NewContent;
+use mcpkg_store::tools::answers as kept;
+use mcpkg_store::tools::packages::Yank;
+use mcpkg_store::tools::registries::Place;
 
 /// The most bytes of an answer that is cached.
 const KEPT: usize = 64 << 10;
@@ -184,8 +184,11 @@ impl<'c> Http<'c> {
 /// `E_INVALID_ARGUMENT` if it is not a URL, or others could read what is sent to it.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
-        Error::new(Code::InvalidArgument, format!("'{}' is not a registry URL: {why}", crate::redact::redact(text)))
-            .hint("use a URL such as https://registry.example.com; pass a token with --token")
+        Error::new(
+            Code::InvalidArgument,
+            format!("'{}' is not a registry URL: {why}", mcpkg_base::redact::redact(text)),
+        )
+        .hint("use a URL such as https://registry.example.com; pass a token with --token")
     };
     let url = Url::parse(text)
         .ok_or_else(|| wrong("it must start with https:// and must not contain a user name or password"))?;

@@ -1,7 +1,7 @@
 //! A multipart form, as browsers send files.
 
 use super::client::Payload;
-use crate::clock;
+use mcpkg_base::clock;
 
 /// The parts of a form.
 pub struct Form {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::disk::sha256;
-use crate::hex;
-use crate::registry::backend::search::search;
-use crate::registry::backend::tests::Ground;
-use crate::registry::backend::{Known, download};
-use crate::store::tools::packages::Visibility;
-use crate::store::tools::registries::Kind;
+use crate::backend::search::search;
+use crate::backend::tests::Ground;
+use crate::backend::{Known, download};
+use mcpkg_base::disk::sha256;
+use mcpkg_base::hex;
+use mcpkg_store::tools::packages::Visibility;
+use mcpkg_store::tools::registries::Kind;
 
 /// How long an answer holds until the user says otherwise.
 const HOLDS: Millis = 3_600_000;

@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, data};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::registry::backend::directory::Directory;
-use crate::registry::backend::{Known, approval, http};
-use crate::secret::Reference;
-use crate::store::tools::registries::{self, Kind, LOCAL, PATH, Place};
+use crate::GROUP;
+use crate::backend::directory::Directory;
+use crate::backend::{Known, approval, http};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret::Reference;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::registries::{self, Kind, LOCAL, PATH, Place};
 
 /// The most characters of a name.
 const LONGEST: usize = 64;
@@ -55,7 +55,7 @@ impl Operation for Add {
         "mcpkg registry add shared ./shared-tools --create",
     ];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{ADDED, CHANGES};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::backend::directory::Directory;
-use crate::registry::backend::{Known, approval};
-use crate::store::tools::registries::Kind;
+use crate::GROUP;
+use crate::backend::directory::Directory;
+use crate::backend::{Known, approval};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::registries::Kind;
 
 /// Rebuild a registry's index
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ impl Operation for Index {
         registry's folder by hand.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry index shared"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{REGISTRIES, TOOLS};
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::{Known, Listed, ToolInfo};
-use crate::registry::package::Name;
+use crate::GROUP;
+use crate::alias;
+use crate::backend::{Known, Listed, ToolInfo};
+use crate::package::Name;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 
 /// Show what a registry says of a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

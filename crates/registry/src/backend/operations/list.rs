@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::data;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
-use crate::registry::backend::Known;
+use crate::GROUP;
+use crate::backend::Known;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 
 /// List registries
 #[derive(clap::Args, Deserialize, JsonSchema)]

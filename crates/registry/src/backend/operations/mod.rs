@@ -12,13 +12,13 @@ mod yank;
 
 use serde_json::{Value, json};
 
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{Changes, Context, Entry, Names};
-use crate::registry::backend::approval;
-use crate::registry::backend::known::Known;
-use crate::store::tools::registries::{self, LOCAL};
-use crate::store::tools::{installs, listings};
+use crate::backend::approval;
+use crate::backend::known::Known;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Entry, Names};
+use mcpkg_store::tools::registries::{self, LOCAL};
+use mcpkg_store::tools::{installs, listings};
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

@@ -7,23 +7,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{CHANGES, REGISTRIES};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::hex;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::backend::limits::ARCHIVE;
-use crate::registry::backend::local::bundles;
-use crate::registry::backend::registry::Registry;
-use crate::registry::backend::resolve::release;
-use crate::registry::backend::{Known, Publication};
-use crate::registry::package::archive::{self, Opened, Packed};
-use crate::registry::trust::target::as_path;
-use crate::store::tools::answers;
-use crate::store::tools::packages::{self, Visibility};
-use crate::store::tools::registries::LOCAL;
+use crate::GROUP;
+use crate::backend::limits::ARCHIVE;
+use crate::backend::local::bundles;
+use crate::backend::registry::Registry;
+use crate::backend::resolve::release;
+use crate::backend::{Known, Publication};
+use crate::package::archive::{self, Opened, Packed};
+use crate::trust::target::as_path;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::answers;
+use mcpkg_store::tools::packages::{self, Visibility};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// Publish a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -70,7 +70,7 @@ impl Operation for Publish {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool publish ./weather --to team --dry-run", "mcpkg tool publish ./weather --to team"];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{ADDED, CHANGES};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::store::tools::registries::{self, LOCAL};
-use crate::store::tools::{answers, listings};
+use crate::GROUP;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::registries::{self, LOCAL};
+use mcpkg_store::tools::{answers, listings};
 
 /// Remove a registry
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ impl Operation for Remove {
     const EXAMPLES: &'static [&'static str] = &["mcpkg registry remove team"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -6,18 +6,18 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::REGISTRIES;
-use crate::clock::rfc3339;
-use crate::error::{Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
-use crate::registry::GROUP;
-use crate::registry::backend::search::{Asked, Everything, State, search};
-use crate::registry::backend::{Hit, Query};
-use crate::registry::installed::schemas::Found;
-use crate::registry::installed::visible;
-use crate::registry::trust::{self, Rules, Subject};
-use crate::store::Db;
-use crate::store::tools::packages;
-use crate::store::tools::registries::LOCAL;
+use crate::GROUP;
+use crate::backend::search::{Asked, Everything, State, search};
+use crate::backend::{Hit, Query};
+use crate::installed::schemas::Found;
+use crate::installed::visible;
+use crate::trust::{self, Rules, Subject};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
+use mcpkg_store::Db;
+use mcpkg_store::tools::packages;
+use mcpkg_store::tools::registries::LOCAL;
 
 /// The most results, whatever is asked for.
 const MOST: u32 = 100;

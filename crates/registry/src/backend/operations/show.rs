@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{REGISTRIES, data};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::registry::backend::Known;
+use crate::GROUP;
+use crate::backend::Known;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 
 /// Show a registry
 #[derive(clap::Args, Deserialize, JsonSchema)]

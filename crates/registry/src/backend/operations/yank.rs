@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, REGISTRIES, TOOLS};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::facts::one_line;
-use crate::registry::backend::{Known, wire};
-use crate::registry::package::{Name, Reference, Wanted};
-use crate::store::tools::answers;
-use crate::store::tools::packages::{self, Yank};
-use crate::store::tools::registries::LOCAL;
+use crate::GROUP;
+use crate::alias;
+use crate::backend::facts::one_line;
+use crate::backend::{Known, wire};
+use crate::package::{Name, Reference, Wanted};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::answers;
+use mcpkg_store::tools::packages::{self, Yank};
+use mcpkg_store::tools::registries::LOCAL;
 
 /// Yank a version
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -49,7 +49,7 @@ impl Operation for YankVersion {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool yank alice/utils/weather@1.2.0 --reason 'wrong units' --replacement 1.2.1"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -98,7 +98,7 @@ impl Operation for Unyank {
         in such a database, use --allow-yanked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool unyank alice/utils/weather@1.2.0"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

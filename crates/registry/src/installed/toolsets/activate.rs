@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, TOOLSETS, write};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::store::tools::toolsets;
+use crate::GROUP;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::toolsets;
 
 /// Limit agents to a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]

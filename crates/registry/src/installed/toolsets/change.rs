@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::create::check_name;
 use super::{CHANGES, TOOLSETS, data, write};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::store::tools::toolsets;
+use crate::GROUP;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::toolsets;
 
 /// Rename a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, add, data, installed, write};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::installed::TOOLS;
-use crate::store::tools::toolsets;
+use crate::GROUP;
+use crate::installed::TOOLS;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::toolsets;
 
 /// Make a toolset
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::create::check_name;
 use super::{CHANGES, installed, write};
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::installed::visible;
-use crate::store::tools::toolsets;
+use crate::GROUP;
+use crate::installed::visible;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::tools::toolsets;
 
 /// The format of contract 002 ("MCP Tools Configuration"); other keys are ignored.
 #[derive(Deserialize)]

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{TOOLSETS, data, installed};
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::registry::GROUP;
-use crate::registry::installed::visible;
-use crate::store::tools::toolsets;
+use crate::GROUP;
+use crate::installed::visible;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use mcpkg_store::tools::toolsets;
 
 /// List toolsets
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,13 +9,13 @@ mod list;
 
 use serde_json::{Value, json};
 
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Entry, Names, Reach};
-use crate::registry::alias;
-use crate::store::Db;
-use crate::store::tools::installs;
-use crate::store::tools::toolsets::{self, Toolset};
+use crate::alias;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Entry, Names, Reach};
+use mcpkg_store::Db;
+use mcpkg_store::tools::installs;
+use mcpkg_store::tools::toolsets::{self, Toolset};
 
 pub use create::check_name;
 

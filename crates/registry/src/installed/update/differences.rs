@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::registry::package::manifest::{Action, Manifest};
+use crate::package::manifest::{Action, Manifest};
 
 /// The differences between two versions of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

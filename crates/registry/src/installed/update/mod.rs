@@ -14,17 +14,17 @@ use super::origin::Origins;
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
 use super::{CHANGES, TOOLS, checked, named, names, publisher, visible};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::registry::alias;
-use crate::registry::backend::{Resolved, release};
-use crate::registry::package::{Wanted, mcp_name};
-use crate::registry::run::Tool;
-use crate::registry::trust::{self, Policy, Status, Subject, Verb, Verdict};
-use crate::store::Db;
-use crate::store::tools::grants;
-use crate::store::tools::installs::{self, Install, Scope};
+use crate::GROUP;
+use crate::alias;
+use crate::backend::{Resolved, release};
+use crate::package::{Wanted, mcp_name};
+use crate::run::Tool;
+use crate::trust::{self, Policy, Status, Subject, Verb, Verdict};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::tools::grants;
+use mcpkg_store::tools::installs::{self, Install, Scope};
 
 /// Update tools
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::differences::Differences;
-use crate::error::{Error, Result};
-use crate::op::{Body, Reply, Table, cell};
-use crate::registry::installed::outdated::hinted;
-use crate::store::tools::installs::{Install, Scope};
-use crate::store::tools::packages::Yank;
+use crate::installed::outdated::hinted;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Body, Reply, Table, cell};
+use mcpkg_store::tools::installs::{Install, Scope};
+use mcpkg_store::tools::packages::Yank;
 
 /// The outcome for one install.
 pub struct Report {

@@ -8,9 +8,9 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::rule::{Rule, refused};
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::file;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
 
 /// Always left out, whatever `.gitignore` says: folders of version control, and files that hold secrets.
 const NEVER: [&str; 5] = [".git", ".hg", ".svn", ".jj", "CVS"];

@@ -18,9 +18,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
-use crate::disk::Sha;
-use crate::error::Result;
-use crate::store::new_content::NewContent;
+use mcpkg_base::disk::Sha;
+use mcpkg_base::error::Result;
+use mcpkg_store::new_content::NewContent;
 
 pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 pub use pack::{Packed, contents_of, pack};

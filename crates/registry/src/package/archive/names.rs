@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 use unicode_normalization::UnicodeNormalization;
 
 use super::rule::{Rule, refused};
-use crate::error::Result;
-use crate::inside::stays_inside;
+use mcpkg_base::error::Result;
+use mcpkg_base::inside::stays_inside;
 
 /// The most bytes of a path.
 const MAX_PATH: usize = 240;

@@ -9,9 +9,9 @@ use super::left_out::{self, Found, Source};
 use super::names::{self, Names};
 use super::rule::{Rule, refused};
 use super::{Contents, Opened, open};
-use crate::error::{Error, Result};
-use crate::file;
-use crate::registry::package::manifest;
+use crate::package::manifest;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
 
 /// What gzip writes for a system that nobody names.
 const NO_SYSTEM: u8 = 255;

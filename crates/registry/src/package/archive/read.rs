@@ -9,7 +9,7 @@ use tar::EntryType;
 use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 use super::names::{self, Names};
 use super::rule::{Rule, malformed, refused};
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]

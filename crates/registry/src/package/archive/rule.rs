@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// What no archive may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

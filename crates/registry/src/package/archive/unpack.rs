@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::read;
-use crate::error::{Code, Error, Result};
-use crate::store::new_content::NewContent;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::new_content::NewContent;
 
 /// How folders begin that are being written; the name of what they become follows.
 pub const PREFIX: &str = ".unpacking-";

@@ -9,10 +9,10 @@ use super::node::{Node, Place, Tree};
 use super::problem::{Kind, Problems};
 use super::types::{Action, MAIN};
 use super::unit;
-use crate::error::nearest;
-use crate::registry::package::reference::is_action;
-use crate::registry::package::schema;
-use crate::registry::package::template::{Argv, CommandLine, Shell};
+use crate::package::reference::is_action;
+use crate::package::schema;
+use crate::package::template::{Argv, CommandLine, Shell};
+use mcpkg_base::error::nearest;
 
 /// What actions take from their tool, where they say nothing themselves; the variables that it declares.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
-use crate::error::nearest;
+use mcpkg_base::error::nearest;
 
 /// A mapping that is being read.
 pub(super) struct Fields<'a> {

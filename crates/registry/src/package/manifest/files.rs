@@ -2,7 +2,7 @@
 
 use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The files that can be a manifest; the first that exists is.
 pub const FILES: [&str; 7] =

@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use self::node::{Node, Place, Tree};
 use self::problem::Problems;
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 pub use files::{FILES, Find, MAX_FILE};
 pub use problem::{Kind, Problem};

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::node::Place;
-use crate::error::{Code, Error};
+use mcpkg_base::error::{Code, Error};
 
 /// Something that is wrong with a manifest, or could be better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -9,7 +9,7 @@ use super::files::Sources;
 use super::problem::{Kind, Problems};
 use super::types::{Base, Manifest, Resources, Variable};
 use super::unit;
-use crate::registry::package::name::{self, Name};
+use crate::package::name::{self, Name};
 
 /// The fields that there are, in the order of the documentation.
 const KEYS: [&str; 25] = [

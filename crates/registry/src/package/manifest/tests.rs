@@ -4,7 +4,7 @@ use serde_json::json;
 use std::time::Duration;
 
 use super::*;
-use crate::registry::package::mcp_name;
+use crate::package::mcp_name;
 
 /// Reads a manifest of files that are named here.
 fn of(files: &[(&str, &str)]) -> Checked {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use semver::Version;
 use serde_json::{Map, Value};
 
-use crate::registry::package::name::Name;
-use crate::registry::package::template::CommandLine;
+use crate::package::name::Name;
+use crate::package::template::CommandLine;
 
 /// The action that a call without one means.
 pub const MAIN: &str = "main";

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::package::Name;
-use crate::registry::package::scaffold::Scaffold;
+use crate::GROUP;
+use crate::package::Name;
+use crate::package::scaffold::Scaffold;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Make a tool to begin with
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl Operation for Init {
         let sentence = format!("Created the tool {name} in `{shown}` with {}", plural::count(files.len(), "file"));
         let reply = Reply::sentence(sentence, json!({ "name": name, "folder": shown, "files": files })).hint(format!(
             "after your changes, check the tool with `mcpkg tool validate {}`",
-            crate::shell::quote(&shown)
+            mcpkg_base::shell::quote(&shown)
         ));
         Ok(match name.is_publishable() {
             true => reply,

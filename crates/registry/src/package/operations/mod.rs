@@ -4,7 +4,7 @@ mod init;
 mod pack;
 mod validate;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations on packages, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<init::Init>(), Entry::of::<validate::Validate>(), Entry::of::<pack::Pack>()];

@@ -8,14 +8,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::validate::here;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Context, Effect, Faces, LISTED_BY_VERBOSE, MissingDatabase, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::package::archive::{self, Packed};
-use crate::registry::package::manifest::Manifest;
+use crate::GROUP;
+use crate::package::archive::{self, Packed};
+use crate::package::manifest::Manifest;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, LISTED_BY_VERBOSE, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Pack a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::package::manifest::{self, Problem};
+use crate::GROUP;
+use crate::package::manifest::{self, Problem};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
 /// Check a tool's manifest
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::piece::{Piece, pieces};
 use super::value::{Text, check_length, refused, text};
 use super::{Given, words};
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     fn rendered(argv: &Argv, schema: Option<&Value>, values: Value) -> Result<Vec<String>> {
         let values = values.as_object().unwrap().clone();

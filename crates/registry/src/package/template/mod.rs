@@ -12,7 +12,7 @@ mod words;
 
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 pub use argv::Argv;
 pub use shell::Shell;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::Given;
 use super::scan::{Declared, Part, Quote, scan};
 use super::value::{check_length, refused, text};
-use crate::error::Result;
-use crate::registry::package::schema::property;
+use crate::package::schema::property;
+use mcpkg_base::error::Result;
 
 /// The text given to `sh -c`, and the parameters that it takes by position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::process::{Limits, Program};
+    use mcpkg_base::process::{Limits, Program};
 
     fn shell(text: &str) -> Shell {
         Shell::parse(text, None, &["TOKEN".to_owned()]).unwrap_or_else(|why| panic!("{text}: {why}"))

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Given;
-use crate::error::{Code, Error, Result};
-use crate::registry::package::schema::{is_required, property};
+use crate::package::schema::{is_required, property};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The most bytes of an argument, with the NUL at its end: Linux takes no longer one.
 pub(super) const MAX_ARGUMENT: usize = 128 << 10;

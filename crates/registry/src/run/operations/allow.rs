@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::registry::GROUP;
-use crate::registry::run::call::Tool;
-use crate::registry::run::grants;
-use crate::store::tools::grants::{self as stored, Allowed, Grant};
+use crate::GROUP;
+use crate::run::call::Tool;
+use crate::run::grants;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::tools::grants::{self as stored, Allowed, Grant};
 
 /// Folders that belong to the sandbox; no folder of the host is mounted over them.
 const TAKEN: [&str; 14] = [
@@ -230,7 +230,7 @@ fn words(allowed: &Allowed) -> String {
     match allowed {
         Allowed::Network => "network".to_owned(),
         Allowed::Unsandboxed => "unsandboxed".to_owned(),
-        Allowed::Files(folder) => format!("files {}", crate::shell::quote(folder)),
+        Allowed::Files(folder) => format!("files {}", mcpkg_base::shell::quote(folder)),
     }
 }
 

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
-use crate::registry::GROUP;
-use crate::registry::run::env::USUAL;
-use crate::registry::run::grants;
-use crate::registry::trust::pattern;
-use crate::secret::{self, Reference};
-use crate::store::tools::env::{self, Setting, Variable};
+use crate::GROUP;
+use crate::run::env::USUAL;
+use crate::run::grants;
+use crate::trust::pattern;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret::{self, Reference};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::tools::env::{self, Setting, Variable};
 
 /// The variables that are set, as a shell completes them.
 const SET: Names = Names::Stored(|typed| {
@@ -132,7 +132,7 @@ impl Operation for List {
             unread += usize::from(!is_read);
             let from = match &variable.setting {
                 Setting::Reference(reference) => reference.clone(),
-                Setting::Value(value) => crate::op::cell(value).into_owned(),
+                Setting::Value(value) => mcpkg_core::op::cell(value).into_owned(),
             };
             let counts = if is_read { "yes" } else { "no" };
             rows.push(vec![variable.name.clone(), variable.pattern.clone(), from, counts.to_owned()]);
@@ -199,7 +199,7 @@ impl Operation for Unset {
     }
 }
 
-fn find(db: &crate::store::Db<'_>, name: &str, pattern: &str) -> Result<Option<Variable>> {
+fn find(db: &mcpkg_store::Db<'_>, name: &str, pattern: &str) -> Result<Option<Variable>> {
     Ok(env::all(db)?.into_iter().find(|variable| variable.name == name && variable.pattern == pattern))
 }
 

@@ -5,7 +5,7 @@ mod env;
 mod runs;
 pub mod subject;
 
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

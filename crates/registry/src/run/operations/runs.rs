@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::clock::rfc3339;
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{self, Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
-use crate::registry::GROUP;
-use crate::registry::run::record;
-use crate::store::page::Page;
-use crate::store::tools::runs::{self, Run};
+use crate::GROUP;
+use crate::run::record;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_core::op::{self, Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
+use mcpkg_store::page::Page;
+use mcpkg_store::tools::runs::{self, Run};
 
 /// The newest runs, as a shell completes them.
 const RUNS: Names = Names::Stored(|typed| {

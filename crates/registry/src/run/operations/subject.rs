@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::Context;
-use crate::registry::alias;
-use crate::registry::backend::{Choice, download, resolve};
-use crate::registry::package::{Name, Reference, Wanted, manifest, missing};
-use crate::registry::run::call::Tool;
-use crate::registry::trust::{self, Subject};
-use crate::store::tools::installs::{self, Scope};
+use crate::alias;
+use crate::backend::{Choice, download, resolve};
+use crate::package::{Name, Reference, Wanted, manifest, missing};
+use crate::run::call::Tool;
+use crate::trust::{self, Subject};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::tools::installs::{self, Scope};
 
 /// Returns the folder that a text names; `None` where it names a tool.
 ///

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::program::Program;
-use crate::error::Result;
+use mcpkg_base::error::Result;
 
 /// The most programs that stay compiled.
 const MAX_PROGRAMS: usize = 16;

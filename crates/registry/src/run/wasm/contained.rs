@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// Bytes of its stack. The interpreter keeps a module's calls elsewhere; what is deep here is what reads a module.
 const STACK: usize = 8 << 20;
@@ -25,7 +25,7 @@ pub fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use mcpkg_base::error::Code;
 
     #[test]
     fn a_panic_is_an_error_here() {

@@ -7,7 +7,7 @@ use super::host::{Ended, Host, Setup};
 use super::program::Program;
 use super::ran::{End, Ran};
 use super::{start, wasi};
-use crate::process::Tell;
+use mcpkg_base::process::Tell;
 
 /// Fuel of a slice: about a millisecond of an optimised interpreter, and a few of one that is not.
 const SLICE: u64 = 200_000;

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::super::limits::{Limits, PRINTED};
 use super::budget::Budget;
 use super::files::{Files, Given};
-use crate::clock::Clock;
-use crate::process::{Capture, OnCancel, Printed, Tell};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::process::{Capture, OnCancel, Printed, Tell};
 
 /// What a module has.
 pub struct Host {

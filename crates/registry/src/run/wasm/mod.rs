@@ -21,8 +21,8 @@ mod start;
 mod tests;
 mod wasi;
 
-use crate::error::Result;
-use crate::process::Tell;
+use mcpkg_base::error::Result;
+use mcpkg_base::process::Tell;
 
 pub use files::Given;
 pub use host::Setup;

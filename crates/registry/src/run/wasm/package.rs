@@ -8,11 +8,11 @@ use super::cache;
 use super::contained::contained;
 use super::files::Given;
 use super::program::Program;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::file;
-use crate::registry::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
-use crate::store::new_content::NewContent;
+use crate::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
+use mcpkg_store::new_content::NewContent;
 
 /// Returns the program at a path of an archive with this digest, whose bytes `archive` returns where they are needed. The
 /// inner failure says why it cannot be started.

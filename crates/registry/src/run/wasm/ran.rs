@@ -1,7 +1,7 @@
 //! What came of a run.
 
 use super::files::Left;
-use crate::process::Printed;
+use mcpkg_base::process::Printed;
 
 /// What came of a run.
 #[derive(Debug)]

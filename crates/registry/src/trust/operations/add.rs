@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::terminal;
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
-use crate::registry::GROUP;
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::records::Record;
-use crate::registry::trust::sigstore::forms;
-use crate::registry::trust::{keys, pattern};
-use crate::store::tools::trust::{self, TrustedPart, TrustedRow};
+use crate::GROUP;
+use crate::trust::identity::Identity;
+use crate::trust::records::Record;
+use crate::trust::sigstore::forms;
+use crate::trust::{keys, pattern};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
 
 /// The roles in which an identity can be trusted, for shell completion.
 pub(super) const PARTS: Names = Names::Known(|_| {

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::signing::Signing;
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
-use crate::registry::GROUP;
-use crate::registry::trust::statement::{self, Outcome, Says};
+use crate::GROUP;
+use crate::trust::statement::{self, Outcome, Says};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
 
 /// The results of audits, as a shell completes them.
 const RESULTS: Names = Names::Known(|_| Outcome::ALL.iter().map(|outcome| outcome.word().to_owned()).collect());

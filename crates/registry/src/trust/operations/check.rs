@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::add::{identity, named};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::registry::GROUP;
-use crate::registry::package::Name;
-use crate::registry::trust::records;
-use crate::registry::trust::target::TOOLS;
-use crate::registry::trust::verdict::Part;
+use crate::GROUP;
+use crate::package::Name;
+use crate::trust::records;
+use crate::trust::target::TOOLS;
+use crate::trust::verdict::Part;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 
 /// Check whether somebody is trusted
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
-use crate::registry::trust::keys::{self, Key};
+use crate::GROUP;
+use crate::trust::keys::{self, Key};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{
+    Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table,
+};
 
 /// The user's keys, as a shell completes them.
 pub(super) const KEYS: Names = Names::Known(|_| keys::names().unwrap_or_default());

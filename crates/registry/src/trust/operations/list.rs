@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::add::data;
-use crate::clock::rfc3339;
-use crate::error::Result;
-use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::registry::GROUP;
-use crate::registry::trust::records::Record;
-use crate::registry::trust::subject::Subject;
-use crate::store::tools::trust::{self, Approval, TrustedRow};
+use crate::GROUP;
+use crate::trust::records::Record;
+use crate::trust::subject::Subject;
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::tools::trust::{self, Approval, TrustedRow};
 
 /// List trusted identities
 #[derive(clap::Args, Deserialize, JsonSchema)]

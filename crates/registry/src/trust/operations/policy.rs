@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::terminal;
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
-use crate::registry::GROUP;
-use crate::registry::trust::policy::Policy;
-use crate::registry::trust::records::{self, Record};
-use crate::store::tools::trust;
+use crate::GROUP;
+use crate::trust::policy::Policy;
+use crate::trust::records::{self, Record};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use mcpkg_store::tools::trust;
 
 /// The most that can be asked for.
 const MOST: u32 = 100;

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::add::{identity, named};
-use crate::error::{Code, Error, Result};
-use crate::hex;
-use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::trust::records::Record;
-use crate::registry::trust::subject::Subject;
-use crate::store::tools::trust::{self, Approval, TrustedRow};
+use crate::GROUP;
+use crate::trust::records::Record;
+use crate::trust::subject::Subject;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
+use mcpkg_store::tools::trust::{self, Approval, TrustedRow};
 
 /// Trusted identities and approved archives, for shell completion.
 const TRUSTED: Names = Names::Stored(|typed| {

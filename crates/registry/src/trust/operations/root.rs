@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::terminal;
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::Result;
-use crate::file;
-use crate::hex;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, Table};
-use crate::registry::GROUP;
-use crate::registry::trust::sigstore::{self, Authority, Described, Replaced, Root};
-use crate::store::tools::trust;
+use crate::GROUP;
+use crate::trust::sigstore::{self, Authority, Described, Replaced, Root};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, Table};
+use mcpkg_store::tools::trust;
 
 /// Bytes of the largest root.
 const LARGEST: u64 = 1 << 20;

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::signing::Signing;
-use crate::error::Result;
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply};
-use crate::registry::GROUP;
-use crate::registry::trust::statement::Says;
+use crate::GROUP;
+use crate::trust::statement::Says;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply};
 
 /// Sign a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

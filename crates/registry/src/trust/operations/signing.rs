@@ -8,23 +8,23 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::key::KEYS;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::hex;
-use crate::op::{Body, Context, Names, Reply};
-use crate::registry::backend::known::Known;
-use crate::registry::package::Name;
-use crate::registry::trust::bundle::{Bundle, LONGEST};
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::sigstore::Root;
-use crate::registry::trust::statement::{self, About, Said, Says, Statement};
-use crate::registry::trust::subject::Subject;
-use crate::registry::trust::target::{Found, Target};
-use crate::registry::trust::verdict::Form;
-use crate::registry::trust::{keys, ssh};
-use crate::store::tools::attestations;
-use crate::store::tools::registries;
+use crate::backend::known::Known;
+use crate::package::Name;
+use crate::trust::bundle::{Bundle, LONGEST};
+use crate::trust::identity::Identity;
+use crate::trust::sigstore::Root;
+use crate::trust::statement::{self, About, Said, Says, Statement};
+use crate::trust::subject::Subject;
+use crate::trust::target::{Found, Target};
+use crate::trust::verdict::Form;
+use crate::trust::{keys, ssh};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::hex;
+use mcpkg_core::op::{Body, Context, Names, Reply};
+use mcpkg_store::tools::attestations;
+use mcpkg_store::tools::registries;
 
 /// The registries, as a shell completes them.
 const REGISTRIES: Names = Names::Stored(|typed| {

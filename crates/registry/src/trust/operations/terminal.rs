@@ -1,7 +1,7 @@
 //! What loosens needs a person at a terminal.
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Confirmation, Context};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Confirmation, Context};
 
 /// Shows what would be let through and asks for it.
 ///

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
-use crate::plural;
-use crate::registry::GROUP;
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::judge::judge;
-use crate::registry::trust::subject::Subject;
-use crate::registry::trust::target::Target;
-use crate::registry::trust::verdict::{Counted, Part, Status, Verdict};
+use crate::GROUP;
+use crate::trust::identity::Identity;
+use crate::trust::judge::judge;
+use crate::trust::subject::Subject;
+use crate::trust::target::Target;
+use crate::trust::verdict::{Counted, Part, Status, Verdict};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 
 /// Verify a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -6,15 +6,15 @@ use ed25519_dalek::SigningKey;
 use tempfile::TempDir;
 
 use super::*;
-use crate::approved::Approved;
-use crate::op::{Caller, Confirmation, Connection, Identity as Contract};
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::statement::{self, Audit, Outcome, Says};
-use crate::registry::trust::{Policy, dsse};
-use crate::store::Store;
-use crate::store::projects::Selection;
-use crate::store::tools::attestations;
-use crate::store::tools::trust::{TrustedPart, TrustedRow};
+use crate::trust::identity::Identity;
+use crate::trust::statement::{self, Audit, Outcome, Says};
+use crate::trust::{Policy, dsse};
+use mcpkg_base::approved::Approved;
+use mcpkg_core::op::{Caller, Confirmation, Connection, Identity as Contract};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
+use mcpkg_store::tools::attestations;
+use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
 /// How an archive stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,11 +48,11 @@ impl Home {
     fn new(policy: Policy) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
-        let mut context = Context::shell(crate::op::Domains::NONE, store, Selection::default());
+        let mut context = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
         Record::Identity(&trusted(1)).keep(&context).expect("kept");
         Record::Policy(policy).keep(&context).expect("kept");
-        let write = |db: &crate::store::Db<'_>| {
+        let write = |db: &mcpkg_store::Db<'_>| {
             trust::add(db, &trusted(1))?;
             trust::set_policy(db, policy.word())
         };
@@ -63,7 +63,7 @@ impl Home {
     fn sign(&self, subject: &Subject, says: &Says, seed: u8) {
         let statement = statement::write(subject, None, says, None, 0);
         let bundle = dsse::sign(statement.as_bytes(), &key(seed)).expect("signed");
-        let insert = |db: &crate::store::Db<'_>| attestations::insert(db, &subject.sha256, &bundle, None, 0);
+        let insert = |db: &mcpkg_store::Db<'_>| attestations::insert(db, &subject.sha256, &bundle, None, 0);
         assert!(self.context.store.write(insert).expect("inserted"));
     }
 
@@ -205,7 +205,7 @@ fn x11_and_x17_a_damaged_setting_lets_nothing_through() {
     for (policy, minimum) in [("require_nothing", "1"), ("", "1"), ("allow", "0"), ("allow", "-1"), ("allow", "many")] {
         let home = Home::new(Policy::Allow);
         home.stand(&subject(1), Standing::Verified);
-        let set = |db: &crate::store::Db<'_>| {
+        let set = |db: &mcpkg_store::Db<'_>| {
             trust::set_policy(db, policy)?;
             trust::set_minimum_text(db, minimum)
         };

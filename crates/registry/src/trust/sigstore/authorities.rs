@@ -4,8 +4,8 @@ use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TimeRange, T
 
 use super::check::verifier;
 use super::{Authority, Described, Root};
-use crate::disk;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The day that the embedded root is of: when the pinned version of its crate came out.
 const DATED: &str = "2026-10-23";
@@ -57,8 +57,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::hex;
-    use crate::registry::trust::sigstore::Replaced;
+    use crate::trust::sigstore::Replaced;
+    use mcpkg_base::hex;
 
     /// Where this fails the crate brought another root: its day is that of the crate's version.
     #[test]

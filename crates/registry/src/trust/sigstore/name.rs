@@ -6,8 +6,8 @@
 use sigstore_verify::SubjectAltName;
 use sigstore_verify::crypto::FulcioCiClaims;
 
-use crate::error::{Code, Error, Result};
-use crate::registry::trust::pattern;
+use crate::trust::pattern;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Providers that people sign in with, and the issuer of each in a certificate.
 const PROVIDERS: [(&str, &str); 3] = [

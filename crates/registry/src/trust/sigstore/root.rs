@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::approved::{Approved, Kind};
-use crate::clock::Millis;
-use crate::disk;
-use crate::error::Result;
-use crate::hex;
+use mcpkg_base::approved::{Approved, Kind};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
 
 /// The root that this user has chosen on this machine.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::{Described, Held, Root};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns whether an identity that a user trusts covers the identity of a signer: here all are fingerprints of keys.
 pub fn covers(trusted: &str, signer: &str) -> bool {

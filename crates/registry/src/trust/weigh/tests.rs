@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::disk;
-use crate::registry::trust::statement::{self, Audit, PROVENANCE, Says};
-use crate::registry::trust::{dsse, ssh};
+use crate::trust::statement::{self, Audit, PROVENANCE, Says};
+use crate::trust::{dsse, ssh};
+use mcpkg_base::disk;
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])

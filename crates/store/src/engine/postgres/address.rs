@@ -8,8 +8,8 @@ use postgres::config::{Host, LoadBalanceHosts, SslMode};
 use tokio_postgres::Config;
 
 use super::passwords;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::BUSY_TIMEOUT;
+use crate::engine::BUSY_TIMEOUT;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// The schema that holds all tables. Other schemas are ignored.
 pub(super) const SCHEMA: &str = "mcpkg";
@@ -59,7 +59,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Whether `--db` names a database server.
-pub(in crate::store) fn is_address(path: &Path) -> bool {
+pub(crate) fn is_address(path: &Path) -> bool {
     path.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
 }
 

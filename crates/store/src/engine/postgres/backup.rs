@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::connection::Connection;
 use super::database::Database;
 use super::sql::postgres_sql;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, refuse_existing};
-use crate::store::engine::{Intent, Link, Progress, params, transfer};
+use crate::Db;
+use crate::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, refuse_existing};
+use crate::engine::{Intent, Link, Progress, params, transfer};
+use mcpkg_base::error::Result;
 
 /// The condition for a setting to be about this server's locks.
 macro_rules! locks {
@@ -18,8 +18,8 @@ macro_rules! locks {
 }
 
 impl Database {
-    /// As [`crate::store::Store::backup`]: writes the same kind of file as SQLite's own backup does.
-    pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
+    /// As [`crate::Store::backup`]: writes the same kind of file as SQLite's own backup does.
+    pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         refuse_existing(to)?;
         self.copy_to(to, true, progress)
     }
@@ -37,8 +37,8 @@ impl Database {
         })
     }
 
-    /// As [`crate::store::Store::restore`], in one transaction: reads see the old content until it commits.
-    pub(in crate::store) fn restore(
+    /// As [`crate::Store::restore`], in one transaction: reads see the old content until it commits.
+    pub(crate) fn restore(
         &self,
         from: &Path,
         kept: &Path,
@@ -66,8 +66,8 @@ impl Database {
         live.run_text("ANALYZE")
     }
 
-    /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
+    /// As [`crate::Store::kept_beside`].
+    pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         kept_beside(self.local(), timestamp)
     }
 }

@@ -13,7 +13,7 @@ use super::client::{Client, Failed};
 use super::errors::{is_password, silent, unreachable};
 use super::passwords;
 use super::tls::tls;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// How long to try no further connection after a server did not answer. Calls that wait for one fail at once, instead of one after the
 /// other.

@@ -11,17 +11,17 @@ use super::address::CHANNEL;
 use super::client::{Client, LONG};
 use super::connect::Connector;
 use super::deadline::Watched;
-use super::errors::{is_cancelled, is_lost, no_answer};
+use super::errors::{failed, is_cancelled, is_lost, no_answer};
 use super::snapshot::{self, VersionRead};
 use super::statement::{Form, Statement, Statements};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{Sql, Value, busy};
+use crate::engine::{Sql, Value, busy};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// How long a connection that hears of commits waits before it checks again.
 const TOLD: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
-pub(in crate::store) struct Connection {
+pub(crate) struct Connection {
     pub(super) connector: Connector,
     client: RefCell<Client>,
     statements: RefCell<Statements>,
@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Returns how many rows this connection has inserted, updated and deleted.
-    pub(in crate::store::engine) fn changed_rows(&self) -> u64 {
+    pub(in crate::engine) fn changed_rows(&self) -> u64 {
         self.changed.get()
     }
 
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// Runs `f`, and returns its result with the version of the database that its first read saw; `None` if no read found anything.
-    pub(in crate::store::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
+    pub(in crate::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
         self.version_read.set(VersionRead::Asked);
         let value = f();
         match self.version_read.replace(VersionRead::NotAsked) {
@@ -161,11 +161,8 @@ impl Connection {
     }
 
     /// Runs `f` with the client, for work that is more than one statement on the tables.
-    pub(super) fn with<T, E>(&self, f: impl FnOnce(&mut Client) -> std::result::Result<T, E>) -> Result<T>
-    where
-        Error: From<E>,
-    {
-        f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail()).map_err(Error::from)
+    pub(super) fn with<T>(&self, f: impl FnOnce(&mut Client) -> Result<T>) -> Result<T> {
+        f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail())
     }
 
     /// As [`Connection::with`], for work that a deadline limits.
@@ -255,7 +252,7 @@ impl Connection {
         if self.client.borrow().is_silent() && is_lost(&error) {
             return no_answer().with_source(error);
         }
-        if !is_watched && is_cancelled(&error) { busy().with_source(error) } else { error.into() }
+        if !is_watched && is_cancelled(&error) { busy().with_source(error) } else { failed(error) }
     }
 
     fn reconnect(&self) -> Result<()> {
@@ -279,7 +276,7 @@ impl Connection {
 
     /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`. Returns whether
     /// there may have been a commit.
-    pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
+    pub(in crate::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         // On a lost connection nothing is heard, and the wait would end at once.
         if !self.is_told.get() || self.is_closed() {
             // This replaces a lost connection, or one to a standby, which may be the primary by now.
@@ -289,7 +286,7 @@ impl Connection {
             }
             return Ok(true);
         }
-        Ok(self.client.borrow_mut().wait(TOLD)?)
+        self.client.borrow_mut().wait(TOLD).map_err(failed)
     }
 
     /// Whether the connection is alive, as far as can be seen without asking the server.
@@ -299,14 +296,14 @@ impl Connection {
     }
 
     /// Until [`Connection::release`], asks `has_passed` regularly while a statement runs, and ends the statement once it returns true.
-    pub(in crate::store::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
+    pub(in crate::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
         let watched = Watched::new(&self.client.borrow(), self.connector.tls()?, Box::new(has_passed));
         *self.watched.borrow_mut() = Some(watched);
         Ok(())
     }
 
     /// Removes the deadline.
-    pub(in crate::store::engine) fn release(&self) {
+    pub(in crate::engine) fn release(&self) {
         *self.watched.borrow_mut() = None;
     }
 }

@@ -5,12 +5,12 @@ use super::rows::Row;
 use super::sql::{BATCH, translated};
 use super::statement::Statement;
 use super::transaction::in_transaction;
-use crate::error::Result;
-use crate::store::engine::{Intent, Sql, Value};
+use crate::engine::{Intent, Sql, Value};
+use mcpkg_base::error::Result;
 
-/// As [`crate::store::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all rows fit
+/// As [`crate::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all rows fit
 /// into one batch, that takes one round trip. Otherwise the query runs again through a cursor, within a transaction.
-pub(in crate::store::engine) fn each(
+pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],

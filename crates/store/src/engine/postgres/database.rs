@@ -12,14 +12,14 @@ use super::open;
 use super::pool::{Manager, Pooled};
 use super::rows::single;
 use super::sql::postgres_sql;
-use crate::error::{Code, Error, Result};
-use crate::store::Location;
-use crate::store::engine::pool::Pool;
-use crate::store::engine::sqlite::Access;
-use crate::store::engine::{Holding, Mode, Subject, params};
+use crate::Location;
+use crate::engine::pool::Pool;
+use crate::engine::sqlite::Access;
+use crate::engine::{Holding, Mode, Subject, params};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// An open database.
-pub(in crate::store) struct Database {
+pub(crate) struct Database {
     connector: Connector,
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
@@ -29,13 +29,13 @@ pub(in crate::store) struct Database {
 }
 
 impl Database {
-    /// As [`crate::store::Store::open`]; `upgrade` brings an older schema up to date.
-    pub(in crate::store) fn open(path: &Path, upgrade: bool) -> Result<Self> {
+    /// As [`crate::Store::open`]; `upgrade` brings an older schema up to date.
+    pub(crate) fn open(path: &Path, upgrade: bool) -> Result<Self> {
         open::open(path, upgrade).and_then(Self::of)
     }
 
-    /// As [`crate::store::Store::open_as_it_is`].
-    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open_as_it_is`].
+    pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         open::open_as_it_is(path).and_then(Self::of)
     }
 
@@ -45,19 +45,19 @@ impl Database {
     }
 
     /// Returns its location, as in `--db`.
-    pub(in crate::store) fn location(&self) -> Location<'_> {
+    pub(crate) fn location(&self) -> Location<'_> {
         let address = &self.connector.address;
         Location::of_server(&address.shown, address.has_password)
     }
 
     /// The path next to which this machine keeps its own files: its locks, and the databases that a restore replaced. The file itself does
     /// not exist.
-    pub(in crate::store) fn local(&self) -> &Path {
+    pub(crate) fn local(&self) -> &Path {
         &self.local
     }
 
     /// Returns whether the server accepts writes now. A standby does once it is promoted.
-    pub(in crate::store) fn access(&self) -> Result<Access> {
+    pub(crate) fn access(&self) -> Result<Access> {
         let sql =
             postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
         let reads_only = single(&*self.pooled_reader()?, sql, params![], |row| row.get(0))?;
@@ -65,7 +65,7 @@ impl Database {
     }
 
     /// Returns the bytes of the tables and indexes; 0 if the server does not answer.
-    pub(in crate::store) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         let sql = postgres_sql!(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
               WHERE relnamespace = to_regnamespace('mcpkg') AND relkind = 'r'"
@@ -76,12 +76,12 @@ impl Database {
     }
 
     /// Takes a reading connection from the pool.
-    pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_reader(&self) -> Result<Pooled> {
         self.pool(&self.readers).get(self.connector.address.wait * 2)
     }
 
     /// Takes a writing connection from the pool.
-    pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_writer(&self) -> Result<Pooled> {
         self.pool(&self.writers).get(self.connector.address.wait * 2)
     }
 
@@ -91,31 +91,31 @@ impl Database {
     }
 
     /// Opens a connection outside the pools.
-    pub(in crate::store) fn reader(&self) -> Result<Connection> {
+    pub(crate) fn reader(&self) -> Result<Connection> {
         Connection::open(&self.connector)
     }
 
     /// Opens a connection outside the pools whose statements have the time to read the whole database.
-    pub(in crate::store) fn inspector(&self) -> Result<Connection> {
+    pub(crate) fn inspector(&self) -> Result<Connection> {
         let connection = self.reader()?;
         connection.stay_patient();
         Ok(connection)
     }
 
     /// Opens a connection outside the pools that hears of commits. A standby notifies nobody.
-    pub(in crate::store) fn listener(&self) -> Result<Connection> {
+    pub(crate) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
         connection.listen()?;
         Ok(connection)
     }
 
     /// Takes a lock that all servers see; `None` if somebody else holds it.
-    pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<SessionLock>> {
+    pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<SessionLock>> {
         lock::take(&self.connector, self.locks()?, subject, mode)
     }
 
     /// Whether somebody holds a lock.
-    pub(in crate::store) fn holding(&self, subject: Subject) -> Result<Holding> {
+    pub(crate) fn holding(&self, subject: Subject) -> Result<Holding> {
         lock::holding(&*self.pooled_reader()?, self.locks()?, subject)
     }
 
@@ -135,7 +135,7 @@ impl Database {
     }
 
     /// Makes the free space in the tables available to new rows, and updates the planner's statistics.
-    pub(in crate::store) fn compact(&self) -> Result<()> {
+    pub(crate) fn compact(&self) -> Result<()> {
         let connection = self.pooled_writer()?;
         let _patient = connection.patient();
         connection.run_text("VACUUM (ANALYZE, SKIP_LOCKED)")
@@ -152,5 +152,5 @@ fn local(connector: &Connector) -> Result<PathBuf> {
     let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
     let folder = state.join("mcpkg").join("servers");
     std::fs::create_dir_all(&folder).map_err(|error| Error::file("make", &folder, error))?;
-    Ok(folder.join(&crate::hex::encode(&digest)[..16]))
+    Ok(folder.join(&mcpkg_base::hex::encode(&digest)[..16]))
 }

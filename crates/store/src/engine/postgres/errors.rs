@@ -4,50 +4,49 @@ use std::path::Path;
 
 use postgres::error::SqlState;
 
-use crate::error::{Code, Error};
-use crate::store::engine::{self, busy, full, timeout};
+use crate::engine::{self, busy, full, timeout};
+use mcpkg_base::error::{Code, Error};
 
-impl From<postgres::Error> for Error {
-    fn from(error: postgres::Error) -> Self {
-        if is_lost(&error) {
-            return lost().with_source(error);
-        }
-        let Some(failure) = error.as_db_error() else {
-            return Error::internal(format!("The database failed: {error}")).with_source(error);
-        };
-        let message = failure.message();
-        let translated = match failure.code() {
-            &SqlState::QUERY_CANCELED => timeout(),
-            &SqlState::LOCK_NOT_AVAILABLE
-            | &SqlState::T_R_DEADLOCK_DETECTED
-            | &SqlState::T_R_SERIALIZATION_FAILURE
-            | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
-            &SqlState::DISK_FULL => full(),
-            &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
-                Code::ReadOnly,
-                "The database server does not accept writes: it is a standby, or set to read-only",
-            )
-            .hint("name all hosts in the address, and add target_session_attrs=read-write; nothing was written"),
-            &SqlState::INSUFFICIENT_PRIVILEGE => {
-                Error::new(Code::Unavailable, format!("The database server denied access: {message}")).hint(
-                    "the user in the address needs to own the schema `mcpkg`, or have the right to create it; nothing \
-                        was changed",
-                )
-            }
-            // PostgreSQL cannot store U+0000, so nothing can have such a name.
-            &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
-                Error::new(Code::NotFound, "Not found: names and texts never contain U+0000")
-            }
-            &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
-            &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
-            &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {
-                Error::new(Code::Storage, format!("The database server reported an error: {message}"))
-                    .hint("the write may not have been saved; check the database server's log")
-            }
-            _ => Error::internal(format!("The database failed: {message}")),
-        };
-        translated.with_source(error)
+/// Says what an error of PostgreSQL means.
+pub(super) fn failed(error: postgres::Error) -> Error {
+    if is_lost(&error) {
+        return lost().with_source(error);
     }
+    let Some(failure) = error.as_db_error() else {
+        return Error::internal(format!("The database failed: {error}")).with_source(error);
+    };
+    let message = failure.message();
+    let translated = match failure.code() {
+        &SqlState::QUERY_CANCELED => timeout(),
+        &SqlState::LOCK_NOT_AVAILABLE
+        | &SqlState::T_R_DEADLOCK_DETECTED
+        | &SqlState::T_R_SERIALIZATION_FAILURE
+        | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
+        &SqlState::DISK_FULL => full(),
+        &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
+            Code::ReadOnly,
+            "The database server does not accept writes: it is a standby, or set to read-only",
+        )
+        .hint("name all hosts in the address, and add target_session_attrs=read-write; nothing was written"),
+        &SqlState::INSUFFICIENT_PRIVILEGE => {
+            Error::new(Code::Unavailable, format!("The database server denied access: {message}")).hint(
+                "the user in the address needs to own the schema `mcpkg`, or have the right to create it; nothing \
+                    was changed",
+            )
+        }
+        // PostgreSQL cannot store U+0000, so nothing can have such a name.
+        &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+            Error::new(Code::NotFound, "Not found: names and texts never contain U+0000")
+        }
+        &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
+        &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
+        &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {
+            Error::new(Code::Storage, format!("The database server reported an error: {message}"))
+                .hint("the write may not have been saved; check the database server's log")
+        }
+        _ => Error::internal(format!("The database failed: {message}")),
+    };
+    translated.with_source(error)
 }
 
 /// Whether the connection is lost, or about to be lost because the server shuts down.
@@ -129,7 +128,7 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
 
 /// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`, which
 /// PostgreSQL names after them.
-pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
+pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<postgres::Error>());
     let Some(failure) = source.and_then(postgres::Error::as_db_error) else { return false };
     let is_it = |name: &str| name == format!("{table}_{}_key", columns.join("_")) || name == format!("{table}_pkey");

@@ -12,12 +12,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::connection::Connection;
 use super::rows::single;
 use super::sql::postgres_sql;
-use crate::error::Result;
-use crate::store::engine::{Subject, params};
+use crate::engine::{Subject, params};
+use mcpkg_base::error::Result;
 
-pub(in crate::store) use claim::Stamp;
+pub(crate) use claim::Stamp;
 pub(super) use claim::holding;
-pub(in crate::store) use keeper::SessionLock;
+pub(crate) use keeper::SessionLock;
 pub(super) use keeper::take;
 
 /// The lock of writers, shared by those that write to a single project. This number and the following are "mcpkg" and a counter.
@@ -45,12 +45,12 @@ fn key(subject: Subject) -> i64 {
 }
 
 /// Locks a project until the transaction ends.
-pub(in crate::store::engine) fn lock_project(connection: &Connection, id: i64) -> Result<()> {
+pub(in crate::engine) fn lock_project(connection: &Connection, id: i64) -> Result<()> {
     connection.run_text(&format!("SELECT pg_advisory_xact_lock({PROJECTS}, {})", id as i32))
 }
 
 /// Takes the right to append events until the transaction ends, when others see its commit.
-pub(in crate::store::engine) fn lock_events(connection: &Connection) -> Result<()> {
+pub(in crate::engine) fn lock_events(connection: &Connection) -> Result<()> {
     connection.run_text(&format!("SELECT pg_advisory_xact_lock({EVENTS})"))
 }
 

@@ -1,8 +1,8 @@
 //! The PostgreSQL engine. Only this folder names its client.
 
-pub(in crate::store) mod search;
+pub(crate) mod search;
 pub(super) mod tables;
-pub(in crate::store) mod tool_search;
+pub(crate) mod tool_search;
 
 mod address;
 mod backup;
@@ -27,7 +27,7 @@ mod tls;
 mod transaction;
 mod version;
 
-pub(in crate::store) use address::is_address;
+pub(crate) use address::is_address;
 pub(super) use connection::Connection;
 pub(super) use cursor::each;
 pub(super) use database::Database;

@@ -7,7 +7,7 @@ use super::connect::Connector;
 use super::connection::Connection;
 use super::pooler;
 use super::schema::{self, Found, NEWEST};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Opens the database at an address, and creates the schema if it is missing. Only with `upgrade` is an older schema migrated: servers of
 /// an older version may be using it.

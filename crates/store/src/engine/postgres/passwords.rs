@@ -7,19 +7,19 @@ use std::sync::OnceLock;
 use postgres::config::Host;
 use tokio_postgres::Config;
 
-use crate::error::Result;
-use crate::file;
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
 
 /// The maximum size of the file in bytes.
 const MOST: u64 = 1 << 20;
 
 /// Reads a password from where it is kept: `file:PATH` or the like.
-pub(in crate::store) type Reader = fn(&str) -> Result<String>;
+pub(crate) type Reader = fn(&str) -> Result<String>;
 
 static READER: OnceLock<Reader> = OnceLock::new();
 
 /// Sets the `reader` for passwords that a server refuses: it reads them again from where they are kept.
-pub(in crate::store) fn read_with(reader: Reader) {
+pub(crate) fn read_with(reader: Reader) {
     READER.get_or_init(|| reader);
 }
 

@@ -4,13 +4,13 @@ use r2d2::ManageConnection;
 
 use super::connect::Connector;
 use super::connection::Connection;
-use crate::error::{Error, Result};
+use mcpkg_base::error::{Error, Result};
 
 /// A connection from a pool, returned to it when dropped.
-pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
+pub(crate) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// Opens the connections of a pool.
-pub(in crate::store) struct Manager(pub(super) Connector);
+pub(crate) struct Manager(pub(super) Connector);
 
 impl ManageConnection for Manager {
     type Connection = Connection;

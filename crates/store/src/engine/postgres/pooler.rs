@@ -7,8 +7,8 @@ use super::connect::Connector;
 use super::connection::Connection;
 use super::rows::single;
 use super::sql::postgres_sql;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::params;
+use crate::engine::params;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// How many connections to compare.
 const COMPARED: usize = 3;

@@ -6,15 +6,16 @@ use postgres::types::private::BytesMut;
 use postgres::types::{Format, FromSql, IsNull, ToSql, Type};
 
 use super::connection::Connection;
-use crate::error::{Error, Result};
-use crate::store::engine::value::FromValue;
-use crate::store::engine::{Sql, Value};
+use super::errors::failed;
+use crate::engine::value::FromValue;
+use crate::engine::{Sql, Value};
+use mcpkg_base::error::{Error, Result};
 
 type Failure = Box<dyn StdError + Sync + Send>;
 
 /// A row from PostgreSQL.
 #[derive(Clone, Copy)]
-pub(in crate::store::engine) struct Row<'r>(pub(super) &'r postgres::Row);
+pub(in crate::engine) struct Row<'r>(pub(super) &'r postgres::Row);
 
 impl<'r> Row<'r> {
     pub(super) fn new(row: &'r postgres::Row) -> Self {
@@ -27,7 +28,7 @@ impl<'r> Row<'r> {
     }
 
     /// Returns the value of a column.
-    pub(in crate::store::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
+    pub(in crate::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
         self.0
             .try_get::<_, Option<Read<'r>>>(column)
             .map(|value| value.map_or(Value::Null, |Read(value)| value))
@@ -89,8 +90,8 @@ impl ToSql for Value<'_> {
     postgres::types::to_sql_checked!();
 }
 
-/// As [`crate::store::Db::one`].
-pub(in crate::store::engine) fn one<T>(
+/// As [`crate::Db::one`].
+pub(in crate::engine) fn one<T>(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
@@ -111,9 +112,9 @@ pub(super) fn single<T>(
         .ok_or_else(|| Error::internal("a query that should always return a row returned none"))
 }
 
-/// As [`crate::store::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that
+/// As [`crate::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that
 /// row twice.
-pub(in crate::store::engine) fn stream(
+pub(in crate::engine) fn stream(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
@@ -126,7 +127,7 @@ pub(in crate::store::engine) fn stream(
         while let (Some(handed), true) = (row, answer.is_ok()) {
             answer = f(Row(&handed));
             row = rows.next().unwrap_or_else(|error| {
-                answer = Err(error.into());
+                answer = Err(failed(error));
                 connection.fail();
                 None
             });
@@ -136,8 +137,8 @@ pub(in crate::store::engine) fn stream(
     answer
 }
 
-/// As [`crate::store::Db::run`].
-pub(in crate::store::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+/// As [`crate::Db::run`].
+pub(in crate::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
     let changed = connection.run(sql, |client, statement| statement.execute(client, params))?;
     connection.add_changed(changed);
     Ok(changed)

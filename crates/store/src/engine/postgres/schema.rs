@@ -6,18 +6,18 @@ use super::address::SCHEMA;
 use super::client::LONG;
 use super::connect::Connector;
 use super::connection::Connection;
-use super::errors::{no_answer, unreachable};
+use super::errors::{failed, no_answer, unreachable};
 use super::lock::MIGRATION;
 use super::rows::single;
 use super::sql::postgres_sql;
-use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{Intent, Link, index, params};
+use crate::Db;
+use crate::engine::{Intent, Link, index, params};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Lists migrations by the names of their files in `migrations/postgres`.
 macro_rules! migrations {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../migrations/postgres/", $name, ".sql")))),*]
+        &[$(($name, include_str!(concat!("../../../../../migrations/postgres/", $name, ".sql")))),*]
     };
 }
 
@@ -120,7 +120,7 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
             None => config.connect(NoTls),
         };
         let migrated = connected.map_err(|error| unreachable(&shown, error)).and_then(|mut client| {
-            client.batch_execute(&settings)?;
+            client.batch_execute(&settings).map_err(failed)?;
             migrate_on(&mut client)
         });
         let _ = done.send(migrated);
@@ -131,8 +131,8 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
 
 fn migrate_on(client: &mut Client) -> Result<()> {
     // This waits for the lock as long as another process migrates.
-    client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})"))?;
-    client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
+    client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})")).map_err(failed)?;
+    client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(failed)?;
     let applied = apply(client).map_err(|error| {
         use refinery_core::error::Kind::{DivergentVersion, MissingVersion};
         match error.kind() {
@@ -145,7 +145,7 @@ fn migrate_on(client: &mut Client) -> Result<()> {
         }
         .with_source(error)
     });
-    client.batch_execute(&format!("SELECT pg_advisory_unlock({MIGRATION})"))?;
+    client.batch_execute(&format!("SELECT pg_advisory_unlock({MIGRATION})")).map_err(failed)?;
     applied
 }
 

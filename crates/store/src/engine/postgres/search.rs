@@ -10,12 +10,12 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::sql::postgres_sql;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{found, params};
-use crate::store::revisions::Kind;
-use crate::store::search::{Ends, Hit, asked, cut, is_spaceless};
+use crate::Db;
+use crate::blobs::{Blob, blob_columns};
+use crate::engine::{found, params};
+use crate::revisions::Kind;
+use crate::search::{Ends, Hit, asked, cut, is_spaceless};
+use mcpkg_base::error::Result;
 
 /// The maximum bytes of words in a row of the index. PostgreSQL allows 1 MiB with what it adds. Words beyond that are not found.
 const MOST: usize = 640 * 1024;
@@ -87,7 +87,7 @@ pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, 
 }
 
 /// Replaces the words of an item in the index.
-pub(in crate::store) fn index(
+pub(crate) fn index(
     db: &Db<'_>,
     (kind, id): (Kind, i64),
     project: i64,
@@ -108,17 +108,17 @@ pub(in crate::store) fn index(
 }
 
 /// Removes an item from the index.
-pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
+pub(crate) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM search WHERE id = ?1"), params![row_id(kind, id)]).map(drop)
 }
 
 /// Removes all items of a project from the index.
-pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
+pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM search WHERE project_id = ?1"), params![project]).map(drop)
 }
 
-/// As [`crate::store::search::find`], except for the order.
-pub(in crate::store) fn find(
+/// As [`crate::search::find`], except for the order.
+pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
     words: &[&str],
@@ -152,7 +152,7 @@ pub(in crate::store) fn find(
 }
 
 /// Reports items and tools without a row in the index, and rows without an item.
-pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(crate) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let items = postgres_sql!(
         "SELECT count(*) FROM search FULL JOIN (
            SELECT 2 * id AS id, project_id FROM prompt

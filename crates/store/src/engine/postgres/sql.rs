@@ -3,7 +3,7 @@
 /// Makes a statement that only PostgreSQL accepts, for files in this folder.
 macro_rules! postgres_sql {
     ($($text:expr),+ $(,)?) => {
-        const { $crate::store::engine::Sql::new(concat!($($text),+)) }
+        const { $crate::engine::Sql::new(concat!($($text),+)) }
     };
 }
 pub(super) use postgres_sql;

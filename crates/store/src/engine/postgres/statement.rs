@@ -9,7 +9,7 @@ use postgres::{Error, Row};
 use super::client::{Client, Rows};
 use super::snapshot;
 use super::sql::{cut, translated};
-use crate::store::engine::{Sql, Value};
+use crate::engine::{Sql, Value};
 
 /// The form in which a statement is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -4,17 +4,17 @@ use postgres::SimpleQueryMessage;
 
 use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
-use super::errors::{is_lost, outcome_unknown};
+use super::errors::{failed, is_lost, outcome_unknown};
 use super::lock::{GUARD, MOVED, WRITERS};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::Intent;
+use crate::engine::Intent;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Runs `f` in one transaction. Commits if `f` returns `Ok`, else changes nothing.
 ///
 /// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees the
 /// commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project. Either way,
 /// events are numbered in the order of their commits: writers to one project append them under a separate lock (`lock_events`).
-pub(in crate::store::engine) fn in_transaction<T>(
+pub(in crate::engine) fn in_transaction<T>(
     connection: &Connection,
     intent: Intent,
     f: impl FnOnce() -> Result<T>,
@@ -34,7 +34,7 @@ pub(in crate::store::engine) fn in_transaction<T>(
 }
 
 /// Lets each statement of the open transaction take as long as one may that looks through much of the database.
-pub(in crate::store::engine) fn allow_long(connection: &Connection) {
+pub(in crate::engine) fn allow_long(connection: &Connection) {
     connection.stay_patient();
 }
 
@@ -93,7 +93,7 @@ impl Open<'_> {
         if committed.is_ok() {
             self.connection.transaction.set(Transaction::None);
         }
-        committed.map_err(|error| if has_written && is_lost(&error) { outcome_unknown(error) } else { error.into() })
+        committed.map_err(|error| if has_written && is_lost(&error) { outcome_unknown(error) } else { failed(error) })
     }
 }
 

@@ -9,21 +9,22 @@ use rusqlite::backup::{Backup, StepResult};
 use super::access::Access;
 use super::connect;
 use super::database::Database;
+use super::errors::failed;
 use super::files::{beside, create_private, sync};
 use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::scratch::Scratch;
 use super::sql::sqlite_sql;
 use super::{integrity, open, schema, upgrade};
-use crate::error::{Code, Error, Result};
-use crate::store::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
-use crate::store::{Db, check};
+use crate::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
+use crate::{Db, check};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Pages copied between two reports of progress.
 const STEP: i32 = 1024;
 
 impl Database {
-    /// As [`crate::store::Store::backup`].
-    pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
+    /// As [`crate::Store::backup`].
+    pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         refuse_existing(to)?;
         self.copy_to(to, true, progress)
     }
@@ -33,13 +34,13 @@ impl Database {
         self.check_in_place()?;
         publish(&self.path, to, checked, progress, |copy| {
             let source = connect::connect(&self.path, self.access(), READER_CACHE, true)?;
-            source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
+            source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;").map_err(failed)?;
             copy_pages(&source, copy, || Ok(()), progress)
         })
     }
 
-    /// As [`crate::store::Store::restore`].
-    pub(in crate::store) fn restore(
+    /// As [`crate::Store::restore`].
+    pub(crate) fn restore(
         &self,
         from: &Path,
         kept: &Path,
@@ -55,8 +56,8 @@ impl Database {
         copy_pages(&staged.connection, &mut live, keep, progress)
     }
 
-    /// As [`crate::store::Store::check_backup`].
-    pub(in crate::store) fn check_backup(&self, from: &Path) -> Result<()> {
+    /// As [`crate::Store::check_backup`].
+    pub(crate) fn check_backup(&self, from: &Path) -> Result<()> {
         if from.canonicalize().is_ok_and(|from| from == self.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup instead"));
@@ -64,19 +65,19 @@ impl Database {
         check_backup(from)
     }
 
-    /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
+    /// As [`crate::Store::kept_beside`].
+    pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         kept_beside(&self.path, timestamp)
     }
 }
 
 /// Returns where a restore keeps the database that it replaces, next to `database`.
-pub(in crate::store::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
+pub(in crate::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
     beside(database, &format!(".before-restore-{timestamp}"))
 }
 
 /// Refuses a file that is not a database of mcpkg.
-pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
+pub(in crate::engine) fn check_backup(from: &Path) -> Result<()> {
     open::check_header(from).map_err(|error| of_backup(from, error))
 }
 
@@ -84,7 +85,7 @@ pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`.
-pub(in crate::store::engine) fn refuse_existing(to: &Path) -> Result<()> {
+pub(in crate::engine) fn refuse_existing(to: &Path) -> Result<()> {
     if to.exists() {
         return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
             .hint("name another file, or remove this file first"));
@@ -94,7 +95,7 @@ pub(in crate::store::engine) fn refuse_existing(to: &Path) -> Result<()> {
 
 /// Has `fill` write a database beside `to`, checks it where it is `checked`, and moves it to its place: `to` is there whole or not
 /// at all. Returns its size. `database` is what the scratch folder is recorded beside.
-pub(in crate::store::engine) fn publish(
+pub(in crate::engine) fn publish(
     database: &Path,
     to: &Path,
     checked: bool,
@@ -111,8 +112,8 @@ pub(in crate::store::engine) fn publish(
     let mut connection = connect::connect(&copy, Access::Writable, POOLED_CACHE, false)?;
     fill(&mut connection)?;
     // The copy is one file: out of WAL mode, so that opening it makes no side files.
-    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
-    connection.close().map_err(|(_, error)| Error::from(error))?;
+    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))?;
     if checked {
         check_copy(&copy, database, progress)?;
     }
@@ -124,15 +125,15 @@ pub(in crate::store::engine) fn publish(
 }
 
 /// Makes the tables of the newest schema in an empty file.
-pub(in crate::store::engine) fn make_tables(connection: &mut Connection, path: &Path) -> Result<()> {
-    connection.execute_batch(&format!("PRAGMA application_id = {};", open::APPLICATION_ID))?;
+pub(in crate::engine) fn make_tables(connection: &mut Connection, path: &Path) -> Result<()> {
+    connection.execute_batch(&format!("PRAGMA application_id = {};", open::APPLICATION_ID)).map_err(failed)?;
     schema::migrate(connection, schema::SCHEMA_VERSION, path)
 }
 
 /// A backup that was copied, brought up to date and looked through, ready to replace what is there. Its scratch folder goes with
 /// it.
-pub(in crate::store::engine) struct Staged {
-    pub(in crate::store::engine) connection: Connection,
+pub(in crate::engine) struct Staged {
+    pub(in crate::engine) connection: Connection,
     _scratch: Scratch,
 }
 
@@ -141,8 +142,8 @@ impl Staged {
     /// scratch folder is recorded and made beside.
     ///
     /// # Errors
-    /// Those of [`crate::store::Store::open`] for `from`; what `carry` returns.
-    pub(in crate::store::engine) fn of(
+    /// Those of [`crate::Store::open`] for `from`; what `carry` returns.
+    pub(in crate::engine) fn of(
         database: &Path,
         from: &Path,
         carry: impl FnOnce(&Db<'_>) -> Result<()>,
@@ -206,8 +207,8 @@ fn copy_pages(
     locked: impl FnOnce() -> Result<()>,
     progress: &Progress<'_>,
 ) -> Result<()> {
-    to.busy_timeout(BUSY_TIMEOUT)?;
-    let backup = Backup::new(from, to)?;
+    to.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    let backup = Backup::new(from, to).map_err(failed)?;
     // A step of no pages takes the destination's lock.
     step(&backup, 0)?;
     locked()?;
@@ -223,7 +224,7 @@ fn copy_pages(
 fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     let mut waited = std::time::Duration::ZERO;
     loop {
-        match backup.step(pages)? {
+        match backup.step(pages).map_err(failed)? {
             StepResult::Busy | StepResult::Locked => {
                 if waited > BUSY_TIMEOUT {
                     return Err(busy());

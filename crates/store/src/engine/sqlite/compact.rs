@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::connect::{wait, wait_briefly};
 use super::database::Database;
-use crate::error::{Code, Result};
+use super::errors::failed;
+use mcpkg_base::error::{Code, Result};
 
 /// How long to wait for readers of the old content.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -15,8 +16,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 impl Database {
     /// Rewrites the file without its free pages, on the writing connection.
-    pub(in crate::store) fn compact(&self) -> Result<()> {
-        self.pooled_writer()?.execute_batch("VACUUM")?;
+    pub(crate) fn compact(&self) -> Result<()> {
+        self.pooled_writer()?.execute_batch("VACUUM").map_err(failed)?;
         // The file shrinks when VACUUM's output moves out of the WAL, and the WAL shrinks when no reader uses it any more. Writers wait
         // during each try, so tries are short, with a turn for the writers in between.
         let until = Instant::now() + PATIENCE;
@@ -39,17 +40,18 @@ impl Database {
             Err(error) if error.code() == Code::Busy => return Ok(false),
             writer => writer?,
         };
-        writer.busy_handler(Some(wait_briefly))?;
+        writer.busy_handler(Some(wait_briefly)).map_err(failed)?;
         let is_busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        writer.busy_handler(Some(wait))?;
-        Ok(is_busy? == 0)
+        writer.busy_handler(Some(wait)).map_err(failed)?;
+        Ok(is_busy.map_err(failed)? == 0)
     }
 
     /// Returns the bytes of the file's free pages.
-    pub(in crate::store) fn free(&self) -> Result<u64> {
+    pub(crate) fn free(&self) -> Result<u64> {
         let reader = self.pooled_reader()?;
         let number = |sql| reader.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let (pages, size) = (number("PRAGMA freelist_count")?, number("PRAGMA page_size")?);
+        let (pages, size) =
+            (number("PRAGMA freelist_count").map_err(failed)?, number("PRAGMA page_size").map_err(failed)?);
         Ok(u64::try_from(pages.saturating_mul(size)).unwrap_or(0))
     }
 }
@@ -66,8 +68,10 @@ mod tests {
         reader.execute_batch("BEGIN; SELECT count(*) FROM setting").unwrap();
         let write = |n: i64| {
             let writer = database.pooled_writer()?;
-            writer.execute("INSERT INTO setting (key, value) VALUES (?1, '')", [format!("test.{n}")])?;
-            Ok::<_, crate::error::Error>(())
+            writer
+                .execute("INSERT INTO setting (key, value) VALUES (?1, '')", [format!("test.{n}")])
+                .map_err(failed)?;
+            Ok::<_, mcpkg_base::error::Error>(())
         };
         write(0).unwrap();
         thread::scope(|scope| {

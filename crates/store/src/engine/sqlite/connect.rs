@@ -12,29 +12,30 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::access::Access;
+use super::errors::failed;
 use super::limits::{LONGEST, LONGEST_SQL, POOLED_CACHE};
-use crate::error::Result;
-use crate::store::engine::BUSY_TIMEOUT;
+use crate::engine::BUSY_TIMEOUT;
+use mcpkg_base::error::{Error, Result};
 
 /// Returns a connection to `path` with a page cache of `cache` KiB.
 pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {
-    let mut connection = Connection::open_with_flags(uri(path, access), flags(access))?;
-    set_up(&mut connection, cache, query_only)?;
+    let mut connection = Connection::open_with_flags(uri(path, access), flags(access)).map_err(failed)?;
+    set_up(&mut connection, cache, query_only).map_err(failed)?;
     Ok(connection)
 }
 
 /// Moves the WAL into the file; does not wait long for others.
 pub(super) fn checkpoint(path: &Path) -> Result<()> {
     let connection = connect(path, Access::Writable, POOLED_CACHE, false)?;
-    connection.busy_timeout(Duration::from_millis(200))?;
-    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+    connection.busy_timeout(Duration::from_millis(200)).map_err(failed)?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)
 }
 
 /// A connection from a pool, returned to it when dropped.
-pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
+pub(crate) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// Opens the connections of a pool; the first of them may be open already.
-pub(in crate::store) struct Manager {
+pub(crate) struct Manager {
     others: SqliteConnectionManager,
     first: Mutex<Option<Connection>>,
     query_only: bool,
@@ -52,18 +53,19 @@ impl Manager {
 
 impl ManageConnection for Manager {
     type Connection = Connection;
-    type Error = rusqlite::Error;
+    type Error = Error;
 
-    fn connect(&self) -> rusqlite::Result<Connection> {
+    fn connect(&self) -> Result<Connection> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
             Some(mut first) => set_up(&mut first, POOLED_CACHE, self.query_only).map(|()| first),
             None => self.others.connect(),
         }
+        .map_err(failed)
     }
 
-    fn is_valid(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        self.others.is_valid(connection)
+    fn is_valid(&self, connection: &mut Connection) -> Result<()> {
+        self.others.is_valid(connection).map_err(failed)
     }
 
     fn has_broken(&self, connection: &mut Connection) -> bool {

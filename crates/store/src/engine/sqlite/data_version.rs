@@ -2,9 +2,10 @@
 
 use rusqlite::Connection;
 
-use crate::error::Result;
+use super::errors::failed;
+use mcpkg_base::error::Result;
 
 /// Returns a number that differs from the last one where anything was committed between, by any process.
-pub(in crate::store::engine) fn data_version(connection: &Connection) -> Result<i64> {
-    Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+pub(in crate::engine) fn data_version(connection: &Connection) -> Result<i64> {
+    connection.prepare_cached("PRAGMA data_version").map_err(failed)?.query_row([], |row| row.get(0)).map_err(failed)
 }

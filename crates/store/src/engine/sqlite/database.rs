@@ -9,13 +9,14 @@ use rusqlite::Connection;
 
 use super::access::Access;
 use super::connect::{self, Manager, Pooled};
+use super::errors::failed;
 use super::files::{file_size, wal_size};
 use super::identity::{Identity, WalIdentity};
 use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::open;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::pool::Pool;
-use crate::store::engine::{BUSY_TIMEOUT, full};
+use crate::engine::pool::Pool;
+use crate::engine::{BUSY_TIMEOUT, full};
+use mcpkg_base::error::{Code, Error, Result};
 
 const MAX_POOLED_READERS: u32 = 4;
 
@@ -26,7 +27,7 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// An open file.
-pub(in crate::store) struct Database {
+pub(crate) struct Database {
     pub(super) path: PathBuf,
     state: Mutex<State>,
     /// How often the file was opened in another way than before: connections of an earlier way are closed, and opened again.
@@ -52,13 +53,13 @@ struct State {
 }
 
 impl Database {
-    /// As [`crate::store::Store::open`].
-    pub(in crate::store) fn open(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open`].
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         open::open(path).map(Self::of)
     }
 
-    /// As [`crate::store::Store::open_as_it_is`].
-    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+    /// As [`crate::Store::open_as_it_is`].
+    pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         open::open_as_it_is(path).map(Self::of)
     }
 
@@ -85,27 +86,27 @@ impl Database {
     }
 
     /// The file's path, absolute.
-    pub(in crate::store) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Bytes of the file and of its WAL.
-    pub(in crate::store) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         file_size(&self.path) + wal_size(&self.path)
     }
 
     /// How the file is opened.
-    pub(in crate::store) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         self.state().access
     }
 
     /// How often the file was opened in another way than before.
-    pub(in crate::store) fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
     /// Takes a connection that reads out of the pool.
-    pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_reader(&self) -> Result<Pooled> {
         self.check_in_place()?;
         let readers = {
             let mut state = self.state();
@@ -116,7 +117,7 @@ impl Database {
     }
 
     /// Takes the connection that writes out of its pool of one.
-    pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
+    pub(crate) fn pooled_writer(&self) -> Result<Pooled> {
         self.notice_replacement();
         if self.access() != Access::Writable {
             return Err(self.read_only());
@@ -126,7 +127,7 @@ impl Database {
     }
 
     /// Begins to open the connection that writes.
-    pub(in crate::store) fn expect_write(&self) {
+    pub(crate) fn expect_write(&self) {
         if self.access() == Access::Writable {
             self.writer();
         }
@@ -145,7 +146,7 @@ impl Database {
     }
 
     /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.
-    pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
+    pub(crate) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(f)
     }
 
@@ -154,10 +155,10 @@ impl Database {
     }
 
     /// Returns a connection of its own for a thread that reads all the time.
-    pub(in crate::store) fn reader(&self) -> Result<Connection> {
+    pub(crate) fn reader(&self) -> Result<Connection> {
         match self.take_first() {
             Some(mut first) => {
-                connect::set_up(&mut first, READER_CACHE, true)?;
+                connect::set_up(&mut first, READER_CACHE, true).map_err(failed)?;
                 Ok(first)
             }
             None => connect::connect(&self.path, self.access(), READER_CACHE, true),
@@ -165,18 +166,18 @@ impl Database {
     }
 
     /// Returns a connection of its own for one of many that read.
-    pub(in crate::store) fn slim_reader(&self) -> Result<Connection> {
+    pub(crate) fn slim_reader(&self) -> Result<Connection> {
         connect::connect(&self.path, self.access(), POOLED_CACHE, true)
     }
 
     /// Returns a connection of its own that may make temporary tables, as looking at the search index needs.
-    pub(in crate::store) fn inspector(&self) -> Result<Connection> {
+    pub(crate) fn inspector(&self) -> Result<Connection> {
         self.check_in_place()?;
         connect::connect(&self.path, self.access(), READER_CACHE, false)
     }
 
-    /// As [`crate::store::Store::checkpoint`].
-    pub(in crate::store) fn checkpoint(&self) {
+    /// As [`crate::Store::checkpoint`].
+    pub(crate) fn checkpoint(&self) {
         self.notice_replacement();
         if self.access() != Access::Writable || self.check_in_place().is_err() {
             return;
@@ -187,7 +188,7 @@ impl Database {
     }
 
     /// Compares the file at the path and its WAL with those that were opened; from then on calls are refused where they differ.
-    pub(in crate::store) fn notice_replacement(&self) {
+    pub(crate) fn notice_replacement(&self) {
         self.look_again();
         let mut state = self.state();
         let is_same = Identity::of(&self.path, state.access).as_ref() == Some(&state.identity);
@@ -231,10 +232,10 @@ impl Database {
     }
 
     /// Returns a connection that is held for good: while it is, the WAL is expected to stay the one that it is.
-    pub(in crate::store) fn anchor(&self) -> Result<Connection> {
+    pub(crate) fn anchor(&self) -> Result<Connection> {
         let connection = self.slim_reader()?;
         // The first read opens the WAL.
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
         let mut state = self.state();
         if state.anchors == 0 {
             state.wal = WalIdentity::of(&self.path);
@@ -244,7 +245,7 @@ impl Database {
     }
 
     /// Notes that a connection of [`Database::anchor`] is about to be closed.
-    pub(in crate::store) fn weigh_anchor(&self) {
+    pub(crate) fn weigh_anchor(&self) {
         let mut state = self.state();
         state.anchors = state.anchors.saturating_sub(1);
         if state.anchors == 0 {
@@ -256,7 +257,7 @@ impl Database {
     ///
     /// # Errors
     /// `E_DB_REPLACED`.
-    pub(in crate::store) fn check_in_place(&self) -> Result<()> {
+    pub(crate) fn check_in_place(&self) -> Result<()> {
         if !self.replaced.load(Ordering::Relaxed) {
             return Ok(());
         }

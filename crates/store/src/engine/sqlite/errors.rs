@@ -3,8 +3,8 @@
 use rusqlite::{ErrorCode, ffi};
 
 use super::limits::LONGEST;
-use crate::error::{Code, Error};
-use crate::store::engine::{self, busy, full, timeout};
+use crate::engine::{self, busy, full, timeout};
+use mcpkg_base::error::{Code, Error};
 
 /// Whether an error without a code of its own comes of what rows hold, and not of a statement's text: of a value that a
 /// function does not take, or of the search index, which reads its own tables when a statement is prepared.
@@ -20,51 +20,48 @@ fn damaged(error: rusqlite::Error) -> Error {
     engine::damaged(&error).with_source(error)
 }
 
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::Error::{
-            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,
-        };
-        let Some(failure) = error.sqlite_error().copied() else {
-            return match error {
-                // A value that mcpkg does not write.
-                FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-                // Where a row may be missing that is looked at; here one is that each database has.
-                | QueryReturnedNoRows => {
-                    damaged(error)
-                }
-                _ => Error::internal(format!("The database failed: {error}")).with_source(error),
-            };
-        };
-        let translated = match failure.code {
-            ErrorCode::DiskFull => full(),
-            // The file that readers share could not grow.
-            ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => full(),
-            ErrorCode::ReadOnly => {
-                Error::new(Code::ReadOnly, "The database or its disk is read-only; nothing was written")
-                    .hint("make the file and its folder writable, or name another database with --db")
+/// Says what an error of SQLite means.
+pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,
+    };
+    let Some(failure) = error.sqlite_error().copied() else {
+        return match error {
+            // A value that mcpkg does not write.
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+            // Where a row may be missing that is looked at; here one is that each database has.
+            | QueryReturnedNoRows => {
+                damaged(error)
             }
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return damaged(error),
-            ErrorCode::SystemIoFailure => Error::new(Code::Storage, format!("The disk reported an error: {error}"))
-                .hint("the write may not have been saved; check the disk"),
-            ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-                Error::new(Code::Unavailable, format!("Cannot open the database: {error}"))
-                    .hint("check that the file and its folder exist and are readable and writable")
-            }
-            // What callers may run into they look for themselves: this is a row that mcpkg should not have tried to write.
-            ErrorCode::ConstraintViolation => Error::internal(format!("The database rejected a row: {error}"))
-                .hint("nothing was written; `mcpkg check --deep` checks the rows of the database"),
-            ErrorCode::TypeMismatch => return damaged(error),
-            ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
-            ErrorCode::OperationInterrupted => timeout(),
-            ErrorCode::TooBig => {
-                Error::new(Code::TooLarge, format!("A value is larger than the limit of {} MiB", LONGEST >> 20))
-            }
-            _ => Error::internal(format!("The database failed: {error}")),
+            _ => Error::internal(format!("The database failed: {error}")).with_source(error),
         };
-        translated.with_source(error)
-    }
+    };
+    let translated = match failure.code {
+        ErrorCode::DiskFull => full(),
+        // The file that readers share could not grow.
+        ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => full(),
+        ErrorCode::ReadOnly => Error::new(Code::ReadOnly, "The database or its disk is read-only; nothing was written")
+            .hint("make the file and its folder writable, or name another database with --db"),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(),
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return damaged(error),
+        ErrorCode::SystemIoFailure => Error::new(Code::Storage, format!("The disk reported an error: {error}"))
+            .hint("the write may not have been saved; check the disk"),
+        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            Error::new(Code::Unavailable, format!("Cannot open the database: {error}"))
+                .hint("check that the file and its folder exist and are readable and writable")
+        }
+        // What callers may run into they look for themselves: this is a row that mcpkg should not have tried to write.
+        ErrorCode::ConstraintViolation => Error::internal(format!("The database rejected a row: {error}"))
+            .hint("nothing was written; `mcpkg check --deep` checks the rows of the database"),
+        ErrorCode::TypeMismatch => return damaged(error),
+        ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
+        ErrorCode::OperationInterrupted => timeout(),
+        ErrorCode::TooBig => {
+            Error::new(Code::TooLarge, format!("A value is larger than the limit of {} MiB", LONGEST >> 20))
+        }
+        _ => Error::internal(format!("The database failed: {error}")),
+    };
+    translated.with_source(error)
 }
 
 /// Returns whether `error` says that SQLite refused a row for a constraint that no caller looked for.
@@ -75,7 +72,7 @@ pub(super) fn is_refused_row(error: &Error) -> bool {
 }
 
 /// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`.
-pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
+pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
     let Some(rusqlite::Error::SqliteFailure(failure, Some(message))) = source else {
         return false;
@@ -105,12 +102,12 @@ mod tests {
             ("(2, 2, 7)", "FOREIGN KEY constraint failed"),
         ] {
             let refused = db.execute(&format!("INSERT INTO one VALUES {row}"), []).expect_err(row);
-            let error = Error::from(refused);
+            let error = failed(refused);
             assert_eq!(error.code(), Code::Internal, "{error}");
             assert!(error.message().contains(says) && error.hints()[0].contains("check --deep"), "{error:?}");
         }
         // A caller that looks for it finds it.
-        let error = Error::from(db.execute("INSERT INTO one VALUES (2, 1, NULL)", []).expect_err("not unique"));
+        let error = failed(db.execute("INSERT INTO one VALUES (2, 1, NULL)", []).expect_err("not unique"));
         assert!(is_violated(&error, "one", &["n"]) && !is_violated(&error, "one", &["id"]));
     }
 }

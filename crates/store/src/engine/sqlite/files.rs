@@ -4,10 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns `path` with `suffix` added to its file name.
-pub(in crate::store::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(in crate::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
     path.with_file_name(name)
@@ -26,7 +26,7 @@ pub(super) fn file_size(path: &Path) -> u64 {
 }
 
 /// Whether there is anything at `path`, even a dangling link, or a WAL next to it.
-pub(in crate::store::engine) fn is_taken(path: &Path) -> bool {
+pub(in crate::engine) fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() || wal_size(path) > 0
 }
 

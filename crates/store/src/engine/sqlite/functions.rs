@@ -4,9 +4,9 @@ use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
 use super::rows::value_of;
-use crate::store::engine::Value;
-use crate::store::skills;
-use crate::store::sums::checksum;
+use crate::engine::Value;
+use crate::skills;
+use crate::sums::checksum;
 
 /// Gives a connection the functions `checksum(...)` and `skill_name(text)`.
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {

@@ -2,11 +2,12 @@
 
 use rusqlite::{Connection, Row};
 
+use super::errors::failed;
 use super::search::id;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Link, transfer};
-use crate::store::search::reserved;
+use crate::Db;
+use crate::engine::{Link, transfer};
+use crate::search::reserved;
+use mcpkg_base::error::Result;
 
 /// The index, as migrations make it.
 const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
@@ -21,9 +22,9 @@ const TOOL_INDEX: &str = "CREATE VIRTUAL TABLE tool_search USING fts5 (
 /// The places of each word, in the order of words.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
-/// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check ([`crate::store::check`] runs it)
+/// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check ([`crate::check`] runs it)
 /// finds neither a missing word nor one that leads to another item.
-pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(crate) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
     if is_another(connection, db, ("search", INDEX), |from, to| transfer::words(from, to, |_| true), is_reserved)? {
@@ -50,31 +51,31 @@ fn is_another(
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
     // SQLite moves a database without a name into a file once it is large.
-    let again = Connection::open("")?;
-    again.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
+    let again = Connection::open("").map_err(failed)?;
+    again.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;")).map_err(failed)?;
     fill(db, &Db::new(Link::Sqlite(&again), None))?;
     let words = format!("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, {index}, instance)");
-    again.execute_batch(&words)?;
-    connection.execute_batch(&words)?;
+    again.execute_batch(&words).map_err(failed)?;
+    connection.execute_batch(&words).map_err(failed)?;
     let compared = differ(connection, &again, passes_over);
-    connection.execute_batch("DROP TABLE temp.words")?;
+    connection.execute_batch("DROP TABLE temp.words").map_err(failed)?;
     compared
 }
 
 /// Whether two connections' indexes differ; what the first one has of a row that `passes_over` takes does not count.
 fn differ(one: &Connection, other: &Connection, passes_over: impl Fn(i64) -> bool) -> Result<bool> {
-    let (mut one, mut other) = (one.prepare(WORDS)?, other.prepare(WORDS)?);
-    let (mut ones, mut others) = (one.query([])?, other.query([])?);
+    let (mut one, mut other) = (one.prepare(WORDS).map_err(failed)?, other.prepare(WORDS).map_err(failed)?);
+    let (mut ones, mut others) = (one.query([]).map_err(failed)?, other.query([]).map_err(failed)?);
     loop {
-        let mut one = ones.next()?;
+        let mut one = ones.next().map_err(failed)?;
         while let Some(row) = one
-            && passes_over(row.get(1)?)
+            && passes_over(row.get(1).map_err(failed)?)
         {
-            one = ones.next()?;
+            one = ones.next().map_err(failed)?;
         }
-        match (one, others.next()?) {
+        match (one, others.next().map_err(failed)?) {
             (None, None) => return Ok(false),
-            (Some(one), Some(other)) if same(one, other)? => {}
+            (Some(one), Some(other)) if same(one, other).map_err(failed)? => {}
             _ => return Ok(true),
         }
     }

@@ -2,24 +2,25 @@
 
 use rusqlite::Connection;
 
-use crate::error::Result;
+use super::errors::failed;
+use mcpkg_base::error::Result;
 
 /// The most rows with a reference that leads nowhere that are named one by one.
 const NAMED: usize = 100;
 
 /// Returns the faults of the file's structure, a line each; empty where it is sound.
-pub(in crate::store::engine) fn faults(connection: &Connection) -> Result<Vec<String>> {
+pub(in crate::engine) fn faults(connection: &Connection) -> Result<Vec<String>> {
     let mut faults = Vec::new();
-    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
-        match line? {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)").map_err(failed)?;
+    for line in statement.query_map([], |row| row.get::<_, String>(0)).map_err(failed)? {
+        match line.map_err(failed)? {
             sound if sound == "ok" => {}
             fault => faults.push(fault),
         }
     }
-    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
-    for table in statement.query_map([], |row| row.get::<_, String>(0))?.take(NAMED) {
-        faults.push(format!("a row of table {} refers to a missing row", table?));
+    let mut statement = connection.prepare("PRAGMA foreign_key_check").map_err(failed)?;
+    for table in statement.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?.take(NAMED) {
+        faults.push(format!("a row of table {} refers to a missing row", table.map_err(failed)?));
     }
     Ok(faults)
 }

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::files::{beside, unavailable};
-use crate::error::Result;
-use crate::file;
-use crate::store::engine::{Mode, Subject};
+use crate::engine::{Mode, Subject};
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
 
 /// Takes the right to make or to migrate the database at `path`.
 pub(super) fn lock(path: &Path) -> Result<File> {
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// A lock file that is held.
 #[derive(Debug)]
-pub(in crate::store) struct FileLock {
+pub(crate) struct FileLock {
     /// Its path, if it is removed with the lock.
     path: Option<PathBuf>,
     file: File,
@@ -59,7 +59,7 @@ impl Drop for FileLock {
 ///
 /// # Errors
 /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where the lock file cannot be made.
-pub(in crate::store::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> Result<Option<FileLock>> {
+pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> Result<Option<FileLock>> {
     let path = beside(database, &subject.suffix());
     let mut looks = 0;
     loop {
@@ -84,7 +84,7 @@ pub(in crate::store::engine) fn take(database: &Path, subject: Subject, mode: Mo
 }
 
 /// Whether somebody holds a lock of `database` exclusively.
-pub(in crate::store::engine) fn is_held(database: &Path, subject: Subject) -> bool {
+pub(in crate::engine) fn is_held(database: &Path, subject: Subject) -> bool {
     let path = beside(database, &subject.suffix());
     let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
     // A look is shared, so that two of them do not take each other for the holder.

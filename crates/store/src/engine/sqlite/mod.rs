@@ -1,10 +1,10 @@
 //! SQLite: all that only this engine has, and the one place that names rusqlite, r2d2 and refinery.
 
 pub(super) mod backup;
-pub(in crate::store) mod index;
-pub(in crate::store) mod search;
+pub(crate) mod index;
+pub(crate) mod search;
 pub(super) mod tables;
-pub(in crate::store) mod tool_search;
+pub(crate) mod tool_search;
 
 mod access;
 mod compact;
@@ -30,10 +30,10 @@ pub use access::Access;
 pub(super) use connect::Pooled;
 pub(super) use data_version::data_version;
 pub(super) use database::Database;
-pub(super) use errors::is_violated;
+pub(super) use errors::{failed, is_violated};
 pub(super) use files::is_taken;
 pub(super) use integrity::faults;
-pub(in crate::store) use lock_file::FileLock;
+pub(crate) use lock_file::FileLock;
 pub(super) use lock_file::{is_held, take};
 pub(super) use rows::{Row, each, one, run};
 pub(super) use rusqlite::Connection;

@@ -12,14 +12,15 @@ use rusqlite::Connection;
 
 use super::access::Access;
 use super::connect;
+use super::errors::failed;
 use super::files::{beside, create_private, make_private, remove_with_side_files, sync, unavailable, wal_size};
 use super::identity::Identity;
 use super::limits::POOLED_CACHE;
 use super::lock_file::lock;
 use super::schema::{self, SCHEMA_VERSION};
 use super::{scratch, upgrade};
-use crate::error::{Code, Error, Result};
-use crate::file;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// Marks the file as ours in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
@@ -33,7 +34,7 @@ pub(super) struct Opened {
     pub(super) connection: Connection,
 }
 
-/// Opens, makes or migrates the database at `path`; see [`crate::store::Store::open`].
+/// Opens, makes or migrates the database at `path`; see [`crate::Store::open`].
 pub(super) fn open(path: &Path) -> Result<Opened> {
     let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
     match fs::metadata(&path) {
@@ -65,12 +66,12 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     if access == Access::Writable {
         scratch::sweep(&path);
         // A backup is not in WAL mode; for a file that is, this changes nothing.
-        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
     }
     opened(path, access, connection)
 }
 
-/// Opens the database at `path` without changing it; see [`crate::store::Store::open_as_it_is`].
+/// Opens the database at `path` without changing it; see [`crate::Store::open_as_it_is`].
 pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     let path = path.canonicalize().map_err(|error| unavailable(path, &error))?;
     check_header(&path)?;
@@ -91,7 +92,7 @@ pub(super) fn again(path: &Path) -> Result<Opened> {
     let opened = open_as_it_is(path)?;
     if opened.access == Access::Writable {
         scratch::sweep(path);
-        opened.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        opened.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
     }
     Ok(opened)
 }
@@ -159,7 +160,7 @@ fn whole_size(header: &[u8; 100]) -> u64 {
 /// # Errors
 /// `E_DB_NEWER`; `E_DB_CORRUPT` for a number that no version has.
 pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32> {
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
     let path = path.display();
     match u32::try_from(version) {
         Ok(version) if version <= SCHEMA_VERSION => Ok(version),
@@ -268,12 +269,12 @@ fn create(path: &Path) -> Result<()> {
     create_private(&unfinished).map_err(|error| unavailable(&unfinished, &error))?;
     let made = (|| {
         let mut connection = connect::connect(&unfinished, Access::Writable, POOLED_CACHE, false)?;
-        connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
-        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};")).map_err(failed)?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
         schema::migrate(&mut connection, SCHEMA_VERSION, path)?;
         // Closing does this too, and does not say so where the disk is full.
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        connection.close().map_err(|(_, error)| Error::from(error))?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
+        connection.close().map_err(|(_, error)| failed(error))?;
         sync(&unfinished)?;
         fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;
         sync(folder)
@@ -295,7 +296,7 @@ fn migrate_in_place(path: &Path) -> Result<()> {
     if !kept.exists() {
         let unfinished = beside(path, ".pre");
         remove_with_side_files(&unfinished);
-        connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+        connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()]).map_err(failed)?;
         make_private(&unfinished)?;
         sync(&unfinished)?;
         fs::rename(&unfinished, &kept).map_err(|error| Error::file("write", &kept, error))?;

@@ -3,17 +3,18 @@
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
-use crate::error::Result;
-use crate::store::engine::{Sql, Value};
+use super::errors::failed;
+use crate::engine::{Sql, Value};
+use mcpkg_base::error::Result;
 
 /// A row of SQLite's.
 #[derive(Clone, Copy)]
-pub(in crate::store::engine) struct Row<'r>(&'r rusqlite::Row<'r>);
+pub(in crate::engine) struct Row<'r>(&'r rusqlite::Row<'r>);
 
 impl<'r> Row<'r> {
     /// Returns the value of a column as SQLite holds it.
-    pub(in crate::store::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
-        Ok(value_of(self.0.get_ref(column)?))
+    pub(in crate::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
+        Ok(value_of(self.0.get_ref(column).map_err(failed)?))
     }
 }
 
@@ -39,41 +40,41 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// As [`crate::store::Db::one`].
-pub(in crate::store::engine) fn one<T>(
+/// As [`crate::Db::one`].
+pub(in crate::engine) fn one<T>(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut statement = prepare(connection, sql)?;
-    let mut rows = statement.query(params_from_iter(params))?;
-    match rows.next()? {
+    let mut rows = statement.query(params_from_iter(params)).map_err(failed)?;
+    match rows.next().map_err(failed)? {
         Some(row) => f(Row(row)).map(Some),
         None => Ok(None),
     }
 }
 
-/// As [`crate::store::Db::each`].
-pub(in crate::store::engine) fn each(
+/// As [`crate::Db::each`].
+pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
     mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut statement = prepare(connection, sql)?;
-    let mut rows = statement.query(params_from_iter(params))?;
-    while let Some(row) = rows.next()? {
+    let mut rows = statement.query(params_from_iter(params)).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
         f(Row(row))?;
     }
     Ok(())
 }
 
-/// As [`crate::store::Db::run`].
-pub(in crate::store::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
-    Ok(prepare(connection, sql)?.execute(params_from_iter(params))? as u64)
+/// As [`crate::Db::run`].
+pub(in crate::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+    Ok(prepare(connection, sql)?.execute(params_from_iter(params)).map_err(failed)? as u64)
 }
 
 fn prepare<'c>(connection: &'c Connection, sql: Sql) -> Result<CachedStatement<'c>> {
-    Ok(connection.prepare_cached(sql.text())?)
+    connection.prepare_cached(sql.text()).map_err(failed)
 }

@@ -10,9 +10,10 @@ use std::path::Path;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+use super::errors::failed;
 use super::functions;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::full;
+use crate::engine::full;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// A migration, and the schema that it results in.
 struct Migration {
@@ -29,7 +30,7 @@ macro_rules! migrations {
     ($($name:literal => $schema:literal),* $(,)?) => {
         &[$(Migration {
             name: $name,
-            sql: include_str!(concat!("../../../../migrations/sqlite/", $name, ".sql")),
+            sql: include_str!(concat!("../../../../../migrations/sqlite/", $name, ".sql")),
             schema: $schema,
         }),*]
     };
@@ -76,7 +77,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
-    functions::register(connection)?;
+    functions::register(connection).map_err(failed)?;
     apply(connection, version).map_err(|error| {
         match error.kind() {
             refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
@@ -153,20 +154,20 @@ fn difference(expected: &Objects, found: &Objects) -> String {
 
 /// Returns the objects that the migrations up to `version` make.
 fn expected(version: u32) -> Result<Objects> {
-    let mut connection = Connection::open_in_memory()?;
-    functions::register(&connection)?;
+    let mut connection = Connection::open_in_memory().map_err(failed)?;
+    functions::register(&connection).map_err(failed)?;
     apply(&mut connection, version)
         .map_err(|error| Error::internal("cannot create the schema in memory").with_source(error))?;
     objects(&connection)
 }
 
 fn objects(connection: &Connection) -> Result<Objects> {
-    let mut statement = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
-    let mut rows = statement.query([])?;
+    let mut statement = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
     let mut objects = Objects::new();
-    while let Some(row) = rows.next()? {
-        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
-        let object = Object { table: row.get(2)?, sql: row.get(3)? };
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (kind, name): (String, String) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+        let object = Object { table: row.get(2).map_err(failed)?, sql: row.get(3).map_err(failed)? };
         if !is_let_be(&kind, &name, &object) {
             objects.insert((kind, name), object);
         }
@@ -196,7 +197,7 @@ fn fingerprint(objects: &Objects) -> String {
         [kind, name, table].into_iter().for_each(|text| field(text));
         field(sql.as_deref().unwrap_or("-"));
     }
-    crate::hex::encode(&hash.finalize())
+    mcpkg_base::hex::encode(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::files::{beside, remove_with_side_files};
 use super::lock_file::open_lock_file;
-use crate::error::{Error, Result};
-use crate::file;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::file;
 
 /// How scratch folders are called.
 const PREFIX: &str = ".mcpkg-unfinished-";
@@ -38,7 +38,7 @@ impl Scratch {
     /// # Errors
     /// `E_FILE_FAILED`, `E_DISK_FULL`.
     pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
-        let name = format!("{PREFIX}{}", crate::clock::unique().simple());
+        let name = format!("{PREFIX}{}", mcpkg_base::clock::unique().simple());
         let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;
         let folder = parent.join(&name);
         let record = record(database, &name, &folder);

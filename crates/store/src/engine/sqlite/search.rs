@@ -7,17 +7,18 @@ use std::ops::Range;
 
 use rusqlite::Connection;
 
+use super::errors::failed;
 use super::limits::POOLED_CACHE;
 use super::sql::sqlite_sql;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{found, params};
-use crate::store::revisions::Kind;
-use crate::store::search::{Ends, Hit, asked, cut};
+use crate::Db;
+use crate::blobs::{Blob, blob_columns};
+use crate::engine::{found, params};
+use crate::revisions::Kind;
+use crate::search::{Ends, Hit, asked, cut};
+use mcpkg_base::error::Result;
 
 /// Replaces the words of an item in the index.
-pub(in crate::store) fn index(
+pub(crate) fn index(
     db: &Db<'_>,
     (kind, id): (Kind, i64),
     project: i64,
@@ -41,27 +42,27 @@ const GATHERED_OF_MANY: i64 = 8 << 20;
 /// several times.
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
-/// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
-pub(in crate::store) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+/// As [`crate::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
+pub(crate) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
         |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);
     gather(GATHERED_OF_MANY)?;
-    cache(CACHE_OF_MANY)?;
+    cache(CACHE_OF_MANY).map_err(failed)?;
     let value = f();
-    cache(POOLED_CACHE)?;
+    cache(POOLED_CACHE).map_err(failed)?;
     let value = value?;
     gather(GATHERED)?;
     Ok(value)
 }
 
 /// Takes an item out of the index.
-pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
+pub(crate) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM search WHERE rowid = ?1"), params![rowid(kind, id)]).map(drop)
 }
 
 /// Takes all items of a project out of the index.
-pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
+pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     for sql in [
         sqlite_sql!("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt WHERE project_id = ?1)"),
         sqlite_sql!("DELETE FROM search WHERE rowid IN (SELECT 2 * id + 1 FROM resource WHERE project_id = ?1)"),
@@ -80,24 +81,24 @@ macro_rules! written {
 }
 
 /// Takes the words out of the index that stand under these ids, but those of items.
-pub(in crate::store) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
+pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     let sql = sqlite_sql!("DELETE FROM search WHERE rowid >= ?1 AND rowid < ?2 AND NOT ", written!());
     db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)
 }
 
 /// Returns the ids under which words of prompts and resources stand in a row of the index.
-pub(in crate::store) fn id(rowid: i64) -> i64 {
+pub(crate) fn id(rowid: i64) -> i64 {
     rowid >> 1
 }
 
 /// Returns how many rows the index has.
 #[cfg(test)]
-pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {
+pub(crate) fn count(db: &Db<'_>) -> Result<i64> {
     db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
 }
 
-/// As [`crate::store::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
-pub(in crate::store) fn find(
+/// As [`crate::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
+pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
     words: &[&str],

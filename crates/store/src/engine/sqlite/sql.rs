@@ -3,7 +3,7 @@
 /// Makes a statement that only SQLite takes; for files in this folder alone.
 macro_rules! sqlite_sql {
     ($($text:expr),+ $(,)?) => {
-        const { $crate::store::engine::Sql::new(concat!($($text),+)) }
+        const { $crate::engine::Sql::new(concat!($($text),+)) }
     };
 }
 pub(super) use sqlite_sql;

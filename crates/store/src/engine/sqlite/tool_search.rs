@@ -2,14 +2,14 @@
 
 use super::search::quoted;
 use super::sql::sqlite_sql;
-use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::found::counted;
-use crate::store::engine::{Row, params};
-use crate::store::search::cut;
+use crate::Db;
+use crate::engine::found::counted;
+use crate::engine::{Row, params};
+use crate::search::cut;
+use mcpkg_base::error::Result;
 
 /// Replaces the words of a tool in the index.
-pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
+pub(crate) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     let sql =
         sqlite_sql!("INSERT OR REPLACE INTO tool_search (rowid, name, description, tags) VALUES (?1, ?2, ?3, ?4)");
     let [name, description, tags] = [name, description, tags].map(cut);
@@ -17,7 +17,7 @@ pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &st
 }
 
 /// Takes a tool out of the index.
-pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
+pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
 }
 
@@ -34,7 +34,7 @@ macro_rules! has_tags {
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub(in crate::store) fn find<T>(
+pub(crate) fn find<T>(
     db: &Db<'_>,
     registry: &str,
     (words, joined): (&[&str], &str),
@@ -61,7 +61,7 @@ pub(in crate::store) fn find<T>(
 ///
 /// # Errors
 /// As [`find`].
-pub(in crate::store) fn all<T>(
+pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,
     tags: &str,

@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::errors::is_refused_row;
+use super::errors::{failed, is_refused_row};
 use super::faults;
-use crate::error::{Error, Result};
-use crate::store::engine::{Intent, damaged};
+use crate::engine::{Intent, damaged};
+use mcpkg_base::error::{Error, Result};
 
-/// Runs `f` in one transaction; see [`Link::in_transaction`](crate::store::engine::Link::in_transaction).
-pub(in crate::store::engine) fn in_transaction<T>(
+/// Runs `f` in one transaction; see [`Link::in_transaction`](crate::engine::Link::in_transaction).
+pub(in crate::engine) fn in_transaction<T>(
     connection: &Connection,
     intent: Intent,
     f: impl FnOnce() -> Result<T>,
@@ -39,14 +39,14 @@ fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
         Intent::Read => "BEGIN DEFERRED",
         Intent::Write | Intent::WriteProject => "BEGIN IMMEDIATE",
     };
-    connection.prepare_cached(begin)?.execute([])?;
+    connection.prepare_cached(begin).map_err(failed)?.execute([]).map_err(failed)?;
     Ok(Transaction(connection))
 }
 
 impl Transaction<'_> {
     /// Commits: what was written is on the disk.
     fn commit(self) -> Result<()> {
-        self.0.prepare_cached("COMMIT")?.execute([])?;
+        self.0.prepare_cached("COMMIT").map_err(failed)?.execute([]).map_err(failed)?;
         Ok(())
     }
 }

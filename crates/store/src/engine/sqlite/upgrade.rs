@@ -5,9 +5,9 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::schema::{self, SCHEMA_VERSION};
-use crate::error::Result;
-use crate::store::engine::{Intent, Link, index};
-use crate::store::{Db, blobs};
+use crate::engine::{Intent, Link, index};
+use crate::{Db, blobs};
+use mcpkg_base::error::Result;
 
 /// The version from which on content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;

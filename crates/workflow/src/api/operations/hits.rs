@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::error::Result;
-use crate::op::Context;
-use crate::store::page::Page;
-use crate::store::{blobs, drafts, projects, workflows};
-use crate::workflow::api::difference::Difference;
-use crate::workflow::check::shaped;
-use crate::workflow::commands::reachable;
-use crate::workflow::source::{Commands, Resolved};
+use crate::api::difference::Difference;
+use crate::check::shaped;
+use crate::commands::reachable;
+use crate::source::{Commands, Resolved};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+use mcpkg_store::page::Page;
+use mcpkg_store::{blobs, drafts, projects, workflows};
 
 /// A workflow or draft that uses changed commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

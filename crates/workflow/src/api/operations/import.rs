@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::new_catalog::{Asked, NewCatalog};
 use super::{CHANGES, base_url, hints, not_runnable, take_over, telling_left_out};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::workflow::GROUP;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::references;
-use crate::workflow::api::fetch::Place;
-use crate::workflow::api::violation::Violation;
+use crate::GROUP;
+use crate::api::approval;
+use crate::api::catalog::references;
+use crate::api::fetch::Place;
+use crate::api::violation::Violation;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl Operation for Import {
         "mcpkg catalog import --from-oatty ~/.config/oatty/registry.json",
     ];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

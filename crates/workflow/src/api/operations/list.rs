@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::store::catalogs;
-use crate::workflow::GROUP;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::Catalog;
+use crate::GROUP;
+use crate::api::approval;
+use crate::api::catalog::Catalog;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use mcpkg_store::catalogs;
 
 /// List catalogs
 #[derive(clap::Args, Deserialize, JsonSchema)]

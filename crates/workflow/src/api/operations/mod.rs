@@ -21,13 +21,13 @@ use super::fetch::Place;
 use super::import::{Imported, Wanted, commands, title};
 use super::naming::kebab;
 use super::violation::Violation;
-use crate::error::{Code, Error, Result};
-use crate::http::{Reach, Url};
-use crate::op::{Changes, Context, Entry, LISTED_BY_VERBOSE, Names, Reply};
-use crate::store::Db;
-use crate::store::catalogs::{self, CommandRow};
-use crate::store::plugins;
-use crate::workflow::groups;
+use crate::groups;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::{Reach, Url};
+use mcpkg_core::op::{Changes, Context, Entry, LISTED_BY_VERBOSE, Names, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::catalogs::{self, CommandRow};
+use mcpkg_store::plugins;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

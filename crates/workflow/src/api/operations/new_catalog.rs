@@ -1,17 +1,17 @@
 //! A document that becomes a catalog.
 
 use super::{Read, check_groups, rows};
-use crate::error::Result;
-use crate::http::{Reach, Url};
-use crate::op::Context;
-use crate::store::Db;
-use crate::store::catalogs::{self, CommandRow};
-use crate::store::revisions::Author;
-use crate::workflow::api::catalog::{ANSWER, Catalog, TIMEOUT};
-use crate::workflow::api::fetch::Place;
-use crate::workflow::api::import::Imported;
-use crate::workflow::api::servers::Server;
-use crate::workflow::groups;
+use crate::api::catalog::{ANSWER, Catalog, TIMEOUT};
+use crate::api::fetch::Place;
+use crate::api::import::Imported;
+use crate::api::servers::Server;
+use crate::groups;
+use mcpkg_base::error::Result;
+use mcpkg_base::http::{Reach, Url};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::catalogs::{self, CommandRow};
+use mcpkg_store::revisions::Author;
 
 /// What a person says of a document.
 #[derive(Debug)]

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{CHANGES, COMMANDS};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::catalogs;
-use crate::workflow::GROUP;
-use crate::workflow::api::catalog::{self, Catalog};
-use crate::workflow::api::patch::Patch;
-use crate::workflow::groups;
-use crate::workflow::spec::{CommandEffect, Idempotency};
+use crate::GROUP;
+use crate::api::catalog::{self, Catalog};
+use crate::api::patch::Patch;
+use crate::groups;
+use crate::spec::{CommandEffect, Idempotency};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::catalogs;
 
 /// What `--list` and `--pagination` say to mean nothing.
 const NONE: &str = "none";
@@ -74,7 +74,7 @@ impl Operation for PatchCommand {
         "mcpkg catalog patch hosting:apps:list --clear",
     ];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use super::hits::{Hit, hits as of_difference};
 use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, rows, telling_left_out};
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::catalogs::{self, CommandRow};
-use crate::workflow::GROUP;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::{self, Catalog};
-use crate::workflow::api::difference::Difference;
-use crate::workflow::api::fetch::Place;
-use crate::workflow::api::import::Imported;
-use crate::workflow::api::violation::Violation;
+use crate::GROUP;
+use crate::api::approval;
+use crate::api::catalog::{self, Catalog};
+use crate::api::difference::Difference;
+use crate::api::fetch::Place;
+use crate::api::import::Imported;
+use crate::api::violation::Violation;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::catalogs::{self, CommandRow};
 
 /// Read an API's description again
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ impl Operation for Refresh {
         "mcpkg catalog refresh hosting --from hosting-2.yaml --yes",
     ];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

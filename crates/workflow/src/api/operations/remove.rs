@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CATALOGS, CHANGES, get};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::catalogs;
-use crate::workflow::GROUP;
+use crate::GROUP;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::catalogs;
 
 /// Remove a catalog
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ impl Operation for Remove {
     const EXAMPLES: &'static [&'static str] = &["mcpkg catalog remove hosting"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

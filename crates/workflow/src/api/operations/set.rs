@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CATALOGS, CHANGES, base_url, get};
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::catalogs;
-use crate::workflow::GROUP;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::{Catalog, LARGEST_ANSWER, LONGEST_TIMEOUT, references};
+use crate::GROUP;
+use crate::api::approval;
+use crate::api::catalog::{Catalog, LARGEST_ANSWER, LONGEST_TIMEOUT, references};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::catalogs;
 
 /// Change a catalog
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -65,7 +65,7 @@ impl Operation for Set {
         "mcpkg catalog set hosting --header X-Team=",
     ];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::CATALOGS;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::store::catalogs;
-use crate::workflow::GROUP;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::{self, Catalog, effect_word};
+use crate::GROUP;
+use crate::api::approval;
+use crate::api::catalog::{self, Catalog, effect_word};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use mcpkg_store::catalogs;
 
 /// Show a catalog
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use super::base_url;
 use super::new_catalog::{Asked, NewCatalog};
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Context, Reply};
-use crate::plural;
-use crate::redact::redact;
-use crate::shell;
-use crate::workflow::api::approval;
-use crate::workflow::api::catalog::Catalog;
-use crate::workflow::api::fetch::Place;
-use crate::workflow::api::oatty::{self, Entry, Kept};
-use crate::workflow::api::security::Scheme;
+use crate::api::approval;
+use crate::api::catalog::Catalog;
+use crate::api::fetch::Place;
+use crate::api::oatty::{self, Entry, Kept};
+use crate::api::security::Scheme;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::plural;
+use mcpkg_base::redact::redact;
+use mcpkg_base::shell;
+use mcpkg_core::op::{Context, Reply};
 
 /// A catalog that came in, or waits for the transaction in which all do.
 struct Taken {

@@ -5,9 +5,10 @@ use std::fmt;
 
 use rmcp::ErrorData;
 use rmcp::service::ClientInitializeError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use crate::http::{self, Failure, Url};
-use crate::workflow::plugin::runtime::{Cut, Limits};
+use crate::plugin::runtime::{Cut, Limits};
+use mcpkg_base::http::{self, Failure, Url};
 
 /// Why a plugin gave no answer.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ pub fn ungreeted(error: &ClientInitializeError) -> Broken {
 
 /// Says why a message was not sent, or not whole.
 pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
-    match http::failure_of(error) {
+    match http::failure_of(request_of(error)) {
         Some(Failure::TimedOut) => Broken::Cut(Cut::TimedOut),
         Some(failure) if failure.is_unsent() => Broken::Unreached(failure.to_string()),
         Some(failure) => Broken::Ended(failure.to_string()),
@@ -74,4 +75,14 @@ pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
             Broken::Ended(cause)
         }
     }
+}
+
+/// Returns the error of the request behind an error of rmcp's, which does not name its cause; without one the error itself.
+fn request_of<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
+    let mut causes = std::iter::successors(Some(error), |&error| StdError::source(error));
+    let request = causes.find_map(|error| match error.downcast_ref::<StreamableHttpError<http::RequestError>>() {
+        Some(StreamableHttpError::Client(request)) => Some(request),
+        _ => None,
+    });
+    request.map_or(error, |request| request)
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, Result};
-use crate::process::{Capture, Failure, GRACE, Program, Running};
-use crate::redact::{redact, redact_at_cut};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::process::{Capture, Failure, GRACE, Program, Running};
+use mcpkg_base::redact::{redact, redact_at_cut};
 
 /// Bytes that are kept of what it says on its standard error: of the beginning, and of the end.
 const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };

@@ -20,9 +20,9 @@ use super::handler::Handler;
 use super::heard::Heard;
 use super::launch::Launch;
 use super::link::Connection;
-use crate::http::{self, Url};
-use crate::process::Program;
-use crate::workflow::plugin::runtime::{Cut, Limits, within};
+use crate::plugin::runtime::{Cut, Limits, within};
+use mcpkg_base::http::{self, Url};
+use mcpkg_base::process::Program;
 
 type Served = RunningService<RoleClient, Handler>;
 

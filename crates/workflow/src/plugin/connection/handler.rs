@@ -12,7 +12,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 
 use super::heard::Heard;
-use crate::op::PLUGIN_OF;
+use mcpkg_core::op::PLUGIN_OF;
 
 /// The client of one plugin.
 ///

@@ -6,12 +6,12 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::http::{Reach, Url};
-use crate::process::{Environment, Program, is_passed_on};
-use crate::secret::{Reference, Secret};
-use crate::store::servers::{Definition, Part, Server, Text, Transport};
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::{Reach, Url};
+use mcpkg_base::process::{Environment, Program, is_passed_on};
+use mcpkg_base::secret::{Reference, Secret};
+use mcpkg_store::servers::{Definition, Part, Server, Text, Transport};
 
 /// What is started or asked.
 pub enum Launch {

@@ -18,8 +18,8 @@ use super::broken::{Broken, unsent, wait_for_turn};
 use super::child::Child;
 use super::era::Era;
 use super::heard::Heard;
-use crate::http::Url;
-use crate::workflow::plugin::runtime::{Limits, within};
+use crate::plugin::runtime::{Limits, within};
+use mcpkg_base::http::Url;
 
 /// How long an answer is still read that was written before the end.
 const LAST_WORDS: Duration = Duration::from_millis(300);

@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, Tried, data, left_out, try_out};
-use crate::content::completions::MCP_SERVERS;
-use crate::content::servers::Given;
-use crate::error::{Code, Error, Result};
-use crate::names;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::plugins;
-use crate::store::servers::{self, Origin, Server};
-use crate::workflow::plugin::approval;
-use crate::workflow::plugin::model::Plugin;
-use crate::workflow::{GROUP, groups};
+use crate::plugin::approval;
+use crate::plugin::model::Plugin;
+use crate::{GROUP, groups};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
+use mcpkg_content::completions::MCP_SERVERS;
+use mcpkg_content::servers::Given;
+use mcpkg_core::names;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::plugins;
+use mcpkg_store::servers::{self, Origin, Server};
 
 /// Run an MCP server as a source of commands
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -52,7 +52,7 @@ impl Operation for Add {
         "mcpkg plugin add github",
     ];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -5,15 +5,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{CHANGES, PLUGINS, Tried, get, left_out, try_out};
-use crate::error::{Error, Result};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::plugins;
-use crate::workflow::GROUP;
-use crate::workflow::plugin::difference::Difference;
-use crate::workflow::plugin::model::Plugin;
-use crate::workflow::plugin::plugins::all;
-use crate::workflow::plugin::{approval, supervise};
+use crate::GROUP;
+use crate::plugin::difference::Difference;
+use crate::plugin::model::Plugin;
+use crate::plugin::plugins::all;
+use crate::plugin::{approval, supervise};
+use mcpkg_base::error::{Error, Result};
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::plugins;
 
 /// Try a plugin, and look at what it lists
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ impl Operation for Check {
         mcpkg has paused a plugin because the plugin failed too often, checking the plugin retries it at once.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin check memory", "mcpkg plugin check --check"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;

@@ -7,19 +7,19 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::CHANGES;
-use crate::clock::Clock;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::plural;
-use crate::store::Db;
-use crate::store::plugins;
-use crate::store::projects::Project;
-use crate::store::servers::{self, Origin, Server};
-use crate::workflow::plugin::connection;
-use crate::workflow::plugin::mend::{Mended, mended};
-use crate::workflow::plugin::model::Plugin;
-use crate::workflow::{GROUP, groups};
+use crate::plugin::connection;
+use crate::plugin::mend::{Mended, mended};
+use crate::plugin::model::Plugin;
+use crate::{GROUP, groups};
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::Db;
+use mcpkg_store::plugins;
+use mcpkg_store::projects::Project;
+use mcpkg_store::servers::{self, Origin, Server};
 
 /// Import plugins of other programs
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -44,7 +44,7 @@ impl Operation for Import {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plugin import ~/.config/oatty/mcp.json", "mcpkg plugin import mcp.json --keep-env LOG_LEVEL"];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

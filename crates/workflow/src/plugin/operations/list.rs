@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::data;
-use crate::content::servers::runs;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
-use crate::store::plugins;
-use crate::workflow::GROUP;
-use crate::workflow::plugin::plugins::all;
+use crate::GROUP;
+use crate::plugin::plugins::all;
+use mcpkg_base::error::Result;
+use mcpkg_content::servers::runs;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use mcpkg_store::plugins;
 
 /// List plugins
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -15,10 +15,10 @@ use super::runtime::Limits;
 use super::standing::Health;
 use super::tool::{self, Listing, News};
 use super::{approval, session, supervise};
-use crate::clock::{Millis, rfc3339};
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Entry, Names};
-use crate::store::plugins::{self, ToolRow};
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Entry, Names};
+use mcpkg_store::plugins::{self, ToolRow};
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

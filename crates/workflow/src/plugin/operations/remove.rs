@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, PLUGINS, get};
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::plugins;
-use crate::workflow::GROUP;
-use crate::workflow::plugin::approval;
+use crate::GROUP;
+use crate::plugin::approval;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::plugins;
 
 /// Stop running an MCP server
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ impl Operation for Remove {
     const EXAMPLES: &'static [&'static str] = &["mcpkg plugin remove memory"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Destroy;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, PLUGINS, data, get};
-use crate::error::{Code, Error, Result, nearest};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::store::plugins::{self, ToolRow};
-use crate::workflow::GROUP;
-use crate::workflow::plugin::approval;
-use crate::workflow::plugin::model::{Plugin, Provider};
+use crate::GROUP;
+use crate::plugin::approval;
+use crate::plugin::model::{Plugin, Provider};
+use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_store::plugins::{self, ToolRow};
 
 /// Change a plugin
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl Operation for Set {
         "mcpkg plugin set tracker --provider list_issues --items issues --value id --label title",
     ];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -83,7 +83,7 @@ fn braces_without_the_dollar_are_a_template_that_was_meant() {
     let read = super::read(text);
     assert_eq!(found(text), [("mustache_without_dollar", 2, 8)]);
     assert_eq!(read.value, Some(json!({ "with": { "app": "${{ inputs.app }}" } })));
-    let (mended, count) = crate::workflow::finding::mended(text, &read.findings);
+    let (mended, count) = crate::finding::mended(text, &read.findings);
     assert_eq!((mended.as_str(), count), ("with:\n  app: \"${{ inputs.app }}\"\n", 1));
     assert_eq!(super::read(&mended).findings, []);
 }

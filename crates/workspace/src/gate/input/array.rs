@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::workspace::gate::header::{Dim, Port, named_port};
-use crate::workspace::gate::tensor::{self, Dtype, Named, Tensor};
+use crate::gate::header::{Dim, Port, named_port};
+use crate::gate::tensor::{self, Dtype, Named, Tensor};
 
 /// The most arrays in each other.
 const DEEPEST: usize = 32;
@@ -176,7 +176,7 @@ mod tests {
             ),
             (
                 json!({ "x": { "data": [1], "shape": [2] } }),
-                "`x`: its shape [2] of int32 does not match its 1 elements",
+                "`x`: its shape [2] (int32) does not match its number of elements, 1",
             ),
             (json!({ "y": [1] }), "the model has no input `y`; "),
         ] {

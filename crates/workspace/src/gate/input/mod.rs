@@ -11,7 +11,7 @@ use serde_json::json;
 use super::files::{Files, Found};
 use super::header::{Dim, Header, Port, named_port};
 use super::tensor::{self, Named, Tensor};
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Bytes of the largest input in JSON.
 pub const MAX_JSON: u64 = 8 << 20;
@@ -142,7 +142,7 @@ pub fn shown(shape: &[Dim]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::gate::tensor::Dtype;
+    use crate::gate::tensor::Dtype;
 
     fn port(name: &str, dtype: Dtype, shape: &[Dim]) -> Port {
         Port { name: name.to_owned(), dtype: dtype.name().to_owned(), shape: Some(shape.to_vec()) }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::workspace::gate::tensor::{Dtype, Tensor};
+use crate::gate::tensor::{Dtype, Tensor};
 
 /// How a file begins.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -80,7 +80,7 @@ mod tests {
             (npy("{'descr': [('a', '<f4')]}", &[]), "it is not a .npy file"),
             (of("<c8", "False", "4"), "tensors of c8 are not supported"),
             (of(">f4", "False", "2"), "its numbers are big-endian, which is not supported"),
-            (of("<f4", "False", "3"), "its shape [3] of float32 does not match its 2 elements"),
+            (of("<f4", "False", "3"), "its shape [3] (float32) does not match its number of elements, 2"),
             (of("<f4", "False", "99999999999999999999"), "it is not a .npy file"),
         ] {
             assert_eq!(read(&bytes).unwrap_err(), why);

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
-use crate::workspace::gate::tensor::{self, Dtype, Named, Tensor};
-use crate::workspace::gate::wire::{Fault, Value, Wire};
+use crate::gate::tensor::{self, Dtype, Named, Tensor};
+use crate::gate::wire::{Fault, Value, Wire};
 
 /// The most dimensions of a tensor.
 const MAX_RANK: usize = 64;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn tensors_of_onnx_are_read() {
-        let (name, relu) = read(include_bytes!("../../../../tests/fixtures/onnx/relu/input_0.pb")).unwrap();
+        let (name, relu) = read(include_bytes!("../../../../../tests/fixtures/onnx/relu/input_0.pb")).unwrap();
         assert_eq!((name.as_deref(), relu.dtype, relu.shape.as_slice()), (Some("x"), Dtype::Float32, &[1, 2][..]));
         // dims 2, int8, packed int32_data -1 and 2.
         let packed = [&[0x08, 2, 0x10, 3, 0x2a, 11][..], &[0xff; 9], &[1, 2]].concat();
@@ -138,7 +138,7 @@ mod tests {
             (&[0x10, 22], "tensors of int4 are not supported"),
             (&[], "tensors of unknown are not supported"),
             (&[0x10, 1, 0x70, 1], "its values are in another file, which is not supported"),
-            (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not match its 0 elements"),
+            (&[0x08, 9, 0x10, 1], "its shape [9] (float32) does not match its number of elements, 0"),
             (&[0x08, 1, 0x10, 3, 0x28, 0xac, 2], "a number is not of type int8"),
         ] {
             assert_eq!(read(bytes).unwrap_err(), why);

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::table;
-use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::gate::files::Files;
-use crate::workspace::gate::open;
-use crate::workspace::names;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::files::Files;
+use crate::gate::open;
+use crate::names;
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Register a model with the gate
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ impl Operation for Add {
         let did = if is_new { "Registered model" } else { "Already registered: model" };
         let mut data = json!(model);
         data["registered"] = is_new.into();
-        Ok(Reply::sentence(format!("{did} '{}'", crate::op::cell(&model.name)), data))
+        Ok(Reply::sentence(format!("{did} '{}'", mcpkg_core::op::cell(&model.name)), data))
     }
 }
 

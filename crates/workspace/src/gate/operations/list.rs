@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::table;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::gate::open;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::open;
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// List the models of the gate
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::workspace::gate::interface::Line;
-use crate::workspace::gate::open;
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::interface::Line;
+use crate::gate::open;
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 
 /// Show the log of the gate
 #[derive(clap::Args, Deserialize, JsonSchema)]

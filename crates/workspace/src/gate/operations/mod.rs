@@ -12,8 +12,8 @@ mod test;
 use super::header::Port;
 use super::input::shown;
 use super::interface::{Model, Route};
-use crate::op::{Entry, Table, cell};
-use crate::plural;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Entry, Table, cell};
 
 /// The operations of gates, in the contract's order, then those of the shell alone.
 pub const OPS: &[Entry] = &[

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{route_table, table};
-use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::workspace::gate::interface::no_model;
-use crate::workspace::gate::{MODELS, open};
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::interface::no_model;
+use crate::gate::{MODELS, open};
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Remove a model from the gate
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::gate::interface::{Route, no_model};
-use crate::workspace::gate::{MODELS, open};
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::interface::{Route, no_model};
+use crate::gate::{MODELS, open};
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// The longest endpoint.
 const LONGEST: usize = 255;
@@ -85,7 +85,11 @@ impl Operation for Set {
 
 fn said(route: &Route) -> String {
     let inactive = if route.active { "" } else { ", inactive" };
-    format!("{} routes to model '{}'{inactive}", crate::op::cell(&route.endpoint), crate::op::cell(&route.model))
+    format!(
+        "{} routes to model '{}'{inactive}",
+        mcpkg_core::op::cell(&route.endpoint),
+        mcpkg_core::op::cell(&route.model)
+    )
 }
 
 /// Whether a text is a path of plain parts.

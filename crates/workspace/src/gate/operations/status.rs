@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Result;
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::workspace::gate::{engine, open};
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::{engine, open};
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show how the model gate is
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -46,11 +46,11 @@ impl Operation for ShowStatus {
         let status = open(context, &workspace, self.url.as_deref())?.status()?;
         let models = plural::count(usize::try_from(status.model_count).unwrap_or(usize::MAX), "model");
         let place = match (&status.url, &status.engine) {
-            (Some(url), _) => format!("at {url}, version {}", crate::op::cell(&status.version)),
+            (Some(url), _) => format!("at {url}, version {}", mcpkg_core::op::cell(&status.version)),
             (None, Some(engine)) => format!("embedded, with the engine {engine}"),
             (None, None) => "embedded, without an engine to run models".to_owned(),
         };
-        let sentence = format!("The gate is {}, with {models} ({place})", crate::op::cell(&status.status));
+        let sentence = format!("The gate is {}, with {models} ({place})", mcpkg_core::op::cell(&status.status));
         let reply = Reply::sentence(sentence, json!(status));
         Ok(match status.mode == "embedded" && status.engine.is_none() {
             true => reply.hint(format!("to build an mcpkg that runs models: {}", engine::BUILD)),

@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::disk;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::store::projects::Selection;
-use crate::workspace::gate::files::Files;
-use crate::workspace::gate::interface::Options;
-use crate::workspace::gate::tensor::Tolerance;
-use crate::workspace::gate::{MODELS, has_engine, open, summary};
-use crate::workspace::root::Workspace;
-use crate::workspace::{GROUP, SHAPE};
+use crate::gate::files::Files;
+use crate::gate::interface::Options;
+use crate::gate::tensor::Tolerance;
+use crate::gate::{MODELS, has_engine, open, summary};
+use crate::root::Workspace;
+use crate::{GROUP, SHAPE};
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::projects::Selection;
 
 /// Characters of an output that people are shown.
 const SHOWN: usize = 400;
@@ -132,7 +132,7 @@ fn sentence(tested: &Value) -> String {
         Some(false) => "; the outputs do not match the expected ones",
         None => "",
     };
-    format!("Model '{}' ran{took}{expected}", crate::op::cell(model))
+    format!("Model '{}' ran{took}{expected}", mcpkg_core::op::cell(model))
 }
 
 /// Returns the beginnings of the outputs, a line each.
@@ -149,13 +149,13 @@ fn outputs(output: &Value) -> Option<Body> {
 }
 
 fn line(name: &str, tensor: &Value, short: impl Fn(String) -> String) -> String {
-    let name = crate::op::cell(name);
+    let name = mcpkg_core::op::cell(name);
     match (tensor["dtype"].as_str(), tensor["shape"].as_array(), tensor["data"].as_array()) {
         (Some(dtype), Some(_), Some(_)) => {
             let figures = ["min", "max", "mean", "argmax"].iter().filter(|figure| !tensor[**figure].is_null());
             let figures: String = figures.map(|figure| format!(", {figure} {}", tensor[*figure])).collect();
             let data = short(tensor["data"].to_string());
-            format!("{name} {}{}: {data}{figures}", crate::op::cell(dtype), tensor["shape"])
+            format!("{name} {}{}: {data}{figures}", mcpkg_core::op::cell(dtype), tensor["shape"])
         }
         _ => format!("{name}: {}", short(tensor.to_string())),
     }

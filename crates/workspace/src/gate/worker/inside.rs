@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use rlimit::Resource;
 
 use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
-use crate::workspace::gate::engine::{Engine, Stopped, Tensor};
+use crate::gate::engine::{Engine, Stopped, Tensor};
 
 /// Limits this process, has the engine run the model that comes on standard input, and writes the answer to standard output.
 /// Returns the status to end with.

@@ -17,10 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::engine;
 use super::given::Stopped;
-use crate::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 #[cfg(unix)]
-use crate::process::starter::program;
-use crate::process::{Capture, Environment, Failure, Feed, Limits, Program};
+use mcpkg_base::process::starter::program;
+use mcpkg_base::process::{Capture, Environment, Failure, Feed, Limits, Program};
 #[cfg(not(unix))]
 use std::env::current_exe as program;
 
@@ -181,9 +181,9 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::workspace::gate::input::Input;
-    use crate::workspace::gate::interface::Options;
-    use crate::workspace::gate::tensor::{Dtype, Tensor};
+    use crate::gate::input::Input;
+    use crate::gate::interface::Options;
+    use crate::gate::tensor::{Dtype, Tensor};
 
     /// A worker that a shell's script stands in for.
     fn script(script: &str, time: Duration) -> Worker {

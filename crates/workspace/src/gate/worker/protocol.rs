@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::process::Feed;
-use crate::workspace::gate::given::Stopped;
-use crate::workspace::gate::input::Input;
-use crate::workspace::gate::interface::Options;
-use crate::workspace::gate::summary;
-use crate::workspace::gate::tensor::{self, Dtype, Tensor, Tolerance};
+use crate::gate::given::Stopped;
+use crate::gate::input::Input;
+use crate::gate::interface::Options;
+use crate::gate::summary;
+use crate::gate::tensor::{self, Dtype, Tensor, Tolerance};
+use mcpkg_base::process::Feed;
 
 /// The most bytes that a worker addresses.
 pub const MEMORY: u64 = 2 << 30;

@@ -8,20 +8,20 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CHANGES, invalid};
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::disk::folder::Folder;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::GROUP;
-use crate::workspace::lock::Lock;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::branches::Branches;
-use crate::workspace::spec::metadata;
-use crate::workspace::spec::named::{self, OPEN};
-use crate::workspace::spec::opened::{self, Spec};
-use crate::workspace::spec::report::{self, Finding};
-use crate::workspace::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
+use crate::GROUP;
+use crate::lock::Lock;
+use crate::root::Workspace;
+use crate::spec::branches::Branches;
+use crate::spec::metadata;
+use crate::spec::named::{self, OPEN};
+use crate::spec::opened::{self, Spec};
+use crate::spec::report::{self, Finding};
+use crate::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::disk::folder::Folder;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Archive a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -51,8 +51,8 @@ impl Operation for Archive {
         tasks or questions. mcpkg does not delete the spec's branch.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec archive login", "mcpkg spec archive api:login --dry-run"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: crate::op::Changes = CHANGES;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> =

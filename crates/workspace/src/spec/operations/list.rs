@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::workspace::GROUP;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::status;
+use crate::GROUP;
+use crate::root::Workspace;
+use crate::spec::status;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 
 /// List specs
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the specs of the workspace and of each of its repositories";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec list", "mcpkg spec list --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("specs");

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::report::{Finding, Report};
 use super::trees::Found;
-use crate::error::{Code, Error};
-use crate::op::{Changes, Entry, Reach};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::{Changes, Entry, Reach};
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[

@@ -8,18 +8,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::CHANGES;
-use crate::clock::rfc3339;
-use crate::disk;
-use crate::error::{Code, Error, Result};
-use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workspace::flow::kind::Kind;
-use crate::workspace::flow::start::Start;
-use crate::workspace::lock::Lock;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::scaffold::{self, SPECS};
-use crate::workspace::spec::status;
-use crate::workspace::spec::trees::{ARCHIVE, ROOT, Tree, Trees, is_temporary};
-use crate::workspace::{GROUP, names};
+use crate::flow::kind::Kind;
+use crate::flow::start::Start;
+use crate::lock::Lock;
+use crate::root::Workspace;
+use crate::spec::scaffold::{self, SPECS};
+use crate::spec::status;
+use crate::spec::trees::{ARCHIVE, ROOT, Tree, Trees, is_temporary};
+use crate::{GROUP, names};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Make a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -52,8 +52,8 @@ impl Operation for New {
         branches only with --start.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api --start"];
     const EFFECT: Effect = Effect::Create;
-    const CHANGES: crate::op::Changes = CHANGES;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const CHANGES: mcpkg_core::op::Changes = CHANGES;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

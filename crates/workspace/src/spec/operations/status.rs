@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::list::table;
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::plural;
-use crate::workspace::GROUP;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::named::{self, OPEN};
-use crate::workspace::spec::status;
+use crate::GROUP;
+use crate::root::Workspace;
+use crate::spec::named::{self, OPEN};
+use crate::spec::status;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 
 /// Show how far specs are
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ impl Operation for Status {
         counts as merged if the develop branch contains all of that branch's commits.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

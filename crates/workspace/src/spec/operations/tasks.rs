@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
-use crate::workspace::GROUP;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::named::{self, OPEN};
-use crate::workspace::spec::opened::Spec;
-use crate::workspace::spec::trees::Trees;
+use crate::GROUP;
+use crate::root::Workspace;
+use crate::spec::named::{self, OPEN};
+use crate::spec::opened::Spec;
+use crate::spec::trees::Trees;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 
 /// List the tasks of a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl Operation for Tasks {
         checkbox is checked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("tasks");

@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{invalid, validated};
-use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape};
-use crate::plural;
-use crate::workspace::GROUP;
-use crate::workspace::root::Workspace;
-use crate::workspace::spec::branches::Branches;
-use crate::workspace::spec::named::{self, OPEN};
-use crate::workspace::spec::opened::Spec;
-use crate::workspace::spec::report;
-use crate::workspace::spec::trees::Trees;
+use crate::GROUP;
+use crate::root::Workspace;
+use crate::spec::branches::Branches;
+use crate::spec::named::{self, OPEN};
+use crate::spec::opened::Spec;
+use crate::spec::report;
+use crate::spec::trees::Trees;
+use mcpkg_base::error::Result;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape};
 
 /// Check a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ impl Operation for Validate {
         errors.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec validate login", "mcpkg spec validate api:login --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = crate::workspace::SHAPE;
+    const SHAPE: Shape = crate::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> =

@@ -66,7 +66,7 @@ pub(super) async fn converse<S>(
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)
         .max_buf_size(MAX_HEAD)
-        .auto_date_header(crate::clock::has_http_date())
+        .auto_date_header(mcpkg_base::clock::has_http_date())
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");

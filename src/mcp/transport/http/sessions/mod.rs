@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::access_control::owner;
 use crate::mcp::Config;
-use crate::store::tools::session::SessionInstalls;
+use mcpkg_store::tools::session::SessionInstalls;
 
 pub(super) use manager::Manager;
 pub(super) use replay_buffer::is_common;

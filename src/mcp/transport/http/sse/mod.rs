@@ -24,7 +24,6 @@ use super::app::App;
 use super::body;
 use super::connection::Peer;
 use super::stream::{ALIVE, ENDING, KEEP_ALIVE, event_stream};
-use crate::clock::Clock;
 use crate::mcp::Config;
 use crate::mcp::front::Front;
 use crate::mcp::in_flight::RmcpTransport;
@@ -32,6 +31,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
 use clients::{Client, Session};
+use mcpkg_base::clock::Clock;
 
 pub(super) use clients::Clients;
 

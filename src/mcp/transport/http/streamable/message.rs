@@ -22,7 +22,7 @@ use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
 use crate::mcp::transport::http::headers::{METHOD, SESSION, VERSION, only, takes_both};
 use crate::mcp::{Config, Identity, tools};
-use crate::op::Entry;
+use mcpkg_core::op::Entry;
 
 /// Answers the message in `body`.
 pub(super) async fn answer(

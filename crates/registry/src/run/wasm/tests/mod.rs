@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::clock::Clock;
-use crate::registry::run::limits::Limits;
+use crate::run::limits::Limits;
+use mcpkg_base::clock::Clock;
 
 /// Every call of WASI preview 1 with the numbers that it has there, a memory, and functions that the tests share.
 pub(super) const PRELUDE: &str = include_str!("prelude.wat");

@@ -11,8 +11,8 @@ use super::super::host::{Host, Setup};
 use super::descriptors::*;
 use super::paths::{How, Path, *};
 use super::{poll, process, rights};
-use crate::clock::Clock;
-use crate::registry::run::limits::Limits;
+use crate::run::limits::Limits;
+use mcpkg_base::clock::Clock;
 
 /// A host, and the memory of its module. Its folders are 3, the package, 4, `/tmp`, and 5, `/output`.
 struct Machine {

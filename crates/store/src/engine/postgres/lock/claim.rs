@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::is_held;
-use crate::clock;
-use crate::error::{Code, Error, Result};
-use crate::file;
-use crate::store::Db;
-use crate::store::engine::postgres::connection::Connection;
-use crate::store::engine::postgres::rows::{one, run, single};
-use crate::store::engine::postgres::sql::postgres_sql;
-use crate::store::engine::{Holding, Subject, params, sql, sqlite};
+use crate::Db;
+use crate::engine::postgres::connection::Connection;
+use crate::engine::postgres::rows::{one, run, single};
+use crate::engine::postgres::sql::postgres_sql;
+use crate::engine::{Holding, Subject, params, sql, sqlite};
+use mcpkg_base::clock;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 
 /// How long to wait for a holder on another machine after it was last seen, in milliseconds.
 const ABSENT: i64 = 45_000;
@@ -32,7 +32,7 @@ pub(super) struct Claim {
 /// The fencing number that is written with each change that only the holder may make. It counts up, so it also shows whether a change was
 /// committed when the answer never came.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct Stamp {
+pub(crate) struct Stamp {
     key: String,
     before: String,
     after: String,
@@ -43,7 +43,7 @@ impl Stamp {
     ///
     /// # Errors
     /// `E_RUN_STATE` if another process holds the lock by now.
-    pub(in crate::store) fn put(&self, db: &Db<'_>) -> Result<()> {
+    pub(crate) fn put(&self, db: &Db<'_>) -> Result<()> {
         let sql = sql!("UPDATE setting SET value = ?3 WHERE key = ?1 AND value = ?2");
         match db.run(sql, params![self.key, self.before, self.after])? {
             0 => Err(Error::new(Code::RunState, "Another process took over while the database was unreachable")
@@ -53,7 +53,7 @@ impl Stamp {
     }
 
     /// Whether the stamp was written.
-    pub(in crate::store) fn is_there(&self, db: &Db<'_>) -> Result<bool> {
+    pub(crate) fn is_there(&self, db: &Db<'_>) -> Result<bool> {
         let sql = sql!("SELECT 1 FROM setting WHERE key = ?1 AND value = ?2");
         Ok(db.one(sql, params![self.key, self.after], |_| Ok(()))?.is_some())
     }
@@ -105,11 +105,7 @@ impl Claim {
 }
 
 /// Returns whether somebody holds a lock. `base` is the path next to which this machine keeps its lock files for the database.
-pub(in crate::store::engine::postgres) fn holding(
-    connection: &Connection,
-    base: &Path,
-    subject: Subject,
-) -> Result<Holding> {
+pub(in crate::engine::postgres) fn holding(connection: &Connection, base: &Path, subject: Subject) -> Result<Holding> {
     if is_held(connection, subject)? || sqlite::is_held(base, subject) {
         return Ok(Holding::Held);
     }
@@ -168,7 +164,7 @@ pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
 ///
 /// # Errors
 /// `E_FILE_FAILED`.
-pub(in crate::store::engine::postgres) fn place(base: &Path) -> Result<String> {
+pub(in crate::engine::postgres) fn place(base: &Path) -> Result<String> {
     let path = PathBuf::from(format!("{}.place", base.display()));
     let failed = |error| Error::file("make", &path, error);
     let read = || file::read_text(&path, 64).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());

@@ -6,16 +6,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::super::errors::failed;
 use super::claim::{BEAT, Claim, Stamp, forget_servers, may_be_served, place, refusal};
 use super::{GUARD, MOVED, key, moved};
-use crate::clock;
-use crate::error::{Code, Error, Result};
-use crate::store::engine::postgres::connect::Connector;
-use crate::store::engine::postgres::connection::Connection;
-use crate::store::engine::postgres::pooler;
-use crate::store::engine::postgres::rows::{run, single};
-use crate::store::engine::postgres::sql::postgres_sql;
-use crate::store::engine::{Mode, Subject, params, sqlite};
+use crate::engine::postgres::connect::Connector;
+use crate::engine::postgres::connection::Connection;
+use crate::engine::postgres::pooler;
+use crate::engine::postgres::rows::{run, single};
+use crate::engine::postgres::sql::postgres_sql;
+use crate::engine::{Mode, Subject, params, sqlite};
+use mcpkg_base::clock;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// How often the connection of a lock is checked.
 const LOOK: Duration = Duration::from_millis(200);
@@ -36,7 +37,7 @@ const BACK: Duration = Duration::from_secs(1);
 const RETURN: Duration = Duration::from_secs(3);
 
 /// A lock with a connection of its own. Dropping it releases the lock.
-pub(in crate::store) struct SessionLock {
+pub(crate) struct SessionLock {
     kept: Arc<Kept>,
     /// Held until this is dropped or the process ends, whatever happens to connections.
     _local: sqlite::FileLock,
@@ -69,13 +70,13 @@ struct State {
 
 impl SessionLock {
     /// Returns the stamp for the holder's next change; `None` for locks without a claim.
-    pub(in crate::store::engine) fn stamp(&self) -> Option<Stamp> {
+    pub(in crate::engine) fn stamp(&self) -> Option<Stamp> {
         let state = self.kept.state();
         self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
     }
 
     /// Notes that the last stamp was written.
-    pub(in crate::store::engine) fn stamped(&self) {
+    pub(in crate::engine) fn stamped(&self) {
         self.kept.state().stamps += 1;
     }
 
@@ -83,7 +84,7 @@ impl SessionLock {
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the lock was lost for a time, so that others may have written.
-    pub(in crate::store::engine) fn note_move(&self) -> Result<()> {
+    pub(in crate::engine) fn note_move(&self) -> Result<()> {
         let state = self.kept.state();
         let stands = state.connection.as_ref().filter(|connection| !state.was_gone && connection.stands());
         let Some(connection) = stands else {
@@ -163,7 +164,7 @@ impl Retries {
 }
 
 /// Takes a lock; `None` if somebody else holds it. `base` is the path next to which this machine keeps its lock files for the database.
-pub(in crate::store::engine::postgres) fn take(
+pub(in crate::engine::postgres) fn take(
     connector: &Connector,
     base: &Path,
     subject: Subject,
@@ -312,7 +313,7 @@ impl Kept {
                     renewed => renewed.map(drop),
                 }
             }
-            _ => connection.run_once("SELECT 1").map_err(Error::from),
+            _ => connection.run_once("SELECT 1").map_err(failed),
         };
         asked.is_ok() && connection.stands()
     }
@@ -344,7 +345,7 @@ impl Kept {
         connection.hurry(BACK);
         let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
         // PostgreSQL frees the locks of a closed connection only after a while, and the next process should find this one free.
-        let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(Error::from);
+        let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(failed);
         if let Err(error) = withdrawn.and(freed) {
             tracing::debug!(%error, "a lock ends with its connection");
         }

@@ -1,0 +1,8 @@
+//! What coding agents read from this machine, and how mcpkg edits their files.
+
+pub mod client;
+pub mod mcp_servers;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;

@@ -1,0 +1,26 @@
+//! What everything else stands on: errors and the table of codes, the clock, redaction, files and folders, processes, git and HTTP.
+//! No program is started and no other host is asked outside of this crate.
+
+pub mod approved;
+pub mod clock;
+pub mod diff;
+pub mod disk;
+pub mod editor;
+pub mod error;
+pub mod file;
+pub mod git;
+pub mod hex;
+pub mod http;
+pub mod inside;
+pub mod json;
+pub mod machine;
+pub mod marks;
+pub mod plural;
+pub mod process;
+pub mod redact;
+pub mod secret;
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
+pub mod shell;
