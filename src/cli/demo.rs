@@ -84,7 +84,6 @@ impl Demo<'_> {
         self.output.print(text)
     }
 
-    /// Shows one step.
     fn step(&self, command: &str, says: &str) -> Result<()> {
         self.say(&format!("{command:<COLUMNS$} {says}\n"))
     }

@@ -71,17 +71,11 @@ impl Globals {
     }
 
     /// Opens the database that the flags name.
-    ///
-    /// # Errors
-    /// As [`Globals::database`] and [`Store::open`].
     pub(super) fn open(&self) -> Result<Store> {
         Store::open(&resolved(&self.database()?)?)
     }
 
     /// Opens the database that the flags name, without upgrading it.
-    ///
-    /// # Errors
-    /// As [`Globals::database`] and [`Store::open_as_it_is`].
     pub(super) fn open_as_it_is(&self) -> Result<Store> {
         Store::open_as_it_is(&resolved(&self.database()?)?)
     }

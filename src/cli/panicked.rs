@@ -13,9 +13,6 @@ thread_local! {
 
 /// Returns what `work` returns; where it panics, the failure of a bug, whose cause says where and why. The panics of other threads
 /// are printed as ever.
-///
-/// # Errors
-/// `E_INTERNAL` where it panics, and what `work` returns.
 pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let here = std::thread::current().id();
     let others = take_hook();

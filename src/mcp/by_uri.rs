@@ -16,9 +16,6 @@ use mcpkg_store::resources::Key;
 use mcpkg_store::{Db, validators};
 
 /// Returns what resources/templates/list answers. Those of live resources are shown where the tools of their group are.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
@@ -51,7 +48,7 @@ pub(super) fn may_be_of_domain(uri: &str) -> bool {
 /// Appends the result of resources/read: what is stored under the URI, else what a domain has.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is neither; `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_NOT_FOUND` where there is neither.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
     if stored(db, config, Key::Uri(uri), uri, era, out)? || of_domain(db, config, uri, era, out)? {
         return Ok(());
@@ -61,9 +58,6 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
 
 /// Fails as a read does where nothing can ever have a URI: it is of a domain's scheme, and fits none of its resources. Anything else
 /// may come yet.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     let fits = |uri: &str| config.providers.resources().any(|resource| resource.values(uri).is_some());
     if !may_be_of_domain(uri) || fits(uri) || validators::resource(db, &config.selection, Key::Uri(uri))?.is_some() {
@@ -86,9 +80,6 @@ fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8
 
 /// Returns the validator of a URI: it changes exactly when what resources/read answers does; `None` where that finds
 /// nothing.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Option<Validator>> {
     let selection = &config.selection;
     if let Some(stored) = validators::resource(db, selection, Key::Uri(uri))? {

@@ -15,10 +15,8 @@ const FIELD: &str = "approve";
 /// Lines of what is done that a form shows; a last one counts the rest.
 const MAX_LINES: usize = 20;
 
-/// A user's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// They consent.
     Yes,
     /// They sent the form off with a no.
     No,

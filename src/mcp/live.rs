@@ -65,7 +65,7 @@ impl Found {
     /// Returns its text.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where there is no such thing; `E_TOO_LARGE`; what its domain answers.
+    /// `E_NOT_FOUND` where there is no such thing.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Result<String> {
         let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
         let (size, limit) = (text.len() as u64, context.max_answer);
@@ -134,7 +134,7 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
 /// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the template has no such variable; what the domain answers.
+/// `E_INVALID_ARGUMENT` where the template has no such variable.
 pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Named>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {

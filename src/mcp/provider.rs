@@ -27,24 +27,14 @@ pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -
 /// Provides tools that are data to a server, and their resources and prompts.
 pub trait Provider: Send + Sync + 'static {
     /// Returns at most `limit` of its tools whose names come after `after`, by name.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
     fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>>;
 
     /// Returns its tool of this name.
-    ///
-    /// # Errors
-    /// As [`Provider::tools`].
     fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>>;
 
     /// Returns what differs whenever the list of its tools does.
-    ///
-    /// # Errors
-    /// As [`Provider::tools`].
     fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator>;
 
-    /// Returns its resources.
     fn resources(&self) -> &'static [Resource] {
         &[]
     }

@@ -150,9 +150,6 @@ fn arguments(method: &str, raw: &RawValue) -> Result<BTreeMap<String, String>> {
 }
 
 /// Appends the result of `read` to `out`, and nothing where it fails.
-///
-/// # Errors
-/// As contract 001 words them; `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let answered = match read {

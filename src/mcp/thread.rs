@@ -4,10 +4,6 @@ use std::thread;
 
 use mcpkg_base::error::{Error, Result};
 
-/// Starts a thread.
-///
-/// # Errors
-/// `E_INTERNAL` where the system gives none.
 pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
     thread::Builder::new()
         .name(name.to_owned())

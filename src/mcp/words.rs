@@ -22,9 +22,6 @@ const PREFIX: &str = "word_";
 
 /// Appends the arguments of a prompt, a JSON array, as a client is shown them. What a user types behind a command is required where it is
 /// the only argument, since some clients ask for required ones alone; one that splits sends what was typed in any case.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
     if !splits && !takes_line {
         out.extend_from_slice(stored);

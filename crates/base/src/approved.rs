@@ -18,7 +18,6 @@ use crate::file;
 /// How a file is called that is going to be a record.
 const BEGUN: &str = ".mcpkg-";
 
-/// What is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The journal of an apply that this machine began; the SHA-256 is of what never changes in its rows.
@@ -147,9 +146,6 @@ impl Approved {
 
     /// Keeps a record as [`Approved::put`] does, but does not wait until it is on the disk: after a loss of power it may not be
     /// there, and what it is about needs approval again.
-    ///
-    /// # Errors
-    /// As [`Approved::put`].
     pub fn put_unsynced(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         disk::write_unsynced(&self.made(kind)?.join(sha256), note.to_string().as_bytes(), 0o600)
     }
@@ -166,9 +162,6 @@ impl Approved {
     }
 
     /// Whether there is a record, also one that is damaged.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn has(&self, kind: Kind, sha256: &str) -> Result<bool> {
         match &self.folder {
             Some(folder) => Ok(disk::metadata(&folder.join(kind.folder()).join(sha256))?.is_some()),
@@ -177,9 +170,6 @@ impl Approved {
     }
 
     /// Returns the note of a record, where there is one.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn get(&self, kind: Kind, sha256: &str) -> Result<Option<Value>> {
         match &self.folder {
             Some(folder) => read(&folder.join(kind.folder()).join(sha256)),
@@ -188,9 +178,6 @@ impl Approved {
     }
 
     /// Takes a record away; one that is gone is not a failure.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn withdraw(&self, kind: Kind, sha256: &str) -> Result<()> {
         match &self.folder {
             Some(folder) => disk::remove(&folder.join(kind.folder()).join(sha256)),
@@ -199,9 +186,6 @@ impl Approved {
     }
 
     /// Returns all records of a kind with their notes, in no order.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn all(&self, kind: Kind) -> Result<Vec<(String, Value)>> {
         let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
         let entries = match fs::read_dir(&folder) {

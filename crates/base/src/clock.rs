@@ -59,9 +59,6 @@ impl Clock {
 
 impl Clock {
     /// Returns 32 random bytes of the system, which nobody can guess.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where the system has none to give.
     pub fn secret(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
         self.fill(&mut bytes)?;
@@ -69,9 +66,6 @@ impl Clock {
     }
 
     /// Fills a buffer with random bytes of the system, which nobody can guess.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where the system has none to give.
     pub fn fill(&self, bytes: &mut [u8]) -> Result<()> {
         getrandom::fill(bytes)
             .map_err(|error| Error::internal("the system returned no random bytes").with_source(error.to_string()))

@@ -28,15 +28,12 @@ pub const FILE: u32 = 0o644;
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
     Absent,
-    /// A file.
     File {
         /// Its bytes.
         bytes: Vec<u8>,
         /// Their SHA-256.
         sha256: Sha,
-        /// Its permission bits.
         mode: u32,
     },
     /// A symbolic link with its text.
@@ -79,9 +76,6 @@ pub fn sha256(bytes: &[u8]) -> Sha {
 }
 
 /// Returns what the disk says of a path, without following a link; `None` where nothing is there.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
 pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -91,9 +85,6 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
 }
 
 /// Returns what is at a path, without following a link.
-///
-/// # Errors
-/// As [`metadata`].
 pub fn look(path: &Path) -> Result<Found> {
     let Some(metadata) = metadata(path)? else {
         return Ok(Found::Absent);
@@ -111,9 +102,6 @@ pub fn look(path: &Path) -> Result<Found> {
 }
 
 /// Returns the bytes of a file, through a link.
-///
-/// # Errors
-/// As [`metadata`].
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     file::read(path, file::WHOLE).map_err(|error| failed("read", path, error))
 }
@@ -170,9 +158,6 @@ pub fn tells_changes(stat: &Stat, now: i64) -> bool {
 }
 
 /// Writes bytes as `temporary`, which is going to be `path`; they are on the disk when this returns.
-///
-/// # Errors
-/// As [`metadata`], `E_DISK_FULL`.
 pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let write = || {
         let mut file = open_new(temporary, mode)?;
@@ -187,9 +172,6 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
 }
 
 /// Writes a file again that may be lost or cut off with the power, or with the process.
-///
-/// # Errors
-/// As [`write_beside`].
 pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     remove(path)?;
     open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
@@ -197,9 +179,6 @@ pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 
 /// Writes a file that a user named, under a temporary name first, so that a crash leaves either the old or the new
 /// content.
-///
-/// # Errors
-/// As [`write_beside`].
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
@@ -211,7 +190,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 /// the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
-/// As [`metadata`]; `E_ALREADY_EXISTS` where `new` and something is there.
+/// `E_ALREADY_EXISTS` where `new` and something is there.
 pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
     let put = || {
         if new {
@@ -258,9 +237,6 @@ fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
 }
 
 /// Makes a folder that only the user may enter, and the folders above it; an existing one is left unchanged.
-///
-/// # Errors
-/// As [`metadata`], `E_DISK_FULL`.
 pub fn make_private(folder: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -273,9 +249,6 @@ pub fn make_private(folder: &Path) -> Result<()> {
 }
 
 /// Makes a symbolic link under a temporary name and moves it to `path`.
-///
-/// # Errors
-/// As [`write`].
 pub fn link(path: &Path, temporary: &Path, text: &str) -> Result<()> {
     let linked = symlink(text, temporary).and_then(|()| fs::rename(temporary, path));
     linked.map_err(|error| {
@@ -295,9 +268,6 @@ fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
 }
 
 /// Removes a file or a link; one that is gone is not a failure.
-///
-/// # Errors
-/// As [`metadata`].
 pub fn remove(path: &Path) -> Result<()> {
     use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     match fs::remove_file(path) {

@@ -11,9 +11,6 @@ use crate::process::{Environment, Program};
 
 /// Runs the editor on a scratch file called after `name`, and returns the file with what it left there. `otherwise` says what
 /// to do where no editor is set.
-///
-/// # Errors
-/// `E_EDITOR_FAILED`, `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<(NamedTempFile, Vec<u8>)> {
     let failed = |what: String| Error::new(Code::EditorFailed, what);
     let editor = ["VISUAL", "EDITOR"]

@@ -348,7 +348,6 @@ impl Error {
         &self.0.hints
     }
 
-    /// Data for programs.
     pub fn details(&self) -> Option<&Value> {
         self.0.details.as_ref()
     }

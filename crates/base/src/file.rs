@@ -28,9 +28,6 @@ pub fn open(path: &Path) -> Result<File> {
 }
 
 /// Opens a regular file as `options` say; see [`open`].
-///
-/// # Errors
-/// As [`open`].
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
     open_looked(options, path).map(|(file, _)| file)
 }
@@ -55,9 +52,6 @@ pub struct Series {
 
 impl Series {
     /// Opens the next file for reading, and returns what the system says of it now.
-    ///
-    /// # Errors
-    /// As [`open`].
     pub fn open(&mut self, path: &Path) -> Result<(File, Metadata)> {
         match self.holding(path) {
             Some((folder, name)) => checked(open_in(folder, name)?),
@@ -155,9 +149,6 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 
 /// As [`read`], from a folder that nobody but this user writes to: no device is there, which being opened would do something to, and
 /// so nothing is looked at before.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
@@ -173,9 +164,6 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Reads an open file of at most `limit` bytes, which was found to have `size` bytes.
-///
-/// # Errors
-/// As [`read_open`].
 pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
     let size = usize::try_from(size).unwrap_or(0);

@@ -63,7 +63,6 @@ pub enum Failure {
     TimedOut,
     /// The call was cancelled.
     Cancelled,
-    /// The connection broke.
     Broken(String),
     /// It would have gone where it may not; the text names the host.
     Refused(String),
@@ -107,18 +106,12 @@ impl Failure {
 /// An answer whose body is read from it.
 #[derive(Debug)]
 pub struct Response {
-    /// Its status.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Body,
 }
 
 /// Sends a request and waits for the answer's head.
-///
-/// # Errors
-/// See [`Failure`]. A status other than 200 is not a failure.
 pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
     client()?.send(request, limits, Reach::Anywhere)
 }

@@ -215,7 +215,6 @@ pub struct Base64 {
 }
 
 impl Base64 {
-    /// Appends a piece.
     pub fn push(&mut self, out: &mut Vec<u8>, mut piece: &[u8]) {
         if !self.carry.is_empty() {
             let wanted = (3 - self.carry.len()).min(piece.len());

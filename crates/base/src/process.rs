@@ -81,7 +81,6 @@ impl Program {
         program.environment(Environment::Allowed)
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.command.args(args);
@@ -102,7 +101,6 @@ impl Program {
         self
     }
 
-    /// Sets one variable.
     #[must_use]
     pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
@@ -153,9 +151,6 @@ impl Program {
     }
 
     /// Runs it to its end with `input` on its standard input. No part of it runs on where this fails.
-    ///
-    /// # Errors
-    /// See [`Failure`]. A status other than 0 is not a failure.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
         if input.is_empty() && !self.has_stdin {
             self = self.stdin(Stdio::null());
@@ -166,9 +161,6 @@ impl Program {
 
     /// Runs it to its end; `feed` writes to its standard input, on a thread of its own, and lives on for as long as what it
     /// writes is read. No part of the program runs on where this fails.
-    ///
-    /// # Errors
-    /// See [`Failure`]. A status other than 0 is not a failure.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());

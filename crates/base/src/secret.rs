@@ -27,7 +27,6 @@ const LONGEST: usize = 64 << 10;
 /// How long a program may take to print one. It asks nobody: its standard input is empty.
 const COMMAND: Duration = Duration::from_secs(30);
 
-/// A secret's value.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -82,7 +81,7 @@ impl FromStr for Reference {
     /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`, whose words are split as a shell does.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT`; the text is not repeated, since it may be the secret itself.
+    /// The text is not repeated, since it may be the secret itself.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
         match text.split_once(':') {
@@ -120,7 +119,7 @@ impl Reference {
     /// Reads the secret.
     ///
     /// # Errors
-    /// `E_SECRET_MISSING` where it is not there, others may read its file, or its program fails; `E_CANCELLED`.
+    /// `E_SECRET_MISSING` where it is not there, others may read its file, or its program fails.
     pub fn resolve(&self, cancelled: &CancellationToken) -> Result<Secret> {
         let value = match self {
             Self::Environment(name) => std::env::var(name).map_err(|error| match error {

@@ -12,9 +12,6 @@ use mcpkg_store::prompts::Argument;
 use mcpkg_store::revisions::Kind;
 
 /// Refuses content that is too large for one answer, before it is read.
-///
-/// # Errors
-/// `E_TOO_LARGE`.
 pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
     let size = u64::try_from(size).unwrap_or(0);
     if size <= limit {
@@ -94,9 +91,6 @@ pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
 }
 
 /// Returns the arguments that a prompt declares, from the JSON that is stored.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn arguments(json: Option<&str>) -> Result<Vec<Argument>> {
     json.map_or(Ok(Vec::new()), serde_json::from_str)
         .map_err(|error| damaged_value("a prompt's arguments are malformed").with_source(error))

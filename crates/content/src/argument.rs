@@ -15,16 +15,13 @@ pub enum Content {
     Agent(String),
     /// Typed on the command line.
     Typed(String),
-    /// Standard input.
     Input,
-    /// A file.
     File(PathBuf),
 }
 
 /// Content from a caller, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// The content.
     pub content: NewContent,
     /// Where it came from.
     pub origin: Origin,
@@ -56,9 +53,6 @@ impl Content {
     }
 
     /// Reads it. A file's content is checked, but stays in the file.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
     pub fn read(self) -> Result<Given> {
         Ok(match self {
             Self::Agent(text) => Given { content: text.into_bytes().into(), origin: Origin::Agent },
@@ -86,7 +80,7 @@ impl Content {
     /// Reads it as a prompt's text.
     ///
     /// # Errors
-    /// As [`Content::read`]; `E_INVALID_ARGUMENT` if it is empty, not UTF-8, or holds U+0000.
+    /// `E_INVALID_ARGUMENT` if it is empty, not UTF-8, or holds U+0000.
     pub fn read_prompt(self) -> Result<String> {
         prompt(self.read()?.content.bytes()?.into_owned())
     }
@@ -128,9 +122,6 @@ impl schemars::JsonSchema for Content {
 }
 
 /// Reads a command line's `NAME=VALUE`.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn key_value(argument: &str) -> Result<(String, String)> {
     match argument.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -140,9 +131,6 @@ pub fn key_value(argument: &str) -> Result<(String, String)> {
 
 /// Reads a command line's declaration of a template argument: `NAME`, `NAME?` for an optional one, either with
 /// `=DESCRIPTION`.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn declaration(argument: &str) -> Result<mcpkg_store::prompts::Argument> {
     let (name, description) = match argument.split_once('=') {
         Some((name, description)) => (name, Some(description.to_owned())),

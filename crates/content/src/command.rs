@@ -259,9 +259,6 @@ pub fn path(name: &str, attributes: &Attributes) -> String {
 }
 
 /// Checks the facts of an export's manifest about the file that a prompt came from.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()> {
     if let Some(front) = front_matter {
         names::check_text("The front matter", front)?;

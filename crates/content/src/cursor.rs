@@ -29,9 +29,6 @@ pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
 }
 
 /// Refuses a cursor of another project.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_project(of: i64, current: i64) -> Result<()> {
     if of == current {
         return Ok(());

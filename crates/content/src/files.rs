@@ -20,16 +20,12 @@ const MAX_DESCRIBED: u64 = 16 << 20;
 /// A file on disk.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its content.
     pub content: NewContent,
     /// Whether it can be executed.
     pub executable: bool,
 }
 
 /// Gives a resource new bytes. A program stays a program.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn replace(
     db: &Db<'_>,
     author: Author<'_>,
@@ -43,9 +39,6 @@ pub fn replace(
 
 /// Makes a resource what a file is, and returns whether it was something else. Its MIME type stays where the bytes fit
 /// it, and a description that was the front matter's follows that.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn change(
     db: &Db<'_>,
     author: Author<'_>,

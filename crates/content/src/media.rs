@@ -18,11 +18,9 @@ const BINARY: &str = "application/octet-stream";
 /// A resource's content, decided.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Media {
-    /// The MIME type.
     pub mime_type: String,
     /// Whether it is served as text.
     pub text: bool,
-    /// The content.
     pub content: NewContent,
 }
 

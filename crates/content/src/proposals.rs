@@ -16,12 +16,10 @@ use mcpkg_store::{Db, blobs};
 pub enum Proposed<'p> {
     /// It becomes this; one that is gone comes back.
     Change {
-        /// Name and attributes.
         entry: &'p Entry,
         /// The key of the content.
         blob: i64,
     },
-    /// It goes.
     Delete,
     /// The file of the synced folder goes.
     DeleteFile {
@@ -48,9 +46,6 @@ pub struct New<'p> {
 }
 
 /// Keeps a proposal and returns its number; it replaces an open one of the same origin for the same item.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>) -> Result<i64> {
     let New { origin, item, ours, path, proposed } = new;
     let (action, entry, blob) = match proposed {
@@ -89,8 +84,7 @@ fn label(entry: &Entry) -> String {
 /// Does what a proposal says and returns that in words. What the item became meanwhile is not overwritten unseen.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the item was changed since the proposal was made; `E_ALREADY_EXISTS` if its name or URI was
-/// taken; `E_DAMAGED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` if the item was changed since the proposal was made; `E_ALREADY_EXISTS` if its name or URI was taken.
 pub fn accept(
     db: &Db<'_>,
     author: Author<'_>,
@@ -159,9 +153,6 @@ fn place(proposal: &Proposal) -> &'static str {
 }
 
 /// Returns the contents that a proposal changes, before and after.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn contents(db: &Db<'_>, proposal: &Proposal) -> Result<(Vec<u8>, Vec<u8>)> {
     let content = |blob: Option<i64>| blob.map_or_else(|| Ok(Vec::new()), |blob| blobs::get(db, blob));
     match proposal.action {

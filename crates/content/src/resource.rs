@@ -14,7 +14,6 @@ const JSON: Option<&str> = Some("application/json");
 /// The resources, in documentation order.
 pub(super) const RESOURCES: &[Resource] = &[PROMPT, RESOURCE, HISTORY];
 
-/// A prompt's text.
 const PROMPT: Resource = Resource {
     uri: "mcpkg://prompt/{name}",
     name: "prompt",

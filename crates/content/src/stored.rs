@@ -21,10 +21,8 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::servers::{self, Server};
 use mcpkg_store::{Db, blobs};
 
-/// A stored item.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// Its row.
     pub item: Item,
     /// Its name and attributes, with what the project's modules say of it.
     pub entry: Entry,
@@ -33,9 +31,7 @@ pub struct Stored {
 /// The row of an item.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A prompt.
     Prompt(Prompt),
-    /// A resource.
     Resource(Resource),
     /// A file of one agent alone.
     AgentFile(AgentFile),
@@ -55,9 +51,6 @@ impl Stored {
     }
 
     /// Returns the key of its content, in a transaction that writes: that of a server is stored by this.
-    ///
-    /// # Errors
-    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn blob(&self, db: &Db<'_>) -> Result<i64> {
         match (&self.item, self.own_blob()) {
             (Item::Server(server), _) => blobs::put_source(db, &document(server)?),
@@ -66,10 +59,6 @@ impl Stored {
         }
     }
 
-    /// Returns its content.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn content(&self, db: &Db<'_>) -> Result<Vec<u8>> {
         match (&self.item, self.own_blob()) {
             (Item::Server(server), _) => Ok(document(server)?.bytes()?.into_owned()),
@@ -79,9 +68,6 @@ impl Stored {
     }
 
     /// Whether its content is the blob with this key.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn holds(&self, db: &Db<'_>, blob: i64) -> Result<bool> {
         match self.own_blob() {
             Some(own) => Ok(own == blob),
@@ -139,9 +125,6 @@ impl Stored {
 
 /// Returns all prompts, then all resources of a project by name, then the files of one agent
 /// by path, then all MCP servers by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let rows: HashMap<String, Row> =
         modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
@@ -160,9 +143,6 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
 }
 
 /// Returns the item of a project that is known by `key`, if there is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> {
     let Some((kind, id)) = key.split_once(':') else { return Ok(None) };
     let item = match (kind, Uuid::parse_str(id)) {
@@ -179,9 +159,6 @@ pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> 
 }
 
 /// Returns the item with the URI or the name of `entry` in a project, if there is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: &Project, entry: &Entry) -> Result<Option<Stored>> {
     let item = match &entry.what {
         What::Prompt(_) => prompts::find(db, project.id, &entry.name)?.map(Item::Prompt),
@@ -210,9 +187,6 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
 }
 
 /// Checks that an item whose content was merged may be stored.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`; `E_FILE_FAILED`.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     manifest::check(entry, content)?;
     if entry.what == What::Server { server_item::read(entry, content).map(drop) } else { Ok(()) }
@@ -221,8 +195,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
 /// Makes `before`, or a new item, what `entry` and `content` say, as a new revision; returns what it is known by.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if the name or URI is taken; `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
-/// `E_STORAGE`.
+/// `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,
@@ -276,9 +249,6 @@ pub fn put(
 }
 
 /// Deletes an item; its revisions stay.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Stored) -> Result<()> {
     match &stored.item {
         Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
@@ -289,9 +259,6 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
 }
 
 /// Returns the SHA-256 of an item's content.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
     match (&stored.item, stored.own_blob()) {
         (Item::Server(server), _) => Ok(document(server)?.sha256()),

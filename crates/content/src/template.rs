@@ -56,9 +56,6 @@ pub fn parses(source: &str) -> bool {
 
 /// Checks declared arguments: not too many, with names that a template can use, none twice, and descriptions that a list
 /// can show.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
         let why = format!("{} arguments are declared; the limit is {MAX_ARGUMENTS}", arguments.len());
@@ -101,8 +98,8 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
 /// The result has at most `limit` bytes, and 2 MiB.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` naming a required argument that is missing, or where the values are too large;
-/// `E_TEMPLATE_FAILED` with the line; `E_TOO_LARGE`.
+/// `E_INVALID_ARGUMENT` naming a required argument that is missing, or where the values are too large; `E_TEMPLATE_FAILED` with
+/// the line.
 pub fn render(
     prompt: &str,
     source: &str,
@@ -155,9 +152,6 @@ pub fn missing(prompt: &str, argument: &str) -> Error {
 }
 
 /// Returns the names that a template looks up and has to be given.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED`.
 pub fn variables(source: &str) -> Result<Vec<String>> {
     check(source)?;
     let template = ENVIRONMENT.template_from_str(source).map_err(|error| failed("does not parse", &error))?;

@@ -37,9 +37,6 @@ const OWN_SCHEME: &str = "mcpkg";
 
 /// Checks a resource's URI: a scheme, a colon, something after it, no white space and no control characters. The scheme
 /// `mcpkg` is refused: a resource could pass for something else that the project holds.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_uri(uri: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidArgument, format!("Resource URI '{}' {why}", uri.escape_debug()))
@@ -70,9 +67,6 @@ pub fn check_uri(uri: &str) -> Result<()> {
 }
 
 /// Refuses U+0000 in a text: other programs end a string there. `what` begins the message.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_text(what: &str, text: &str) -> Result<()> {
     if text.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, format!("{what} contains the character U+0000"))

@@ -163,7 +163,6 @@ impl Rate {
 /// What the shell does where the database file does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingDatabase {
-    /// It is made.
     Create,
     /// The command is refused: made now, it would be looked at as if it were the one that was meant.
     Refuse,
@@ -228,7 +227,6 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.
     const GROUP: &'static str;
-    /// Where it shows.
     const FACES: Faces;
     /// The struct that describes its data, where agents get data: makes outputSchema and structuredContent.
     type Output: schemars::JsonSchema;
@@ -313,7 +311,6 @@ pub struct NoOutput {}
 /// What an operation answers.
 #[derive(Debug)]
 pub struct Reply {
-    /// For people.
     pub body: Body,
     /// For programs: `--json`, structuredContent.
     pub data: Value,
@@ -342,13 +339,11 @@ pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 pub enum Body {
     /// One sentence, without a final period.
     Sentence(String),
-    /// Rows under headings.
     Table(Table),
     /// Text as it is, such as a prompt's content.
     Text(String),
     /// Bytes as they are, such as an image.
     Media(Media),
-    /// A unified diff.
     Diff(String),
     /// Several, one after the other.
     Several(Vec<Body>),
@@ -359,18 +354,14 @@ pub enum Body {
 /// Bytes with what MCP says of them.
 #[derive(Debug)]
 pub struct Media {
-    /// The resource's URI.
     pub uri: String,
-    /// The MIME type.
     pub mime_type: Option<String>,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Rows under headings.
 #[derive(Debug)]
 pub struct Table {
-    /// The headings.
     pub columns: &'static [&'static str],
     /// The rows, each as long as the headings.
     pub rows: Vec<Vec<String>>,
@@ -432,9 +423,6 @@ impl Reply {
     }
 
     /// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where the data cannot be written as JSON.
     pub fn written(context: &Context, body: Body, data: &impl Serialize) -> Result<Self> {
         let unwritable = |error| Error::internal("a response cannot be written as JSON").with_source(error);
         if context.is_shell() {

@@ -12,9 +12,6 @@ use mcpkg_store::Db;
 const OPERATION: &str = "deploy_apply";
 
 /// Gives a token for a plan that is about to be shown.
-///
-/// # Errors
-/// `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, summary: &str) -> Result<Issued> {
     token::issue(context, &Plan { operation: OPERATION, project, inputs, hash: plan_hash, summary })
 }
@@ -22,23 +19,17 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
 /// Checks a token before anything is planned for it.
 ///
 /// # Errors
-/// `E_CONFIRM_TOKEN_MISMATCH` where it is unknown, used or of other inputs; `E_CONFIRM_TOKEN_EXPIRED`; `E_STORAGE`.
+/// `E_CONFIRM_TOKEN_MISMATCH` where it is unknown, used or of other inputs.
 pub fn check(db: &Db<'_>, context: &Context, token: &str, inputs: &Value) -> Result<Confirmed> {
     token::check(db, context, token, OPERATION, inputs)?.map_err(|refused| refusal(refused, inputs))
 }
 
 /// Checks that a token is of this plan.
-///
-/// # Errors
-/// `E_CONFIRM_TOKEN_MISMATCH`.
 pub fn check_plan(confirmed: &Confirmed, plan_hash: &str) -> Result<()> {
     confirmed.check_plan(plan_hash).map_err(|refused| refusal(refused, &json!(plan_hash)))
 }
 
 /// Checks a token against the plan that is about to be applied, and uses it up; in the transaction of the journal.
-///
-/// # Errors
-/// As [`check`] and [`check_plan`]; `E_DB_BUSY`.
 pub fn consume(
     db: &Db<'_>,
     context: &Context,

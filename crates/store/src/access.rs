@@ -80,18 +80,12 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
 }
 
 /// Returns a page of keys by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Key>> {
     let sql = sql!("SELECT ", columns!(), " FROM access_key WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], from_row)?))
 }
 
 /// Returns the key called `name`.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
     let sql = sql!("SELECT ", columns!(), " FROM access_key WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {
@@ -101,18 +95,12 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 }
 
 /// Returns the key with this id, and the SHA-256 of its secret.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
 /// Revokes a key; one that was revoked before keeps its time. The installs of its clients are removed too.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
@@ -139,18 +127,12 @@ impl Standing {
 }
 
 /// Returns what a restore does not loosen.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn standing(db: &Db<'_>) -> Result<Standing> {
     let sql = sql!("SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id");
     Ok(Standing { revoked: db.all(sql, params![], |row| row.get(0))?, required: required(db)? })
 }
 
 /// Carries the settings of another database over: revoked keys stay revoked, and servers go on asking for a key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;
@@ -163,17 +145,11 @@ pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
 }
 
 /// Returns whether there is any key, a revoked one too.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM access_key)"), params![], |row| row.get(0))
 }
 
 /// Returns whether servers ask for a key: there is one, or there was one in what a restore replaced.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     let sql =
         sql!("SELECT EXISTS (SELECT 1 FROM access_key) OR EXISTS (SELECT 1 FROM setting WHERE key = 'keys_required')");

@@ -21,7 +21,6 @@ pub enum Kind {
     Ignore,
     /// The manifest of a plugin or of a marketplace.
     Plugin,
-    /// All other settings.
     Settings,
     /// MCP servers, with references instead of values.
     Servers,
@@ -50,7 +49,6 @@ pub struct AgentFile {
     pub id: i64,
     /// Its path relative to the import; unique in its project.
     pub path: String,
-    /// Its kind.
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: String,
@@ -73,7 +71,6 @@ pub struct AgentFile {
 pub struct New<'a> {
     /// Its path relative to the import.
     pub path: &'a str,
-    /// Its kind.
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: &'a str,
@@ -90,17 +87,11 @@ macro_rules! columns {
 }
 
 /// Returns a project's kept files by path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<AgentFile>> {
     db.all(sql!(columns!(), " WHERE f.project_id = ?1 ORDER BY f.path"), params![project], from_row)
 }
 
 /// Returns the kept file at a path, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, path: &str) -> Result<Option<AgentFile>> {
     db.one(sql!(columns!(), " WHERE f.project_id = ?1 AND f.path = ?2"), params![project, path], from_row)
 }
@@ -120,9 +111,6 @@ pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
 }
 
 /// Stores a file, replacing the one at its path. An unchanged file is not written.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: Millis) -> Result<()> {
     let before = find(db, project, new.path)?;
     let blob = blobs::put_source(db, content)?;
@@ -146,9 +134,6 @@ pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: M
 }
 
 /// Removes a kept file.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
     let file = get(db, project, path)?;
     db.run(sql!("DELETE FROM agent_file WHERE id = ?1"), params![file.id])?;

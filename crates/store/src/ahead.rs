@@ -25,7 +25,7 @@ impl Ahead<'_> {
     /// Stores a content that is not stored yet, in a transaction of its own.
     ///
     /// # Errors
-    /// As [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+    /// `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
     pub fn store(&mut self, content: &NewContent) -> Result<()> {
         let stored = self.store.write(|db| match blobs::find(db, content)? {
             // Then it is not ours to take back.
@@ -63,8 +63,8 @@ impl Store {
     /// each transaction, while none is open, with how many are stored and how many will be.
     ///
     /// # Errors
-    /// Errors of `between`, with what was stored taken back; as [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or
-    /// is no longer what it was.
+    /// Errors of `between`, with what was stored taken back; `E_FILE_FAILED` where a file cannot be read or is no longer what it
+    /// was.
     pub fn store_ahead<'c>(
         &self,
         contents: impl IntoIterator<Item = &'c NewContent>,

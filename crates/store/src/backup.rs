@@ -28,10 +28,6 @@ impl Store {
     /// 1. Check that it is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
     /// 2. `carry` writes into the copy what has to survive from the database that is replaced.
     /// 3. Wait for the writers of the live file, keep a copy of it, and replace its pages.
-    ///
-    /// # Errors
-    /// As [`Store::backup`] for the copy it keeps; those of [`Store::open`] for `from`; `E_MAY_ONLY_READ`; what `carry`
-    /// returns.
     pub fn restore(
         &self,
         from: &Path,
@@ -44,9 +40,6 @@ impl Store {
     }
 
     /// Refuses a file that a restore cannot take: the database itself, or a file that is not a database of mcpkg.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_INVALID_ARGUMENT`.
     pub fn check_backup(&self, from: &Path) -> Result<()> {
         self.engine.check_backup(from)
     }

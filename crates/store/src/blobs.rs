@@ -65,7 +65,7 @@ impl<'r> Blob<'r> {
 /// returns `Ok`.
 ///
 /// # Errors
-/// Errors of `each`; `E_DAMAGED` where the bytes are not those that were stored; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`; `E_DAMAGED` where the bytes are not those that were stored.
 pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(Sha256::new);
     let mut size = blob.head.len();
@@ -98,9 +98,6 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(
 }
 
 /// Returns the whole content, verified by its checksum.
-///
-/// # Errors
-/// As [`stream`].
 pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0).min(PIECE));
     stream(db, blob, Verify::Checksum, |piece| {
@@ -111,9 +108,6 @@ pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
 }
 
 /// Returns the whole content of the blob with key `id`, verified by its SHA-256.
-///
-/// # Errors
-/// As [`stream`].
 pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Sha256)
 }
@@ -122,9 +116,6 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
 const READ_AT_ONCE: usize = 16;
 
 /// Returns the whole contents of the blobs with these keys, each verified by its SHA-256: as [`get`] in fewer statements.
-///
-/// # Errors
-/// As [`stream`].
 pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, Vec<u8>>> {
     let sql = sql!(
         "SELECT ",
@@ -157,18 +148,12 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
 }
 
 /// Returns the whole content of the blob with key `id`, verified by its checksum: to be shown.
-///
-/// # Errors
-/// As [`stream`].
 pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
 
 /// Returns the content of the blob with key `id`, verified by its SHA-256: as [`get`], for callers that use that hash.
 /// The hash is computed once, both to identify the content and to verify it; the checksum would add nothing.
-///
-/// # Errors
-/// As [`stream`].
 pub fn content(db: &Db<'_>, id: i64) -> Result<NewContent> {
     let of = |blob: Blob<'_>| {
         let bytes = unverified(db, blob)?;
@@ -205,9 +190,6 @@ fn whole(db: &Db<'_>, id: i64, verify: Verify) -> Result<Vec<u8>> {
 }
 
 /// Hands the content of the blob with key `id` to `each`; see [`stream`].
-///
-/// # Errors
-/// As [`stream`].
 pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     by_id(db, id, |blob| stream(db, blob, verify, each))
 }
@@ -235,9 +217,6 @@ pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
 }
 
 /// Returns whether the content of the blob with key `id` is UTF-8 without U+0000.
-///
-/// # Errors
-/// As [`stream`].
 pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
     let mut text = Text::default();
     stream_by_id(db, id, Verify::Checksum, |piece| {
@@ -248,9 +227,6 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
 }
 
 /// Stores `bytes` where they are not stored yet, and returns their key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_hashed(db, bytes).map(|(id, _)| id)
 }
@@ -262,9 +238,6 @@ pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
 }
 
 /// Stores `bytes`, whose SHA-256 is known, unless they are stored already. Returns their key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
     match by_hash(db, sha256)? {
         Some(id) => Ok(id),
@@ -278,7 +251,7 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
 /// Stores `content` where it is not stored yet, and returns its key.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+/// `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
 pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
     match by_hash(db, &content.sha256)? {
         Some(id) => Ok(id),
@@ -315,9 +288,6 @@ const FILLED_AT_ONCE: u32 = 64;
 
 /// Adds missing checksums to content whose SHA-256 shows that it is intact. Damaged content gets none, and is found by its SHA-256. This
 /// is for databases from before there were checksums. Called again, it continues where it was interrupted.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
     let without = sql!("SELECT id FROM blob WHERE checksum IS NULL AND id > ?1 ORDER BY id LIMIT ?2");
     let mut last = 0_i64;
@@ -351,17 +321,11 @@ pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
 }
 
 /// Returns the key of the blob that holds `content`, if it is stored.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, content: &NewContent) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }
 
 /// Returns the key of the blob with this SHA-256, if it is stored.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
@@ -420,9 +384,6 @@ pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
 }
 
 /// Returns the SHA-256 of the blob with key `id`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
     db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }
@@ -434,9 +395,6 @@ pub fn damaged_value(what: &str) -> Error {
 }
 
 /// Reads JSON that mcpkg wrote into the database; `what` names it.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
 }

@@ -9,7 +9,6 @@ use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The table.
 pub const GROWING: Growing = Growing {
     name: "builds",
     about: "builds, per workspace; running builds are never deleted",
@@ -24,26 +23,21 @@ const LONGEST: Millis = 24 * 60 * 60 * 1_000;
 /// A build that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun<'a> {
-    /// Its id.
     pub uuid: Uuid,
-    /// The workspace's key.
     pub workspace: i64,
     /// The person or program that builds, as named in the trail.
     pub actor: &'a str,
     /// The options, as JSON.
     pub options: &'a str,
-    /// When.
     pub started_at: Millis,
 }
 
 /// How a build ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended<'a> {
-    /// Its id.
     pub uuid: Uuid,
     /// Whether every command was run and passed.
     pub all_passed: bool,
-    /// When.
     pub ended_at: Millis,
     /// Its commands, in their order.
     pub rows: &'a [Row],
@@ -52,7 +46,6 @@ pub struct Ended<'a> {
 /// A command of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The repository's name.
     pub repo: String,
     /// clean, build or test.
     pub step: String,
@@ -68,10 +61,8 @@ pub struct Row {
     pub output: String,
 }
 
-/// A build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its id.
     pub uuid: Uuid,
     /// The person or program that built, as named in the trail.
     pub actor: String,
@@ -79,18 +70,14 @@ pub struct Run {
     pub options: String,
     /// Whether every command was run and passed; `None` while it runs, and where its process was killed.
     pub all_passed: Option<bool>,
-    /// When it began.
     pub started_at: Millis,
-    /// When it ended.
     pub ended_at: Option<Millis>,
 }
 
 /// The last build of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
-    /// The repository's name.
     pub repo: String,
-    /// The build's id.
     pub run: Uuid,
     /// Whether every command of this repository that was run passed.
     pub success: bool,
@@ -129,9 +116,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 }
 
 /// Adds a build that begins.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
     let Begun { uuid, workspace, actor, options, started_at } = begun;
     db.run(
@@ -142,9 +126,6 @@ pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
 }
 
 /// Notes how a build ended, and keeps as many builds of each workspace as the limits say.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
     let sql = sql!("UPDATE build_run SET all_passed = ?2, ended_at = ?3 WHERE uuid = ?1 RETURNING id");
     let Some(run) = db.one(sql, params![ended.uuid, ended.all_passed, ended.ended_at], |row| row.get::<i64>(0))? else {
@@ -174,9 +155,6 @@ macro_rules! runs {
 }
 
 /// Returns a page of the builds of a workspace, the newest first; it begins after the build whose id is `page.after`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<Run>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
@@ -184,18 +162,12 @@ pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<Run>> {
 }
 
 /// Returns the newest builds of all workspaces.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>, limit: usize) -> Result<Vec<Run>> {
     let page = Page::first(limit);
     Ok(page.slice(db.all(sql!(runs!(), " ORDER BY uuid DESC LIMIT ?1"), params![page.fetch()], run)?).rows)
 }
 
 /// Returns the commands of a build in their order, with what they printed.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
     let sql = sql!(
         "SELECT repo, step, success, skipped, exit_code, duration_ms, blob_id FROM build_row
@@ -215,9 +187,6 @@ pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
 }
 
 /// Returns the last build of each repository of a workspace that was built, by the repositories' names.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, workspace: i64) -> Result<Vec<Last>> {
     let sql = sql!(
         "SELECT repo, uuid, success, ended_at

@@ -13,13 +13,10 @@ const ID: Unique = Unique::new("catalog_command", &["id"]);
 /// All of a catalog but its key, its count and its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Its name.
     pub name: String,
     /// The group of its commands; empty where the first segment of each path is the group.
     pub prefix: String,
-    /// The API's title.
     pub title: String,
-    /// The API's version.
     pub version: String,
     /// The version of OpenAPI.
     pub openapi: String,
@@ -45,12 +42,9 @@ pub struct Facts {
     pub max_answer: i64,
 }
 
-/// A catalog's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogRow {
-    /// Its key.
     pub id: i64,
-    /// Its facts.
     pub facts: Facts,
     /// When it was imported.
     pub imported_at: Millis,
@@ -90,7 +84,6 @@ pub struct CommandRow {
 /// The part of a command that the index keeps, borrowed from its row.
 #[derive(Clone, Copy, Debug)]
 pub struct BriefRow<'r> {
-    /// Its id.
     pub id: &'r str,
     /// A summary, in one line.
     pub summary: &'r str,
@@ -127,7 +120,7 @@ macro_rules! commands {
 /// Adds a catalog and returns its key.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` for its name.
 pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
     let Facts { name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, .. } = facts;
     let Facts { headers, auth, private, timeout_ms, max_answer, .. } = facts;
@@ -152,9 +145,6 @@ pub fn taken(name: &str) -> Error {
 }
 
 /// Changes what a catalog is. Its name and its prefix stay.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn update(db: &Db<'_>, id: i64, facts: &Facts, refreshed_at: Millis) -> Result<()> {
     let Facts { title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth, .. } = facts;
     let Facts { private, timeout_ms, max_answer, .. } = facts;
@@ -185,17 +175,10 @@ pub fn update(db: &Db<'_>, id: i64, facts: &Facts, refreshed_at: Millis) -> Resu
 }
 
 /// Returns the catalogs, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>) -> Result<Vec<CatalogRow>> {
     db.all(sql!(catalogs!(), " ORDER BY c.name"), params![], catalog)
 }
 
-/// Returns a catalog.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<CatalogRow> {
     if let Some(found) = db.one(sql!(catalogs!(), " WHERE c.name = ?1"), params![name], catalog)? {
         return Ok(found);
@@ -206,25 +189,16 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<CatalogRow> {
 }
 
 /// Forgets a catalog with its commands.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM catalog WHERE id = ?1"), params![id]).map(drop)
 }
 
 /// Returns how many commands a catalog has.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn count(db: &Db<'_>, catalog: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM catalog_command WHERE catalog_id = ?1"), params![catalog], |row| row.get(0))
 }
 
 /// Returns the commands of a catalog, by id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
     db.all(sql!(commands!(), " WHERE m.catalog_id = ?1 ORDER BY m.id"), params![catalog], command)
 }
@@ -232,7 +206,7 @@ pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
 /// Replaces the commands of a catalog.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for an id that a command of another catalog has; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` for an id that a command of another catalog has.
 pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
     db.run(sql!("DELETE FROM catalog_command WHERE catalog_id = ?1"), params![catalog])?;
     for row in rows {
@@ -258,7 +232,7 @@ pub fn id_taken(id: &str) -> Error {
 /// Replaces the command with the same method and path.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its id; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` for its id.
 pub fn update_command(db: &Db<'_>, catalog: i64, row: &CommandRow) -> Result<()> {
     let CommandRow { method, path, id, patch, summary, words, aliases, effect, deprecated, lists, .. } = row;
     let sql = sql!(
@@ -272,9 +246,6 @@ pub fn update_command(db: &Db<'_>, catalog: i64, row: &CommandRow) -> Result<()>
 }
 
 /// Returns the command of an id, with the key of its catalog.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
     let Some(found) = db.one(sql!(commands!(), " WHERE m.id = ?1"), params![id], command)? else { return Ok(None) };
     let of = sql!(catalogs!(), " JOIN catalog_command m ON m.catalog_id = c.id WHERE m.id = ?1");
@@ -284,7 +255,7 @@ pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
 /// Hands `f` all commands in short, by id.
 ///
 /// # Errors
-/// Errors of `f`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`.
 pub fn briefs(db: &Db<'_>, mut f: impl FnMut(BriefRow<'_>) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT id, summary, words, aliases, effect, deprecated, lists FROM catalog_command ORDER BY id");
     db.each(sql, params![], |row| {
@@ -301,9 +272,6 @@ pub fn briefs(db: &Db<'_>, mut f: impl FnMut(BriefRow<'_>) -> Result<()>) -> Res
 }
 
 /// Returns the ids of commands, with the key of the catalog of each: those that other catalogs' may not have.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
     db.all(sql!("SELECT catalog_id, id FROM catalog_command ORDER BY id"), params![], |row| {
         Ok((row.get(0)?, row.get(1)?))
@@ -311,9 +279,6 @@ pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
 }
 
 /// Returns whether any catalog has commands of a group.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
     // `;` comes after `:`.
     let sql = sql!("SELECT 1 FROM catalog_command WHERE id >= ?1 AND id < ?2 LIMIT 1");
@@ -321,9 +286,6 @@ pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
 }
 
 /// Returns a text that differs whenever anything of a catalog or a command does.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>) -> Result<String> {
     let mut validator = String::new();
     db.each(sql!("SELECT id, changes, imported_at, sha256 FROM catalog ORDER BY id"), params![], |row| {

@@ -10,9 +10,6 @@ const AT_ONCE: u32 = 1000;
 
 impl Store {
     /// Returns how many revisions are outdated.
-    ///
-    /// # Errors
-    /// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn outdated_revisions(&self, outdated: Outdated) -> Result<u64> {
         self.read(|db| {
             db.allow_long();
@@ -21,9 +18,6 @@ impl Store {
     }
 
     /// Deletes outdated revisions, a thousand in a transaction, and returns how many.
-    ///
-    /// # Errors
-    /// As [`Store::write`]; what was deleted by then stays so.
     pub fn forget_revisions(&self, outdated: Outdated) -> Result<u64> {
         let mut forgotten = 0;
         for forget in [revisions::forget, workflows::forget] {
@@ -45,7 +39,7 @@ impl Store {
     /// meanwhile; writers wait until the database is rewritten.
     ///
     /// # Errors
-    /// As [`Store::write`]; `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.
+    /// `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.
     pub fn compact(&self) -> Result<()> {
         self.write(|db| {
             db.allow_long();
@@ -56,9 +50,6 @@ impl Store {
     }
 
     /// Returns how many of the database's bytes hold nothing.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn free(&self) -> Result<u64> {
         self.engine.free()
     }

@@ -22,12 +22,10 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// Who consents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// The caller itself, by the token that it was given.
     Token,
-    /// A person.
     Person,
 }
 
@@ -62,9 +60,7 @@ pub struct Binding<'a> {
 /// A row to be added.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its id.
     pub uuid: Uuid,
-    /// The exact request.
     pub binding: Binding<'a>,
     /// The caller, as the trail names it.
     pub caller: &'a str,
@@ -72,20 +68,16 @@ pub struct New<'a> {
     pub summary: &'a str,
     /// Its effects, as a JSON array of lines.
     pub effects: &'a str,
-    /// When.
     pub asked_at: Millis,
     /// From when on it is refused.
     pub expires_at: Millis,
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its id.
     pub uuid: Uuid,
     /// The operation's name as a tool.
     pub operation: String,
-    /// Its requester.
     pub asker: String,
     /// The caller, as the trail names it.
     pub caller: String,
@@ -99,7 +91,6 @@ pub struct Request {
     pub summary: String,
     /// Its effects, as a JSON array of lines.
     pub effects: String,
-    /// Its state.
     pub state: State,
     /// When it was asked.
     pub asked_at: Millis,
@@ -142,9 +133,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 
 /// Adds a request that a person consents to. Returns false, and adds nothing, where as many requests of the asker wait for a person
 /// as may be.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     let most = GROWING.limits(db)?.most();
     if waiting(db, new.binding.asker, new.asked_at, most)? >= most {
@@ -154,9 +142,6 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
 }
 
 /// Adds a token that a caller confirms with, by its SHA-256. There is always room for one: an older one of the asker makes way.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()> {
     add(db, new, Needs::Token, Some(sha256))
 }
@@ -213,17 +198,11 @@ fn waiting(db: &Db<'_>, asker: &str, now: Millis, most: i64) -> Result<i64> {
 }
 
 /// Returns the row of a token.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_token(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Request>> {
     db.one(sql!("SELECT ", columns!(), " FROM consent WHERE sha256 = ?1"), params![sha256], from_row)
 }
 
 /// Uses a token up; returns whether it was still unused and in time.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn consume_token(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'consumed', consumed_at = ?2
@@ -233,18 +212,12 @@ pub fn consume_token(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<bool
 }
 
 /// Returns the request with this id that a person consents to.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Request>> {
     let sql = sql!("SELECT ", columns!(), " FROM consent WHERE uuid = ?1 AND needs = 'person'");
     db.one(sql, params![uuid], from_row)
 }
 
 /// Returns the requests for the same that are not past their time at `now`, the newest first.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -258,9 +231,6 @@ pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Reque
 
 /// Returns the requests of the same asker for the same plan that were not used and are not past their time at `now`, whatever
 /// their inputs; the newest first.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unused(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -274,9 +244,6 @@ pub fn unused(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Req
 
 /// Returns a page of requests that a person consents to, by id, which is the order in which they were asked; `open` has
 /// only those that wait for a decision at `now`.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -291,9 +258,6 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
 
 /// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved and not
 /// used: after a use that was interrupted, it needs another approval.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3
@@ -303,9 +267,6 @@ pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Resu
 }
 
 /// Records that a person denied a request. Returns whether it was pending, or approved and not used.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'denied', decided_at = ?2
@@ -315,9 +276,6 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
 }
 
 /// Records that a client declined a request, which still waits for a person. Returns whether it was pending.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn decline(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET decided_at = ?2
@@ -327,9 +285,6 @@ pub fn decline(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
 }
 
 /// Uses an approved request up; returns whether it was approved, unused and in time.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'consumed', consumed_at = ?2

@@ -24,9 +24,6 @@ impl<'c> Db<'c> {
 
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing. `watch` is the one that
     /// `connection` has.
-    ///
-    /// # Errors
-    /// Errors of `f`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(super) fn in_transaction<T>(
         connection: Link<'c>,
         watch: Option<&'c Watch>,
@@ -48,9 +45,6 @@ impl<'c> Db<'c> {
     }
 
     /// Refuses to go on once the read's deadline has passed.
-    ///
-    /// # Errors
-    /// `E_TIMEOUT`.
     pub fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
     }
@@ -61,17 +55,11 @@ impl<'c> Db<'c> {
     }
 
     /// Excludes other writers to the project with key `id`, until the transaction ends.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub(super) fn lock_project(&self, id: i64) -> Result<()> {
         self.connection.lock_project(id)
     }
 
     /// Lets what this transaction appends to the trail be numbered in the order of commits.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub(super) fn lock_events(&self) -> Result<()> {
         if self.is_beside_writers() && self.is_first("events") { self.connection.lock_events() } else { Ok(()) }
     }
@@ -102,17 +90,11 @@ impl<'c> Db<'c> {
     }
 
     /// Returns what `f` makes of the row of a query that always has one, such as a count.
-    ///
-    /// # Errors
-    /// As [`Db::one`].
     pub(super) fn single<T>(&self, sql: Sql, params: &[Value<'_>], f: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         self.one(sql, params, f)?.ok_or_else(|| damaged("a row that must always exist is missing"))
     }
 
     /// Returns what `f` makes of each row of a query, in their order.
-    ///
-    /// # Errors
-    /// As [`Db::one`].
     pub(super) fn all<T>(
         &self,
         sql: Sql,
@@ -128,17 +110,11 @@ impl<'c> Db<'c> {
     }
 
     /// Hands `f` each row of a query, in their order; what a row holds is borrowed from the statement.
-    ///
-    /// # Errors
-    /// As [`Db::one`].
     pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.each(sql, params, f)
     }
 
     /// Hands `f` each row of a query as it comes: for rows that are not to be in memory all at once. `f` runs no statement.
-    ///
-    /// # Errors
-    /// As [`Db::one`].
     pub(super) fn stream(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.stream(sql, params, f)
     }
@@ -147,17 +123,11 @@ impl<'c> Db<'c> {
     ///
     /// Where something may happen once only, such as a token's use, the statement's condition decides and the caller
     /// counts the rows: that there is one writer is SQLite's habit and no rule.
-    ///
-    /// # Errors
-    /// As [`Db::one`]; `Unique::is_violated_by` recognizes a conflict with an existing row.
     pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         self.connection.run(sql, params)
     }
 
     /// Runs an INSERT that ends with `RETURNING id`, and returns the new row's id.
-    ///
-    /// # Errors
-    /// As [`Db::run`].
     pub(super) fn insert(&self, sql: Sql, params: &[Value<'_>]) -> Result<i64> {
         self.single(sql, params, |row| row.get(0))
     }

@@ -58,7 +58,6 @@ impl Watch {
         connection.watch(move || looking.has_passed())
     }
 
-    /// Begins another read.
     pub(super) fn begin(&self) {
         self.began.store(0, Ordering::Relaxed);
     }
@@ -69,9 +68,6 @@ impl Watch {
     }
 
     /// Refuses to go on once the deadline has passed: for work between SQLite's steps.
-    ///
-    /// # Errors
-    /// `E_TIMEOUT`.
     pub(super) fn check(&self) -> Result<()> {
         if self.has_passed() { Err(timeout()) } else { Ok(()) }
     }

@@ -13,9 +13,7 @@ use mcpkg_base::error::Result;
 /// The content of a path in the past, present or future.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
-    /// Nothing.
     Absent,
-    /// A file.
     File {
         /// The key of its bytes.
         blob: i64,
@@ -65,9 +63,7 @@ pub struct PlaceKey {
     pub source: String,
     /// The folder of the config repo, or empty.
     pub origin: String,
-    /// The machine's id.
     pub machine: String,
-    /// The deploy root.
     pub root: String,
 }
 
@@ -76,7 +72,6 @@ pub struct PlaceKey {
 pub struct Deployed {
     /// Where, absolute.
     pub path: String,
-    /// Its place.
     pub place: i64,
     /// The folder of the target that it lies below.
     pub root: String,
@@ -122,18 +117,12 @@ pub fn project_source(project: Uuid) -> String {
 }
 
 /// Returns the key of a place, where anything was ever deployed there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
     let sql = sql!("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4");
     db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
 }
 
 /// Returns the key of a place, made where it is new.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     if let Some(id) = place(db, key)? {
         return Ok(id);
@@ -149,9 +138,6 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
 }
 
 /// Returns what a place is.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
     db.single(sql!("SELECT ", place_key!(), " FROM place WHERE id = ?1"), params![place], key_from_row)
 }
@@ -161,35 +147,23 @@ fn key_from_row(row: &Row<'_>) -> Result<PlaceKey> {
 }
 
 /// Returns the files of a place by path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
     db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
 }
 
 /// Returns the names of the targets that files of a place are for.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn targets_of_place(db: &Db<'_>, place: i64) -> Result<BTreeSet<String>> {
     let sql = sql!("SELECT DISTINCT targets FROM deployed WHERE place_id = ?1");
     Ok(db.all(sql, params![place], |row| words(row, 0))?.into_iter().flatten().collect())
 }
 
 /// Returns the file at a path of a machine, in whichever place.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
     db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
 
 /// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Files that were already equal
 /// do not count, nor do files that are gone and replaced nothing.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT place.root FROM deployed JOIN place ON place.id = place_id
@@ -201,9 +175,6 @@ pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
 }
 
 /// Keeps a file's row; the path is this place's from now on.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     let (applied_blob, applied_mode, applied_link) = file.applied.columns();
     let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
@@ -249,9 +220,6 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
 }
 
 /// Forgets a path of a place. Other places keep theirs.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
     let sql = sql!("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3");
     db.run(sql, params![machine, path, place])?;
@@ -259,9 +227,6 @@ pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> 
 }
 
 /// Returns the places where files of a source are kept, for a message.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     let sql = sql!(
         "SELECT ",
@@ -272,9 +237,6 @@ pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
 }
 
 /// Returns the places of a machine that files are kept at, with their keys, by root.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
     let sql = sql!(
         "SELECT ",

@@ -31,7 +31,6 @@ pub enum State {
     Stale,
     /// It became a revision.
     Approved,
-    /// It did not.
     Rejected,
 }
 
@@ -55,9 +54,7 @@ impl State {
 /// The revision that a draft was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The workflow.
     pub item: Uuid,
-    /// The number.
     pub revision: i64,
     /// The key of its text.
     pub blob: i64,
@@ -68,7 +65,6 @@ pub struct Base {
 pub struct Said<'a> {
     /// The workflow's name, by the text.
     pub name: &'a str,
-    /// The text.
     pub text: &'a str,
     /// Its findings, as JSON.
     pub findings: &'a str,
@@ -78,16 +74,12 @@ pub struct Said<'a> {
     pub base: Option<Base>,
 }
 
-/// A draft's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Its id.
     pub uuid: Uuid,
     /// The workflow's name, by the text.
     pub name: String,
-    /// Its state.
     pub state: State,
-    /// The proposer's reason.
     pub message: Option<String>,
     /// The revision that it is based on; `None` for a new workflow.
     pub base: Option<Base>,
@@ -99,15 +91,12 @@ pub struct Draft {
     pub findings: String,
     /// Its plan at that time, as JSON; `None` where there was none.
     pub plan: Option<String>,
-    /// Its proposer.
     pub actor: String,
-    /// When.
     pub created_at: Millis,
     /// When a person edited it.
     pub edited_at: Option<Millis>,
     /// The person who decided.
     pub decided_by: Option<String>,
-    /// When.
     pub decided_at: Option<Millis>,
 }
 
@@ -145,9 +134,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 }
 
 /// Keeps a draft. Returns false, and keeps nothing, where as many of the project wait for a person as may.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(
     db: &Db<'_>,
     project: i64,
@@ -188,9 +174,6 @@ pub fn insert(
 }
 
 /// Gives an open draft another text and another base; returns whether it was still open, with the text of the key `was`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> Result<bool> {
     let blob = blobs::put(db, said.text.as_bytes())?;
     let (item, revision, base_blob) = columns(said.base);
@@ -204,9 +187,6 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
 }
 
 /// Records what a person decided about an open draft with the text of the key `shown`. Returns whether it was still open with that text.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now): (&str, Millis)) -> Result<bool> {
     let word = if approved { State::Approved } else { State::Rejected }.word();
     let sql = sql!(
@@ -217,18 +197,12 @@ pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now):
 }
 
 /// Returns the draft of a project with this id, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Draft>> {
     db.one(sql!(drafts!(), " WHERE d.uuid = ?1 AND d.project_id = ?2"), params![uuid, project], from_row)
 }
 
 /// Returns a page of a project's drafts by id, which is the order in which they were proposed; `waiting` has only those that
 /// wait for a person.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, waiting: bool, page: &Page) -> Result<Slice<Draft>> {
     let sql = sql!(
         drafts!(),

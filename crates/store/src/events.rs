@@ -13,7 +13,6 @@ use mcpkg_base::error::Result;
 /// An event to append.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
-    /// When it happened.
     pub at: Millis,
     /// Who: `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
@@ -27,7 +26,6 @@ pub struct NewEvent<'a> {
     pub outcome: &'a str,
 }
 
-/// An event's row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// Its place in the order of things; never reused.
@@ -35,11 +33,9 @@ pub struct Event {
     /// The time of the event.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Who.
     pub actor: String,
     /// The project's name, where one applied.
     pub project: Option<String>,
-    /// The operation.
     pub kind: String,
     /// The name of what it was done to.
     pub subject: String,
@@ -98,9 +94,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
 }
 
 /// Appends an event. This comes last in its transaction, since others that append wait until that ends.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.lock_events()?;
     db.run(
@@ -111,17 +104,11 @@ pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
 }
 
 /// Returns the events after `seq`, oldest first, at most `limit`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
     db.all(sql!(events!(), " WHERE seq > ?1 ORDER BY seq LIMIT ?2"), params![seq, most(limit)], from_row)
 }
 
 /// Returns the last `limit` events, oldest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
     let mut events = db.all(sql!(events!(), " ORDER BY seq DESC LIMIT ?1"), params![most(limit)], from_row)?;
     events.reverse();
@@ -129,9 +116,6 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
 }
 
 /// Returns the last `limit` events whose kind begins with `words`, such as `gate`, oldest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event>> {
     // What comes after a point is a slash.
     let (first, end) = (format!("{words}."), format!("{words}/"));
@@ -142,9 +126,6 @@ pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event
 }
 
 /// Returns the last `limit` events of the project that applies, newest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
     let sql = sql!(
         events!(),
@@ -156,17 +137,11 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
 }
 
 /// Returns the newest event's place; 0 if there are no events.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
 /// Returns the oldest event's place; 0 if there are no events.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn oldest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }

@@ -28,7 +28,6 @@ pub enum State {
     Applying,
     /// All that matters is done; a crash completes the rest.
     Landed,
-    /// It is done.
     Done,
     /// Everything is as it was before.
     Undone,
@@ -56,10 +55,8 @@ impl State {
     }
 }
 
-/// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowRun {
-    /// Its key.
     pub id: i64,
     /// The id that users see.
     pub uuid: Uuid,
@@ -71,33 +68,25 @@ pub struct FlowRun {
     pub state: State,
     /// The author, as named in the trail.
     pub actor: String,
-    /// When it began.
     pub started_at: Millis,
-    /// When it ended.
     pub ended_at: Option<Millis>,
 }
 
 /// A run that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its id.
     pub uuid: Uuid,
     /// The key of its workspace.
     pub workspace: i64,
-    /// The operation.
     pub operation: &'a str,
-    /// The subject.
     pub subject: &'a str,
-    /// The author.
     pub actor: &'a str,
-    /// When.
     pub now: Millis,
 }
 
 /// A step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRow {
-    /// The repository.
     pub repo: String,
     /// Whether it is done after the run has landed.
     pub tidies: bool,
@@ -131,9 +120,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 }
 
 /// Adds a run that begins, with its steps in order; returns its key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[StepRow]) -> Result<i64> {
     let sql = sql!(
         "INSERT INTO flow_run (uuid, workspace_id, operation, subject, state, actor, started_at)
@@ -150,9 +136,6 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[StepRow]) -> Result<i64> {
 }
 
 /// Notes how far a run is; `ended_at` is kept where that is its end.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_state(db: &Db<'_>, id: i64, state: State, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     db.run(sql!("UPDATE flow_run SET state = ?2, ended_at = ?3 WHERE id = ?1"), params![id, state.word(), ended])
@@ -160,17 +143,11 @@ pub fn set_state(db: &Db<'_>, id: i64, state: State, now: Millis) -> Result<()> 
 }
 
 /// Returns the run with this id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<FlowRun>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// Returns a page of a workspace's runs, the newest first; it begins after the run whose id is `page.after`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<FlowRun>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
@@ -178,9 +155,6 @@ pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<FlowRun>> 
 }
 
 /// Returns the newest run of a workspace that did `operation` to `subject` and was not taken back.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -191,9 +165,6 @@ pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) ->
 }
 
 /// Returns the newest run of a workspace that was not taken back, and is neither an undo nor a redo itself.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -204,9 +175,6 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
 }
 
 /// Returns the run that an undo took back: the newest one before it that is undone and did what the undo's subject says.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -217,18 +185,12 @@ pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<
 }
 
 /// Returns the first two runs of a workspace whose ids are `first`, `last` or between them.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn between(db: &Db<'_>, workspace: i64, first: Uuid, last: Uuid) -> Result<Vec<FlowRun>> {
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid >= ?2 AND uuid <= ?3 ORDER BY uuid LIMIT 2");
     db.all(sql, params![workspace, first, last], from_row)
 }
 
 /// Returns the steps of a run, in order.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
     db.all(sql!("SELECT repo, tidies, step FROM flow_step WHERE run_id = ?1 ORDER BY seq"), params![id], |row| {
         let step: String = row.get(2)?;
@@ -238,9 +200,6 @@ pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
 }
 
 /// Notes that a ref of a run was pushed as `new_id`, or deleted there where `None`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Option<&str>, now: Millis) -> Result<()> {
     let sql = sql!(
         "INSERT INTO flow_push (run_id, repo, ref_name, new_id, pushed_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -250,9 +209,6 @@ pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Optio
 }
 
 /// Returns what of a run was pushed: the repository, the ref's name and its new id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn pushes(db: &Db<'_>, id: i64) -> Result<Vec<(String, String, Option<String>)>> {
     let sql = sql!("SELECT repo, ref_name, new_id FROM flow_push WHERE run_id = ?1 ORDER BY repo, ref_name");
     db.all(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

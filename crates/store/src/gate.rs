@@ -6,10 +6,8 @@ use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Its name.
     pub name: String,
     /// The key of its bytes.
     pub blob: i64,
@@ -26,24 +24,19 @@ pub struct Model {
 /// A model that is to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// The workspace's key.
     pub workspace: i64,
-    /// Its name.
     pub name: &'a str,
     /// Its bytes.
     pub content: &'a NewContent,
     /// The header of its file, as JSON.
     pub header: &'a str,
-    /// When.
     pub now: Millis,
 }
 
 /// An endpoint that represents a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The model's name.
     pub model: String,
-    /// The endpoint.
     pub endpoint: String,
     /// Whether it is used.
     pub active: bool,
@@ -59,7 +52,7 @@ macro_rules! models {
 /// Registers a model; returns whether its name was free. An existing model is not changed.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where its file cannot be read or is no longer what it was.
+/// `E_FILE_FAILED` where its file cannot be read or is no longer what it was.
 pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     if find(db, new.workspace, new.name)?.is_some() {
         return Ok(false);
@@ -73,25 +66,16 @@ pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
 }
 
 /// Returns the models of a workspace, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, workspace: i64) -> Result<Vec<Model>> {
     db.all(sql!(models!(), " WHERE m.workspace_id = ?1 ORDER BY m.name"), params![workspace], model)
 }
 
 /// Returns a model of a workspace.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, workspace: i64, name: &str) -> Result<Option<Model>> {
     db.one(sql!(models!(), " WHERE m.workspace_id = ?1 AND m.name = ?2"), params![workspace, name], model)
 }
 
 /// Removes a model with the routes to it; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, workspace: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM gate_model WHERE workspace_id = ?1 AND name = ?2 RETURNING blob_id");
     let Some(blob) = db.one(sql, params![workspace, name], |row| row.get(0))? else { return Ok(false) };
@@ -100,17 +84,11 @@ pub fn remove(db: &Db<'_>, workspace: i64, name: &str) -> Result<bool> {
 }
 
 /// Returns the names of the models of all workspaces that begin so, each once, for a shell that completes one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM gate_model ORDER BY name"), params![], |row| row.get(0))
 }
 
 /// Returns the routes of a workspace, by endpoint.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn routes(db: &Db<'_>, workspace: i64) -> Result<Vec<Route>> {
     let sql = sql!(
         "SELECT m.name, r.endpoint, r.active FROM gate_route r JOIN gate_model m ON m.id = r.model_id
@@ -120,9 +98,6 @@ pub fn routes(db: &Db<'_>, workspace: i64) -> Result<Vec<Route>> {
 }
 
 /// Assigns an endpoint to a model. Returns whether the model exists.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn set_route(db: &Db<'_>, workspace: i64, route: &Route) -> Result<bool> {
     let sql = sql!(
         "INSERT INTO gate_route (workspace_id, endpoint, model_id, active)

@@ -21,7 +21,6 @@ pub struct Item<A> {
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// The other attributes.
     pub attributes: A,
     /// The key of its content.
     pub blob: i64,
@@ -155,9 +154,6 @@ pub(super) fn keep_revision<A: Attributes>(
 }
 
 /// Returns the attributes that a revision kept.
-///
-/// # Errors
-/// `E_DAMAGED` where they cannot be read.
 pub(super) fn attributes<A: Attributes>(json: &str) -> Result<A> {
     serde_json::from_str(json).map_err(|error| {
         blobs::damaged_value(&format!("a {}'s attributes are malformed", A::KIND.word())).with_source(error)

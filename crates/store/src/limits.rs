@@ -15,7 +15,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limit.
     pub const NONE: Self = Self { age: None, number: None };
 
     /// The time before which a row has to have ended to be deleted.
@@ -48,27 +47,17 @@ pub struct Growing {
 
 impl Growing {
     /// Counts the rows that are beyond the limits. That may take a look at the whole table, and gets the time for it.
-    ///
-    /// # Errors
-    /// As [`Growing::limits`].
     pub fn count(&self, db: &Db<'_>, now: Millis) -> Result<u64> {
         db.allow_long();
         (self.beyond)(db, self.limits(db)?, now)
     }
 
     /// Deletes `most` of these rows at most, and returns how many. It gets as much time as [`Growing::count`].
-    ///
-    /// # Errors
-    /// As [`Growing::set`].
     pub fn prune(&self, db: &Db<'_>, now: Millis, most: u32) -> Result<u64> {
         db.allow_long();
         (self.delete)(db, self.limits(db)?, now, most)
     }
 
-    /// Returns its limits.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn limits(&self, db: &Db<'_>) -> Result<Limits> {
         let mut limits = self.usual;
         let select = sql!("SELECT key, value FROM setting WHERE key IN (?1, ?2)");
@@ -87,10 +76,6 @@ impl Growing {
         Ok(limits)
     }
 
-    /// Sets its limits.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub fn set(&self, db: &Db<'_>, limits: Limits) -> Result<()> {
         let insert = sql!(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

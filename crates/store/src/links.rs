@@ -10,7 +10,6 @@ use mcpkg_base::error::{Error, Result};
 pub struct Link {
     /// Its path relative to the import, with `/` as separator.
     pub path: String,
-    /// What was there.
     pub target: Target,
 }
 
@@ -41,9 +40,6 @@ pub struct Form {
 const ABOVE: char = '/';
 
 /// Returns a project's second places by path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     let sql = sql!(
         "SELECT link.path, link.target, blob.sha256, link.executable FROM link LEFT JOIN blob ON blob.id = link.blob_id
@@ -61,9 +57,6 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
 }
 
 /// Keeps a second place, instead of the one that stood there. What a form says is stored before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     let (target, blob, executable) = match &link.target {
         Target::Link(text) => (text.clone(), None, false),
@@ -83,9 +76,6 @@ pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
 }
 
 /// Forgets the second place at a path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, project: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM link WHERE project_id = ?1 AND path = ?2"), params![project, path]).map(drop)
 }

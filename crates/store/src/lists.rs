@@ -14,7 +14,6 @@ use mcpkg_base::error::Result;
 /// How an item that is written differs from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
-    /// In nothing.
     None,
     /// In what no list shows, such as its content.
     Unlisted,
@@ -43,9 +42,6 @@ impl List {
 }
 
 /// Returns the validator of a project's list.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     let filled = match kind {
         Kind::Prompt => sql!("SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1"),

@@ -54,7 +54,7 @@ impl RunHolder {
     /// what was committed without an answer is not written twice.
     ///
     /// # Errors
-    /// Errors of `f`; `E_RUN_STATE` where another process took the run over; as [`Store::write`].
+    /// Errors of `f`; `E_RUN_STATE` where another process took the run over.
     pub fn write<T>(&self, store: &Store, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let until = Instant::now() + PATIENCE;
         let mut is_reported = false;
@@ -100,9 +100,6 @@ impl RunHolder {
 impl Store {
     /// Writes as [`Store::write`] does; while the server of the database is away it is waited for. `f` changes nothing where it was
     /// committed before.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
     }
@@ -119,9 +116,6 @@ impl Store {
     }
 
     /// Reads as [`Store::read`] does; while the server of the database is away it is waited for.
-    ///
-    /// # Errors
-    /// As [`Store::read`].
     pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.read(&mut f))
     }
@@ -141,25 +135,16 @@ impl Store {
 
     /// Keeps servers away while the returned guard lives; `None` where at least one is connected. On a server of databases nothing
     /// is written meanwhile but by this process.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock cannot be had.
     pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
         Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|held| Serving { held }))
     }
 
     /// Takes the right to apply deploys of this database on this machine; `None` if another process or thread has it.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
     pub fn begin_apply(&self) -> Result<Option<Applying>> {
         Ok(self.engine.lock(Subject::Applying, Mode::Exclusive)?.map(|_held| Applying { _held }))
     }
 
     /// Announces that this process runs tasks from now on.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock cannot be had.
     pub fn begin_tasks(&self) -> Result<TaskRunner> {
         let id = mcpkg_base::clock::unique();
         let held = self.engine.lock(Subject::Tasks(id), Mode::Exclusive)?;
@@ -179,8 +164,7 @@ impl Store {
     /// Takes the right to work on a run; `None` if another process or thread has it.
     ///
     /// # Errors
-    /// `E_RUN_BUSY` where it is not known whether a process on another machine works on it still; `E_DB_UNAVAILABLE`, `E_READ_ONLY`,
-    /// `E_DISK_FULL` where the lock cannot be had.
+    /// `E_RUN_BUSY` where it is not known whether a process on another machine works on it still.
     pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
         Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }

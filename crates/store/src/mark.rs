@@ -7,9 +7,6 @@ use mcpkg_base::error::Result;
 impl Store {
     /// Returns a text that no other database has, and that says nothing of this one: the SHA-256 of where it is and of its generation,
     /// in hex.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn mark(&self) -> Result<String> {
         use sha2::{Digest, Sha256};
         let sql = sql!("SELECT value FROM setting WHERE key = 'generation'");

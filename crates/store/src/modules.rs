@@ -13,7 +13,6 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
-    /// In every session.
     #[default]
     Always,
     /// For files that match one of these patterns.
@@ -32,7 +31,6 @@ pub struct Row {
     pub item: String,
     /// Its type, where that is not what the item is by default.
     pub kind: Option<String>,
-    /// Its tags.
     pub tags: Vec<String>,
     /// The targets it is for; all of them if there are none.
     pub targets: Vec<String>,
@@ -53,17 +51,11 @@ macro_rules! module {
 }
 
 /// Returns a project's rows by item.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
     db.all(sql!(module!(), " ORDER BY item"), params![project], from_row)
 }
 
 /// Returns the row of an item.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, item: &str) -> Result<Option<Row>> {
     db.one(sql!(module!(), " AND item = ?2"), params![project, item], from_row)
 }
@@ -88,9 +80,6 @@ fn parsed<T: DeserializeOwned>(json: &str) -> Result<T> {
 }
 
 /// Writes a row, over the one that the item has.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
     let list = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
     let applies = match row.applies {
@@ -122,9 +111,6 @@ pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
 }
 
 /// Removes the row of an item; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM module WHERE project_id = ?1 AND item = ?2"), params![project, item])? > 0)
 }
@@ -132,9 +118,6 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
 /// Returns the SHA-256 of all that a project's modules are made of: the revision of each prompt, of each resource below
 /// `skill://`, `instructions://` and `subagent://` or with a row, of each MCP server and kept file, and the rows. No content
 /// is read.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let rows = all(db, project)?;
     let mut items: Vec<(Uuid, i64)> = db.all(

@@ -46,9 +46,6 @@ const IN_MEMORY: u64 = 4 * PIECE as u64;
 
 impl NewContent {
     /// Looks through the file at `path`, which is to stay there: what it holds is read again where it is needed.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
     pub fn file(path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
         if file::is_own_descriptor(path) {
@@ -72,9 +69,6 @@ impl NewContent {
 
     /// Looks through a file that was opened at `path`, which may lead elsewhere by now: what it holds is read again from the
     /// open file.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED`.
     #[cfg(unix)]
     pub fn open(file: File, path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
@@ -91,9 +85,6 @@ impl NewContent {
     }
 
     /// Looks through a file that was opened at `path`, and is found again by it.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
     #[cfg(not(unix))]
     pub fn open(_: File, path: &Path) -> Result<Self> {
         Self::file(path)

@@ -48,9 +48,6 @@ impl Pieces {
     pub const SIZE: u64 = PIECE as u64;
 
     /// Returns the blob with this key, whose SHA-256 has to be this one; reads it all where it was not verified yet.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn verified(db: &Db<'_>, id: i64, sha256: &[u8; 32]) -> Result<Arc<Self>> {
         let kept = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pieces) = kept().get(&(id, *sha256)) {
@@ -83,7 +80,7 @@ impl Pieces {
     /// Returns the piece that byte `n * Pieces::SIZE` begins.
     ///
     /// # Errors
-    /// `E_DAMAGED` where it is not what it was when all of it was verified; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// `E_DAMAGED` where it is not what it was when all of it was verified.
     pub fn read(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         let found = match i64::try_from(n).unwrap_or(i64::MAX) {
             0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], piece)?,
@@ -95,9 +92,6 @@ impl Pieces {
 
     /// Returns the same out of memory where it was read lately: what many ask for is read once. It is compared with its checksum
     /// each time. Of a content that is larger than what stays in memory nothing is kept.
-    ///
-    /// # Errors
-    /// As [`Pieces::read`].
     pub fn read_shared(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         if self.checksums.len() > MAX_RECENT {
             return self.read(db, n);

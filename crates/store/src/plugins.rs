@@ -27,17 +27,14 @@ pub struct Facts {
 /// A plugin's row, with that of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginRow {
-    /// The server.
     pub server: Server,
     /// The name of its project.
     pub project: String,
-    /// A person's decisions.
     pub facts: Facts,
     /// How it was greeted last: `handshake` or `discover`.
     pub era: Option<String>,
     /// When it failed, as JSON.
     pub failures: String,
-    /// The last failure.
     pub reason: Option<String>,
     /// When its tools were listed last.
     pub listed_at: Option<Millis>,
@@ -46,7 +43,6 @@ pub struct PluginRow {
 /// A tool of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRow {
-    /// Its name.
     pub name: String,
     /// The server's description of it, as JSON; `None` if it is no longer listed.
     pub listed: Option<String>,
@@ -55,9 +51,6 @@ pub struct ToolRow {
 }
 
 /// Makes a server of a project a plugin.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, server: &Server, facts: &Facts, now: Millis) -> Result<()> {
     if is_plugin(db, server.id)? {
         return Err(already(&server.name));
@@ -77,9 +70,6 @@ pub fn already(name: &str) -> Error {
 }
 
 /// Changes what was decided about a plugin.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn update(db: &Db<'_>, id: i64, facts: &Facts) -> Result<()> {
     let Facts { trusted, private, timeout_ms, idle_ms, providers } = facts;
     let sql = sql!(
@@ -90,17 +80,11 @@ pub fn update(db: &Db<'_>, id: i64, facts: &Facts) -> Result<()> {
 }
 
 /// Makes a plugin no more than the MCP server that it is.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM plugin WHERE server_id = ?1"), params![id]).map(drop)
 }
 
 /// Returns the plugins of a project, by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<PluginRow>> {
     let names = names(db, project)?;
     let rows = names.iter().map(|name| find(db, project, name));
@@ -108,9 +92,6 @@ pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<PluginRow>> {
 }
 
 /// Returns the plugins of the project that applies, by name; empty if no project does.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_selection(db: &Db<'_>, selection: &Selection) -> Result<Vec<PluginRow>> {
     match projects::resolve(db, selection)? {
         Some(project) => list(db, project.id),
@@ -119,9 +100,6 @@ pub fn of_selection(db: &Db<'_>, selection: &Selection) -> Result<Vec<PluginRow>
 }
 
 /// Returns the plugin of a name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<PluginRow>> {
     let Some(server) = servers::find(db, project, name)? else { return Ok(None) };
     let sql = sql!(
@@ -149,9 +127,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<PluginRow>> 
 }
 
 /// Returns the names of a project's plugins.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT s.name FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.project_id = ?1 ORDER BY s.name"
@@ -160,27 +135,18 @@ pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
 }
 
 /// Returns whether a plugin of any project has this name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn has_name(db: &Db<'_>, name: &str) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.name = ?1 LIMIT 1");
     Ok(db.one(sql, params![name], |row| row.get::<i64>(0))?.is_some())
 }
 
 /// Returns whether a server is a plugin.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn is_plugin(db: &Db<'_>, server: i64) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM plugin WHERE server_id = ?1");
     Ok(db.one(sql, params![server], |row| row.get::<i64>(0))?.is_some())
 }
 
 /// Returns a text that differs whenever anything of the project's plugins does that the index of commands shows.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.added_at, p.changes FROM plugin p JOIN mcp_server s ON s.id = p.server_id
@@ -197,9 +163,6 @@ pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
 }
 
 /// Returns a value that changes whenever the plugin differs from the one that was started; `None` if it is gone.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.private FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE p.server_id = ?1"
@@ -208,42 +171,27 @@ pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>>
 }
 
 /// Keeps how a plugin was greeted.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_era(db: &Db<'_>, id: i64, era: &str) -> Result<()> {
     db.run(sql!("UPDATE plugin SET era = ?2 WHERE server_id = ?1"), params![id, era]).map(drop)
 }
 
 /// Returns the times of a plugin's failures, as JSON; `None` if the plugin is gone.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn failures(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     db.one(sql!("SELECT failures FROM plugin WHERE server_id = ?1"), params![id], |row| row.get(0))
 }
 
 /// Keeps when a plugin failed, and how the last time.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_failures(db: &Db<'_>, id: i64, failures: &str, reason: Option<&str>) -> Result<()> {
     let sql = sql!("UPDATE plugin SET failures = ?2, reason = ?3 WHERE server_id = ?1");
     db.run(sql, params![id, failures, reason]).map(drop)
 }
 
 /// Returns the tools of a plugin, by name, with those that it no longer lists.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn tools(db: &Db<'_>, id: i64) -> Result<Vec<ToolRow>> {
     db.all(sql!("SELECT name, listed, accepted FROM plugin_tool WHERE server_id = ?1 ORDER BY name"), params![id], tool)
 }
 
 /// Keeps what a plugin lists now; returns whether that is anything else than before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis) -> Result<bool> {
     let before = tools(db, id)?;
     let mut changed = false;
@@ -275,9 +223,6 @@ pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis
 }
 
 /// Keeps that a person looked at all that a plugin lists.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn accept(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND listed IS NULL"), params![id])?;
     db.run(sql!("UPDATE plugin_tool SET accepted = listed WHERE server_id = ?1"), params![id])?;

@@ -26,7 +26,6 @@ pub enum Reason {
     Named(&'static str),
     /// Bound to this folder.
     Bound(String),
-    /// Selected globally.
     Selected,
 }
 
@@ -44,9 +43,6 @@ pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
 }
 
 /// Returns the project that applies, if any. One that is named and gone serves nothing, as one that was never there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     match resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => Ok(None),
@@ -66,9 +62,6 @@ pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
 }
 
 /// Returns why the project of `selection` applies; call it only where one does.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
@@ -87,9 +80,6 @@ fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
 }
 
 /// Adds a project; the first one becomes the selected one. Returns it, and whether it was selected.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`.
 pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Project, bool)> {
     let sql = sql!("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3) RETURNING id");
     let id = db.insert(sql, params![uuid, name, now]).map_err(|error| taken(error, name))?;
@@ -103,9 +93,6 @@ pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Proje
 }
 
 /// Returns the project called `name`.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
     let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {
@@ -115,9 +102,6 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
 }
 
 /// Returns the project with this id, if it is still there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
     db.one(sql!("SELECT ", project_columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
 }
@@ -125,7 +109,6 @@ pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
 /// A project with what it holds.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// The project.
     pub project: Project,
     /// How many prompts it has.
     pub prompts: i64,
@@ -150,18 +133,12 @@ macro_rules! summary {
 }
 
 /// Returns a page of projects by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
     let sql = sql!(summary!(), " WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], summary_from_row)?))
 }
 
 /// Returns what a project holds.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
     db.single(sql!(summary!(), " WHERE id = ?1"), params![project.id], summary_from_row)
 }
@@ -171,9 +148,6 @@ fn summary_from_row(row: &Row<'_>) -> Result<Summary> {
 }
 
 /// Renames a project; contents, selection and bindings stay.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_ALREADY_EXISTS`.
 pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     let mut project = get(db, name)?;
     let sql = sql!("UPDATE project SET name = ?2 WHERE id = ?1");
@@ -185,9 +159,6 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 }
 
 /// Deletes a project with its prompts, resources, history, bindings and installs, and the blobs that nothing else uses.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     db.allow_long();
     let project = get(db, name)?;
@@ -203,9 +174,6 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
 }
 
 /// Makes a project the selected one.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
     db.run(
@@ -219,9 +187,6 @@ pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
 }
 
 /// Binds a folder, and those below it, to a project.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     let project = get(db, name)?;
     db.run(
@@ -257,18 +222,12 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
 }
 
 /// Returns the folders bound to a project, by path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path");
     db.all(sql, params![project], |row| row.get(0))
 }
 
 /// Whether there is a project.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn is_any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM project)"), params![], |row| row.get(0))
 }

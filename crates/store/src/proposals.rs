@@ -66,11 +66,8 @@ impl Action {
 /// Whether a person decided about a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody did yet.
     Open,
-    /// It was done.
     Accepted,
-    /// It was not.
     Rejected,
 }
 
@@ -94,15 +91,11 @@ impl State {
 /// A proposal to be kept.
 #[derive(Clone, Copy, Debug)]
 pub struct NewProposal<'a> {
-    /// The project.
     pub project: i64,
-    /// Its origin.
     pub origin: Origin,
-    /// Its action.
     pub action: Action,
     /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: &'a str,
-    /// The module.
     pub module_id: &'a str,
     /// The file in which it was made.
     pub path: &'a str,
@@ -112,24 +105,17 @@ pub struct NewProposal<'a> {
     pub blob: Option<i64>,
     /// Name and attributes that are proposed, as JSON; `None` where only content is.
     pub entry: Option<&'a str>,
-    /// Who.
     pub actor: &'a str,
-    /// When.
     pub now: Millis,
 }
 
-/// A proposal's row.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Its number.
     pub id: i64,
-    /// Its origin.
     pub origin: Origin,
-    /// Its action.
     pub action: Action,
     /// The prompt or resource.
     pub item: String,
-    /// The module.
     pub module_id: String,
     /// The file in which it was made.
     pub path: String,
@@ -141,9 +127,7 @@ pub struct Proposal {
     pub entry: Option<String>,
     /// Whether it was decided about.
     pub state: State,
-    /// Who.
     pub actor: String,
-    /// When.
     pub created_at: Millis,
 }
 
@@ -159,9 +143,6 @@ const LAST: &str = "proposal.last";
 
 /// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which came from an
 /// earlier state of the same file. It gets a new number, so that the number of the proposal that a person looked at does not accept it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     // This comes before the other one is deleted, or its number could be reused.
     let id = db.insert(
@@ -207,18 +188,12 @@ fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
 }
 
 /// Takes back the open proposals of an origin for an item; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn withdraw(db: &Db<'_>, project: i64, origin: Origin, item: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND origin = ?3 AND state = 'open'");
     Ok(db.run(sql, params![project, item, origin.word()])? > 0)
 }
 
 /// Returns the proposals of a project, open ones only or all, by number.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     let sql =
         sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");
@@ -226,18 +201,12 @@ pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
 }
 
 /// Returns a proposal of a project.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
     let sql = sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND id = ?2");
     db.one(sql, params![project, id], from_row)
 }
 
 /// Records the decision on an open proposal. Returns whether it was still open.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis) -> Result<bool> {
     let state = if accepted { State::Accepted } else { State::Rejected };
     let sql = sql!("UPDATE proposal SET state = ?2, decided_at = ?3 WHERE id = ?1 AND state = 'open'");

@@ -42,9 +42,6 @@ impl Reader {
     }
 
     /// Returns what differs from the last one where anything was committed between, by any process.
-    ///
-    /// # Errors
-    /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn version(&self) -> Result<Version> {
         self.engine.check_in_place()?;
         Ok(self.connection()?.link().version()?.in_epoch(self.epoch.get()))

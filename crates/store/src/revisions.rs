@@ -95,7 +95,6 @@ pub struct Revision {
     /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Its author.
     pub actor: String,
 }
 
@@ -149,17 +148,11 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
 
 /// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it. One that is
 /// damaged has the action `damaged` and nothing but its number.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
     last(db, project, kind, name, usize::MAX)
 }
 
 /// Returns the newest `limit` of the revisions that [`history`] returns.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());
@@ -170,9 +163,6 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
 }
 
 /// Returns the number of an item's oldest revision that is kept; 0 if there is none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(number), 0) FROM revision WHERE item = ?1"), params![item], |row| row.get(0))
 }

@@ -36,15 +36,12 @@ pub(super) fn index(
 /// less often then.
 ///
 /// # Errors
-/// Errors of `f`; `E_DB_BUSY`, `E_STORAGE`.
+/// Errors of `f`.
 pub fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     engine::with_many(db, f)
 }
 
 /// Takes an item out of the index.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
     engine::unindex(db, (kind, id))
 }

@@ -17,16 +17,12 @@ pub use name::{MAX_NAME, name};
 /// A file of a skill.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its row.
     pub resource: Resource,
     /// The SHA-256 of its content.
     pub sha256: [u8; 32],
 }
 
 /// Returns a page of the names below which there is a `SKILL.md`, in the order of their URIs.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
     // Of `skill://NAME/SKILL.md`: 8 bytes before the name, 9 after it.
     let sql = sql!(
@@ -40,9 +36,6 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
 }
 
 /// Returns the files below `skill://NAME/`, by URI.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri");
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
@@ -53,9 +46,6 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
 
 /// Returns the revisions with which the files of the skill `name` were deleted, those that went with its last `SKILL.md`; none
 /// where that is there, or never was.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     let sql = sql!(
         revision_columns!(),
@@ -100,9 +90,6 @@ macro_rules! stored {
 
 /// Returns a page of the prompts that represent a skill, by name: those whose skill name neither a stored `SKILL.md` nor a preferred
 /// prompt has.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     let sql = sql!(
         prompt_columns!(),
@@ -116,9 +103,6 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
 }
 
 /// Returns the prompt that represents the skill `name`, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql =
         sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.skill = ?2 ORDER BY p.name <> ?2, p.name LIMIT 1");
@@ -128,7 +112,6 @@ pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 /// A prompt that no agent finds as a skill, since another item has its name for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The prompt.
     pub prompt: String,
     /// The name of the skill it would be.
     pub skill: String,
@@ -137,9 +120,6 @@ pub struct Hidden {
 }
 
 /// Returns the prompts, by name, whose skill name another item has, except those that a stored skill of exactly that name replaces.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = sql!(
         "SELECT p.name, p.skill, (",

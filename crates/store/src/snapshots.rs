@@ -18,9 +18,6 @@ use row::{file_from_row, from_row, snapshot_files, snapshots};
 pub use snapshot::{File, Keep, Kind, NewSnapshot, Snapshot, State};
 
 /// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
     let id = db.insert(
         sql!(
@@ -78,9 +75,6 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
 }
 
 /// Records how a snapshot ended. Without a time, work is left to do for it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
     let sql = sql!("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1");
     db.run(sql, params![id, state.word(), now])?;
@@ -88,60 +82,39 @@ pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result
 }
 
 /// Records that no work is left to do for a snapshot.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
     db.run(sql!("UPDATE snapshot SET finished_at = ?2 WHERE id = ?1"), params![id, now])?;
     Ok(())
 }
 
 /// Whether something is left to be done for any snapshot: one look at an index.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
     let sql = sql!("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)");
     db.single(sql, params![], |row| row.get(0))
 }
 
 /// Returns the snapshots with work left to do, newest first: a process is working on them, or died.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
     db.all(sql!(snapshots!(), " WHERE finished_at IS NULL ORDER BY id DESC"), params![], from_row)
 }
 
 /// Returns the snapshot that users see as `uuid`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
     db.one(sql!(snapshots!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// Returns the snapshots of a place, or of all places, newest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_place(db: &Db<'_>, place: Option<i64>) -> Result<Vec<Snapshot>> {
     let sql = sql!(snapshots!(), " WHERE CAST(?1 AS BIGINT) IS NULL OR place_id = ?1 ORDER BY id DESC");
     db.all(sql, params![place], from_row)
 }
 
 /// Returns the files of a snapshot in the order in which they were applied.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     db.all(sql!(snapshot_files!(), " WHERE f.snapshot_id = ?1 ORDER BY f.seq"), params![id], file_from_row)
 }
 
 /// Returns the folders that a place's snapshots from `id` on made, the deepest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
@@ -151,18 +124,12 @@ pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
 }
 
 /// Returns the folders that a snapshot made, in order.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path");
     db.all(sql, params![id], |row| row.get(0))
 }
 
 /// Pins a snapshot, or lets it go: pruning leaves a pinned one alone.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
     db.run(sql!("UPDATE snapshot SET pinned = ?2 WHERE id = ?1"), params![id, pinned])?;
     Ok(())
@@ -170,9 +137,6 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 
 /// Takes away the images of these snapshots that no rollback needs: a rollback to one that stays needs the last image
 /// before it, and one to pristine the first. The folders stay known. Returns how many files' images went.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     db.allow_long();
     let pruned =

@@ -15,7 +15,6 @@ const NAME: Unique = Unique::new("source", &["project_id", "name"]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A git repository.
     Git,
     /// A folder on this machine.
     Folder,
@@ -50,7 +49,6 @@ pub struct Choice {
 pub struct Origin {
     /// Its name in the project.
     pub name: String,
-    /// Its kind.
     pub kind: Kind,
     /// The URL that git fetches from, or the folder.
     pub url: String,
@@ -58,7 +56,6 @@ pub struct Origin {
     pub reference: Option<String>,
     /// The folder in the repository, `/` between; empty for all of it.
     pub path: String,
-    /// Its other choices.
     pub choice: Choice,
     /// The commit that its items were read from; `None` for a folder.
     pub commit: Option<String>,
@@ -66,10 +63,8 @@ pub struct Origin {
     pub digest: [u8; 32],
 }
 
-/// A source's row.
 #[derive(Clone, Debug)]
 pub struct SourceRow {
-    /// Its key.
     pub id: i64,
     /// Its kind and place, and the commit.
     pub origin: Origin,
@@ -103,7 +98,7 @@ pub struct ItemRow {
 /// Adds a source.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` for its name.
 pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> Result<i64> {
     let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
     let choice = super::items::json(choice)?;
@@ -129,9 +124,6 @@ pub fn taken(project: &Project, name: &str) -> Error {
 }
 
 /// Notes that a source's items were read again: at which commit, with which digest.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn set_read(db: &Db<'_>, id: i64, commit: Option<&str>, digest: &[u8; 32], now: Millis) -> Result<()> {
     let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, updated_at = ?4 WHERE id = ?1");
     db.run(sql, params![id, commit, digest, now]).map(drop)
@@ -145,18 +137,12 @@ macro_rules! source_columns {
 }
 
 /// Returns the sources of a project, by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<SourceRow>> {
     let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 ORDER BY name");
     db.all(sql, params![project], from_row)
 }
 
 /// Returns a project's source.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(sql, params![project.id, name], from_row)? {
@@ -169,18 +155,12 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
 }
 
 /// Forgets a source; its content is kept.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM source_item WHERE source_id = ?1"), params![id])?;
     db.run(sql!("DELETE FROM source WHERE id = ?1"), params![id]).map(drop)
 }
 
 /// Returns what the files of a source became, by path.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -190,9 +170,6 @@ pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
 }
 
 /// Returns what one file of a source became; `None` where it became nothing.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -204,33 +181,24 @@ pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
 /// Hands `each` path, mode and SHA-256 of a source's files, by path.
 ///
 /// # Errors
-/// Errors of `each`; `E_DB_BUSY`, `E_STORAGE`.
+/// Errors of `each`.
 pub fn each_file(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, &[u8; 32]) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT path, executable, sha256 FROM source_item WHERE source_id = ?1 ORDER BY path");
     db.each(sql, params![id], |row| each(row.get(0)?, row.get(1)?, &row.get(2)?))
 }
 
 /// Whether a source has files that stand for the same, or were reached through links.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn has_shared(db: &Db<'_>, id: i64) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM source_item WHERE source_id = ?1 AND shared = 1 LIMIT 1");
     Ok(db.one(sql, params![id], |_| Ok(()))?.is_some())
 }
 
 /// Returns how many items a source has.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
 }
 
 /// Returns the name of the source that an item came from; `None` where it is of none, or of the source `but` alone.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT s.name FROM source_item i JOIN source s ON s.id = i.source_id
@@ -240,9 +208,6 @@ pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option
 }
 
 /// Writes what a file became, over what it became before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
     let ItemRow { path, item, entry, blob, sha256, executable, shared, proposal } = row;
     let sql = sql!(
@@ -257,9 +222,6 @@ pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
 }
 
 /// Forgets what a file became.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete_item(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM source_item WHERE source_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }

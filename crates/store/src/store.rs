@@ -42,9 +42,6 @@ impl Store {
     ///
     /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version. Migrates an older schema after
     /// keeping a copy next to the file. A file that fails a check is left untouched.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
@@ -52,9 +49,6 @@ impl Store {
 
     /// Opens the database as [`Store::open`] does, and brings the schema of a server up to date where it is older: other
     /// programs may run on it, so that only a user says when.
-    ///
-    /// # Errors
-    /// As [`Store::open`].
     pub fn open_up_to_date(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
@@ -162,9 +156,6 @@ impl Store {
     }
 
     /// Returns whether the database can be written, and if not, how it is read.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where its server cannot be asked.
     pub fn access(&self) -> Result<Access> {
         self.engine.access()
     }
@@ -196,9 +187,6 @@ impl Store {
 
     /// Runs `f`, which executes one statement, on the connection that the database was opened with, while no [`Reader`]
     /// and no pool has it: since every start does this.
-    ///
-    /// # Errors
-    /// As [`Store::read`].
     pub fn read_once<T>(&self, f: impl Fn(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.engine.with_first(|connection| f(&Db::new(connection, None)));
         first.unwrap_or_else(|| self.read(f))
@@ -213,8 +201,7 @@ impl Store {
     /// When this returns `Ok`, the write is on the disk.
     ///
     /// # Errors
-    /// Errors of `f`, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`; `E_DB_BUSY` after
-    /// [`BUSY_TIMEOUT`](super::BUSY_TIMEOUT).
+    /// Errors of `f`, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`.
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Intent::Write, f)
     }
@@ -225,17 +212,11 @@ impl Store {
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn reader(&self) -> Result<Reader> {
         self.reader_on(self.engine.reader()?)
     }
 
     /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
-    ///
-    /// # Errors
-    /// As [`Store::reader`].
     pub fn slim_reader(&self) -> Result<Reader> {
         self.reader_on(self.engine.slim_reader()?)
     }
@@ -261,9 +242,6 @@ impl Store {
     }
 
     /// Refuses to go on where this handle may not write.
-    ///
-    /// # Errors
-    /// `E_MAY_ONLY_READ`.
     pub(super) fn check_may_write(&self) -> Result<()> {
         if self.may_write() {
             return Ok(());

@@ -16,7 +16,6 @@ use mcpkg_base::inside::stays_inside;
 /// A project and a folder.
 #[derive(Clone, Debug)]
 pub struct Sync {
-    /// Its key.
     pub id: i64,
     /// The folder's real path.
     pub folder: String,
@@ -78,35 +77,23 @@ fn from_row(row: &super::engine::Row<'_>) -> Result<Sync> {
 }
 
 /// Returns the sync of a project with a folder, if they ever were synced.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, folder: &str) -> Result<Option<Sync>> {
     db.one(sql!(sync!(), " WHERE project_id = ?1 AND folder = ?2"), params![project, folder], from_row)
 }
 
 /// Returns the sync that a project was last looked at for, if it ever was synced.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, project: i64) -> Result<Option<Sync>> {
     let sql = sql!(sync!(), " WHERE project_id = ?1 ORDER BY looked_at DESC, id DESC LIMIT 1");
     db.one(sql, params![project], from_row)
 }
 
 /// Adds the sync of a project with a folder, and returns its key.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, project: i64, folder: &str, now: Millis) -> Result<i64> {
     let sql = sql!("INSERT INTO sync (project_id, folder, looked_at) VALUES (?1, ?2, ?3) RETURNING id");
     db.insert(sql, params![project, folder, now])
 }
 
 /// Forgets a sync with all that was kept for it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync WHERE id = ?1"), params![id]).map(drop)
 }
@@ -146,9 +133,6 @@ const LINK: &str = "link:";
 const FORM: &str = "form:";
 
 /// Returns what is known of a folder. A row whose path leads out of it is as good as none: no sync wrote it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
     let sql = sql!(
         "SELECT sync_item.path, sync_item.item, sync_item.entry, sync_item.blob_id, listed, proposal_id, proposal.entry
@@ -183,18 +167,12 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
 }
 
 /// Keeps a link that both sides have, with its text.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     let (path, item) = (path.to_owned(), format!("{LINK}{text}"));
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
 }
 
 /// Stores the forms that are in the folder, replacing those that were `known`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_forms(db: &Db<'_>, id: i64, known: &Forms, forms: &Forms) -> Result<()> {
     for path in known.keys().filter(|path| !forms.contains_key(*path)) {
         delete_base(db, id, path)?;
@@ -207,9 +185,6 @@ pub fn put_forms(db: &Db<'_>, id: i64, known: &Forms, forms: &Forms) -> Result<(
 }
 
 /// Keeps what both sides have of an item.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     let (entry, blob) = base.version.as_ref().map(|(entry, blob)| (entry.as_str(), *blob)).unzip();
     let sql = sql!(
@@ -223,17 +198,11 @@ pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
 }
 
 /// Forgets an item that neither side has any more.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }
 
 /// Returns how many items of a sync wait for a decision about a proposal.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
     let sql = sql!(
         "SELECT count(*) FROM sync_item JOIN proposal ON proposal.id = proposal_id
@@ -243,9 +212,6 @@ pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
 }
 
 /// Hands `each` the files and folders of a sync as they were on the disk.
-///
-/// # Errors
-/// Errors of `each`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT path, is_folder, size, mtime, ctime, inode FROM sync_file WHERE sync_id = ?1");
     db.each(sql, params![id], |row| {
@@ -256,9 +222,6 @@ pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) ->
 
 /// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result of [`state`] if
 /// nothing is left to do; `looked_at` is when the first of them was checked.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM sync_file WHERE sync_id = ?1"), params![id])?;
     let sql = sql!(
@@ -272,9 +235,6 @@ pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, look
 }
 
 /// Returns the files that are being written, by path.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
     let sql = sql!(
         "SELECT path, before_sha256, blob_id, executable, listed FROM sync_write WHERE sync_id = ?1 ORDER BY path"
@@ -291,9 +251,6 @@ pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
 }
 
 /// Notes that a file is going to be written.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
     let before = write.before.as_ref().map(<[u8; 32]>::as_slice);
     let sql = sql!(
@@ -304,18 +261,12 @@ pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
 }
 
 /// Notes that no file is being written any more.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
 }
 
 /// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt, resource, agent's file and MCP server,
 /// what its modules say of them, its links, and what was decided about proposals. No content is read.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut field = |bytes: &[u8]| {

@@ -11,7 +11,6 @@ use mcpkg_base::error::Result;
 pub enum Of {
     /// Every project's that has none of its own.
     All,
-    /// This project's.
     Project(Uuid),
 }
 
@@ -25,19 +24,12 @@ impl Of {
 }
 
 /// Returns the names of the targets that were chosen; `None` where none were.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn chosen(db: &Db<'_>, of: Of) -> Result<Option<Vec<String>>> {
     let select = sql!("SELECT value FROM setting WHERE key = ?1");
     let text: Option<String> = db.one(select, params![of.key()], |row| row.get(0))?;
     Ok(text.map(|text| text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()))
 }
 
-/// Chooses targets.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn choose(db: &Db<'_>, of: Of, names: &[&str]) -> Result<()> {
     let insert =
         sql!("INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
@@ -45,10 +37,6 @@ pub fn choose(db: &Db<'_>, of: Of, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Forgets the choice.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn forget(db: &Db<'_>, of: Of) -> Result<()> {
     db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![of.key()])?;
     Ok(())

@@ -52,7 +52,6 @@ impl Status {
     }
 }
 
-/// A task's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The id that its asker knows it by.
@@ -69,7 +68,6 @@ pub struct Task {
     pub message: Option<String>,
     /// The result or the error, as JSON; there where it completed or failed.
     pub outcome: Option<String>,
-    /// When it began.
     pub created_at: Millis,
     /// When its status changed last.
     pub updated_at: Millis,
@@ -86,7 +84,6 @@ pub struct End<'a> {
     pub message: Option<&'a str>,
     /// The result or the error, as JSON; `None` if it was cancelled.
     pub outcome: Option<&'a str>,
-    /// When.
     pub at: Millis,
     /// Until when it is kept.
     pub expires_at: Millis,
@@ -121,17 +118,11 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 }
 
 /// Returns until when a task is kept that begins or ends `now`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn kept_until(db: &Db<'_>, now: Millis) -> Result<Millis> {
     Ok(now.saturating_add(GROWING.limits(db)?.age.unwrap_or(span::LONGEST)))
 }
 
 /// Inserts a task, and deletes expired ones. Returns false if the asker has as many tasks as it may have.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     db.run(sql!("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'"), params![task.created_at])?;
     let most = GROWING.limits(db)?.most();
@@ -161,9 +152,6 @@ pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
 }
 
 /// Returns a task of `asker`. Expired tasks and those of other askers count as missing.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Task>> {
     let statement = sql!(
         "SELECT ",
@@ -174,18 +162,12 @@ pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Tas
 }
 
 /// Returns the tasks that have not ended, as far as the table says.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn working(db: &Db<'_>) -> Result<Vec<Task>> {
     let statement = sql!("SELECT ", columns!(), " FROM task WHERE status = 'working' ORDER BY created_at, uuid");
     db.all(statement, params![], task)
 }
 
 /// Ends a task that is working; returns whether this did it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, id: Uuid, end: End<'_>) -> Result<bool> {
     let statement = sql!(
         "UPDATE task SET status = ?2, message = ?3, outcome = ?4, updated_at = ?5, expires_at = ?6

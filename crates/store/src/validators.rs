@@ -17,9 +17,6 @@ pub struct Resource {
 }
 
 /// Returns the validator of the resource `key` of the project that applies; `None` if there is none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
     macro_rules! of_project {
         () => {
@@ -40,9 +37,6 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
 }
 
 /// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` if there is none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",

@@ -32,7 +32,6 @@ pub struct Position {
 /// Commits since the last look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing.
     None,
     /// These, oldest first; refused ones too.
     Events(Vec<Event>),
@@ -42,17 +41,11 @@ pub enum Change {
 
 impl Store {
     /// Returns the current position in the order of commits; cheap enough for every start.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn position(&self) -> Result<Position> {
         self.read_once(position)
     }
 
     /// Returns a watch whose first look reports what came after `position`.
-    ///
-    /// # Errors
-    /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn watch(&self, position: Position) -> Result<Watch> {
         self.engine.notice_replacement();
         self.engine.check_in_place()?;
@@ -82,9 +75,6 @@ impl Watch {
     }
 
     /// Returns what was committed since the last look, and notices where the file was removed or replaced.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn look(&mut self) -> Result<Change> {
         self.looked = Instant::now();
         self.store.engine.notice_replacement();
@@ -121,9 +111,6 @@ impl Drop for Watch {
 }
 
 /// Returns an id that changes when the database is restored.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn generation(db: &Db<'_>) -> Result<String> {
     db.single(sql!("SELECT value FROM setting WHERE key = 'generation'"), params![], |row| row.get(0))
 }

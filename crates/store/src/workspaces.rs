@@ -16,16 +16,11 @@ pub struct New<'a> {
     pub machine: &'a str,
     /// Its folder's real path.
     pub root: &'a str,
-    /// Its name.
     pub name: &'a str,
-    /// When.
     pub now: Millis,
 }
 
 /// Returns the key of a workspace, which is added where it is new.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<i64> {
     let sql = sql!(
         "INSERT INTO workspace (uuid, machine, root, name, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -35,9 +30,6 @@ pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<i64> {
 }
 
 /// Returns the key of the workspace in a folder of a machine, where this database knows it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, machine: &str, root: &str) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM workspace WHERE machine = ?1 AND root = ?2"), params![machine, root], |row| row.get(0))
 }

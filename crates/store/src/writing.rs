@@ -9,9 +9,6 @@ impl Store {
     /// Runs `f` in one write transaction as [`Store::write`] does, with the project that applies or the reason why none does. On a server,
     /// it excludes only writers to the same project and those that use [`Store::write`]. So `f` may change what belongs to that project,
     /// add what nothing else refers to yet, and append events. For rows that all projects share, the condition of its statement decides.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
     pub fn write_in<T>(
         &self,
         selection: &Selection,

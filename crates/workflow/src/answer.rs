@@ -49,9 +49,6 @@ struct Failure {
 }
 
 /// Returns an answer as data.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
 pub fn data(answer: &impl Serialize) -> Result<Value> {
     let written = serde_json::to_value(answer);
     written.map_err(|error| Error::internal("a response cannot be written as JSON").with_source(error))
@@ -118,9 +115,6 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
 }
 
 /// Returns the cursor of the page behind a row of a project's list; `None` where there is no such row.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
 pub fn next(list: &str, project: i64, last: Option<&str>) -> Result<Option<String>> {
     last.map(|last| cursor(list, &(project, last))).transpose()
 }

@@ -29,7 +29,6 @@ pub struct Argument<'s> {
     pub no_null: Option<&'static str>,
     /// Whether a request of HTTP carries it.
     pub in_request: bool,
-    /// What it means.
     pub about: Option<&'s str>,
     /// The command whose answers are values for it.
     pub provider: Option<&'s str>,
@@ -109,9 +108,6 @@ impl Argument<'_> {
     }
 
     /// Returns the input of a workflow that asks for it, with its list as the provider where that needs nothing itself.
-    ///
-    /// # Errors
-    /// What `commands` returns.
     pub fn input(&self, commands: &dyn Commands) -> Result<Input> {
         let provider = match self.provider {
             Some(id) => commands.provider(id)?.filter(|contract| contract.args.is_empty()),

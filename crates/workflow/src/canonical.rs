@@ -8,9 +8,6 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::json::push_string;
 
 /// Returns the SHA-256 of a value: the same however its objects are written, and on every machine.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
 pub fn digest(value: &impl Serialize) -> Result<[u8; 32]> {
     let value = serde_json::to_value(value)
         .map_err(|error| Error::internal("a value to hash cannot be written as JSON").with_source(error))?;

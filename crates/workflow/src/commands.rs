@@ -35,27 +35,18 @@ pub fn reachable(context: &Context) -> Reachable<'_> {
 }
 
 /// Returns what a command would do with these arguments, a line each, where a person cannot read it off them.
-///
-/// # Errors
-/// As [`CommandSource::foresee`].
 pub fn foresee(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
     let source = SOURCES.iter().find(|source| source.kind() == spec.source);
     source.map_or(Ok(Vec::new()), |source| source.foresee(context, spec, with))
 }
 
 /// Runs a command under the rights of the caller of `context`.
-///
-/// # Errors
-/// As [`CommandSource::run`].
 pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let source = SOURCES.iter().find(|source| source.kind() == running.spec.source);
     source.ok_or_else(|| gone(&running.spec.id))?.run(context, running)
 }
 
 /// Returns the value of a secret that is kept for a command, for one of its arguments. Only catalogs keep any.
-///
-/// # Errors
-/// As [`catalogs::secret`].
 pub fn secret(context: &Context, command: &CommandSpec, name: &str) -> Result<Secret> {
     catalogs::secret(context, &command.id, name)
 }
@@ -68,9 +59,6 @@ pub struct Reachable<'a> {
 
 impl Reachable<'_> {
     /// Returns the indexes of the sources, in their order; of one alone where it is named.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn indexes(&self, only: Option<SourceKind>) -> Result<Vec<Arc<Index>>> {
         let sources = SOURCES.iter().filter(|source| only.is_none_or(|only| only == source.kind()));
         sources.map(|source| self.index(*source)).collect()
@@ -89,9 +77,6 @@ impl Reachable<'_> {
     }
 
     /// Returns the command of this very id, where there is one that the caller may reach.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn spec(&self, id: &str) -> Result<Option<Arc<CommandSpec>>> {
         let Some((group, _)) = id.split_once(':') else { return Ok(None) };
         for source in SOURCES.iter().filter(|source| source.group().is_none_or(|only| only == group)) {
@@ -110,35 +95,23 @@ impl Reachable<'_> {
     }
 
     /// Returns a text that differs whenever a command does, for this caller.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn validator(&self) -> Result<String> {
         let validators = SOURCES.iter().map(|source| source.validator(self.context)).collect::<Result<Vec<_>>>()?;
         Ok(format!("{validators:?} {}", self.context.surface.read_only))
     }
 
     /// Returns the value of a variable that the project allows its workflows to read.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn allowed(&self, name: &str) -> Result<Option<String>> {
         self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
     }
 
     /// Returns whether any command of a group can be reached.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn reaches_group(&self, group: &str) -> Result<bool> {
         let indexes = self.indexes(None)?;
         Ok(!self.search(&indexes, "", |brief| brief.id.split(':').next() == Some(group)).is_empty())
     }
 
     /// Returns whether it is said where the secrets of a command are kept.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     pub fn keeps_secrets(&self, command: &CommandSpec) -> Result<bool> {
         match command.source {
             SourceKind::Catalogs => catalogs::has_secrets(self.context, &command.id),

@@ -27,7 +27,6 @@ macro_rules! kinds {
             /// Every kind, in the order of the documentation.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant,)*];
 
-            /// The stable name.
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
             }
@@ -42,7 +41,6 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $family,)* }
             }
 
-            /// What it means.
             pub const fn about(self) -> &'static str {
                 match self { $(Kind::$variant => $about,)* }
             }
@@ -222,9 +220,7 @@ pub struct Why {
 /// A text that takes the place of another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fix {
-    /// The new text.
     pub text: String,
-    /// What it replaces.
     pub span: Span,
 }
 

@@ -12,9 +12,6 @@ pub const LONGEST: usize = 64;
 const RESERVED: [&str; 3] = [operations::GROUP, tools::GROUP, "workflow"];
 
 /// Refuses a name that could be taken for something else, or is reserved. `what` says what the name is to be.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(name: &str, what: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -30,9 +27,6 @@ pub fn check(name: &str, what: &str) -> Result<()> {
 }
 
 /// Whether the commands of a plugin cannot have this group, since others have.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn is_taken(db: &Db<'_>, name: &str) -> Result<bool> {
     Ok(check(name, "group of commands").is_err() || catalogs::has_group(db, name)?)
 }

@@ -33,7 +33,6 @@ pub struct Index {
     briefs: Vec<Brief>,
     /// How many words each id has.
     lengths: Vec<f64>,
-    /// In order.
     words: Vec<Word>,
     /// The places in `words` of those with the same stem.
     stems: HashMap<Box<str>, Vec<usize>>,
@@ -50,7 +49,6 @@ struct Word {
 /// A command that was found.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
-    /// The command.
     pub brief: &'a Brief,
     /// How many words of the query it has.
     pub matched: usize,
@@ -66,7 +64,6 @@ pub struct Rank<'a> {
     pub matched: usize,
     /// How well it has them.
     pub score: f64,
-    /// Its id.
     pub id: &'a str,
 }
 
@@ -129,7 +126,6 @@ impl Index {
         Self { briefs, lengths, words, stems, ids }
     }
 
-    /// Returns its commands.
     pub fn briefs(&self) -> &[Brief] {
         &self.briefs
     }

@@ -11,7 +11,6 @@ use super::spec::{CommandSpec, OutputContract, OutputField};
 pub enum Found<'c> {
     /// The answer itself, or a part of it that holds fields.
     Whole,
-    /// A field.
     Field(&'c OutputField),
     /// What is inside of a field, of which no more is known.
     Inside,

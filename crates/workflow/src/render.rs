@@ -5,9 +5,6 @@ use mcpkg_base::error::{Error, Result};
 
 /// Returns a definition as YAML: its fields in their order, the author's order in `inputs`, `with` and `body`; nothing that is
 /// null, empty or usual. There is no line end after the last line.
-///
-/// # Errors
-/// `E_INTERNAL` where a value cannot be written.
 pub fn rendered(definition: &Definition) -> Result<String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,

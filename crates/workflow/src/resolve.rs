@@ -66,7 +66,7 @@ fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
 /// Returns the one command that was typed.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest ones, `E_AMBIGUOUS` with all that it stands for; `E_STORAGE` and its like.
+/// `E_NOT_FOUND` with the nearest ones, `E_AMBIGUOUS` with all that it stands for.
 pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>> {
     match commands.resolve(typed)? {
         Resolved::One(spec) => Ok(spec),

@@ -9,7 +9,6 @@ use mcpkg_base::error::{Code, Error};
 /// A command that is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Running<'a> {
-    /// The command.
     pub spec: &'a CommandSpec,
     /// Its arguments by name.
     pub with: &'a Map<String, Value>,
@@ -22,7 +21,6 @@ pub struct Running<'a> {
 /// What a command answered.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// The answer.
     pub output: Value,
     /// Its status. HTTP only.
     pub status: Option<u16>,
@@ -46,7 +44,6 @@ impl Answered {
 /// Why a command has no answer, or none that counts.
 #[derive(Debug)]
 pub struct Failed {
-    /// What went wrong.
     pub error: Error,
     /// The status of the answer, where one came.
     pub status: Option<u16>,

@@ -12,7 +12,6 @@ pub struct Known(Secrets);
 /// An answer without its secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sealed {
-    /// The answer.
     pub value: Value,
     /// The JSON pointers of what was taken out.
     pub at: Vec<String>,

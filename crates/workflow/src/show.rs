@@ -102,9 +102,6 @@ impl Operation for Show {
 }
 
 /// Returns the data of a command: the contract's keys first, then all others.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
 pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
     let spec_hash = spec.hash();
     let mut spec = spec.clone();

@@ -20,21 +20,12 @@ pub trait CommandSource: Sync {
     }
 
     /// Returns a text that differs whenever any of its briefs or specs does, for this caller.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn validator(&self, context: &Context) -> Result<String>;
 
     /// Returns all its commands in short, for the index.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>>;
 
     /// Returns the command of this id, where there is one.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
 
     /// Returns what a command would do with these arguments, a line each, where a person cannot read it off them.
@@ -96,38 +87,23 @@ impl Brief {
 /// The commands that a caller may reach: what a text is checked against.
 pub trait Commands {
     /// Returns what an id, or another way to write it, stands for.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn resolve(&self, typed: &str) -> Result<Resolved>;
 
     /// Returns the contract of a provider, where a command of this id is one.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
 
     /// Returns whether any command of a group can be reached. A source that does not know its groups answers yes.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn has_group(&self, _group: &str) -> Result<bool> {
         Ok(true)
     }
 
     /// Returns whether it is said where the secrets of a command are kept; of several that are alternatives one is enough. Who does
     /// not know says yes.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }
 
     /// Returns the value of a variable that the project allows workflows to use; never of the process's own environment.
-    ///
-    /// # Errors
-    /// `E_STORAGE` and its like.
     fn variable(&self, _name: &str) -> Result<Option<String>> {
         Ok(None)
     }
@@ -136,7 +112,6 @@ pub trait Commands {
 /// What an id, or another way to write it, stands for.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// One command.
     One(Arc<CommandSpec>),
     /// Several, by their ids: it is ambiguous.
     Several(Vec<String>),

@@ -30,9 +30,6 @@ pub struct Origin {
 
 impl Origin {
     /// Reads what a user wrote: a URL, `host:path` as ssh takes it, or a path of this machine, relative to `start`.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn read(text: &str, start: &Path) -> Result<Self> {
         let refused = |why: &str| {
             Err(Error::new(Code::InvalidArgument, format!("cannot clone `{}`: {why}", redact(text)))
@@ -137,7 +134,7 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
 /// the other repository where it has one, else it is made from the main branch.
 ///
 /// # Errors
-/// `E_REMOTE_FAILED` with git's own words; `E_GIT_NOT_FOUND`, `E_CANCELLED`, `E_FILE_FAILED`.
+/// `E_REMOTE_FAILED` with git's own words.
 pub fn make(
     name: &str,
     origin: &Origin,
@@ -166,7 +163,7 @@ pub fn make(
 /// Has a repository carry both branches, and returns the name of the main one.
 ///
 /// # Errors
-/// `E_BRANCH_NOT_FOUND` where it has no commit, or no main branch; `E_GIT_FAILED`.
+/// `E_BRANCH_NOT_FOUND` where it has no commit, or no main branch.
 pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> Result<String> {
     let known = refs::list(git, &["refs/heads/", "refs/remotes/origin/"])?;
     let has = |full: String| known.iter().any(|known| known.name == full);

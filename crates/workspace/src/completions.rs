@@ -10,7 +10,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::git::Git;
 use mcpkg_core::op::{Name, Names, Typed};
 
-/// The repositories.
 pub const REPOS: Names = Names::Stored(|typed| {
     let repos = workspace(typed)?.map(|workspace| workspace.manifest.repos).unwrap_or_default();
     Ok(typed.matching(repos.into_iter().map(|repo| repo.name)))

@@ -12,9 +12,6 @@ use mcpkg_base::git;
 
 /// Has git ignore the workspace's own folder, its worktrees and its other repositories, where the root is a repository, by
 /// the repository's `info/exclude`, which is nobody's but this clone's. Lines that are there stay.
-///
-/// # Errors
-/// As [`Workspace::read`]; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn exclude(root: &Path) -> Result<()> {
     let Some(folder) = git::folder(root) else { return Ok(()) };
     let manifest = Workspace::read(root)?.manifest;

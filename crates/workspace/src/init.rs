@@ -65,7 +65,6 @@ pub struct Init {
 
 /// What is to be cloned.
 pub(super) struct New {
-    /// Its name.
     pub name: String,
     /// Where it goes, below the root.
     pub path: String,
@@ -208,7 +207,7 @@ fn exists(root: &Path) -> Error {
 /// Reads what is to be cloned, and looks at its places.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`, `E_IO_INVALID_PATH`; `E_WORKSPACE_EXISTS` where something else is in its place.
+/// `E_WORKSPACE_EXISTS` where something else is in its place.
 pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
     // A path is relative to where the command was started, as it is for git.
     let start = Some(Path::new(&context.selection.directory)).filter(|folder| folder.is_absolute()).unwrap_or(root);
@@ -290,9 +289,6 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
 }
 
 /// Clones what is not there, beside its place, as many at once as there are processors; returns the main branches.
-///
-/// # Errors
-/// As [`clone::make`].
 pub(super) fn clone_all(
     context: &Context,
     root: &Path,

@@ -65,8 +65,7 @@ struct Applying {
 /// Carries a plan out; returns what could not be tidied up, a line each.
 ///
 /// # Errors
-/// What the first step that failed returned, after all steps before it were taken back; `E_FLOW_UNDONE` where some of them
-/// could not be, with what stays in details.kept; `E_UNAPPROVED`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_FLOW_UNDONE` where some of them could not be, with what stays in details.kept.
 pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Result<Vec<String>> {
     refuse_unfinished(context, root)?;
     context.unless_cancelled()?;
@@ -125,7 +124,7 @@ pub fn recover(context: &Context) {
 /// `by_file`: also where its database is gone, or has nothing of it.
 ///
 /// # Errors
-/// `E_FLOW_UNDONE` with what stays, `E_WORKSPACE_BUSY` where it is not this database's to put right; `E_FILE_FAILED`.
+/// `E_FLOW_UNDONE` with what stays, `E_WORKSPACE_BUSY` where it is not this database's to put right.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {
@@ -187,9 +186,6 @@ fn clear(root: &Path) {
 }
 
 /// Whether the steps of a run are those that this machine carried out.
-///
-/// # Errors
-/// `E_FILE_FAILED`.
 pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<bool> {
     let sha256 = sha256(&run.uuid.to_string(), &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
     Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
@@ -198,7 +194,7 @@ pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -
 /// Whether this machine began what is half done in a workspace.
 ///
 /// # Errors
-/// `E_WORKSPACE_BUSY` where the file about it is damaged; `E_FILE_FAILED`.
+/// `E_WORKSPACE_BUSY` where the file about it is damaged.
 pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
     match read(root)? {
         Some((_, sha256)) => Ok(context.approved.get(Kind::Flow, &sha256)?.is_some()),
@@ -207,17 +203,11 @@ pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
 }
 
 /// Returns the steps of what is half done in a workspace, those after it landed too.
-///
-/// # Errors
-/// As [`is_recorded`].
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     Ok(read(root)?.map(|(applying, _)| [applying.land, applying.tidy].concat()).unwrap_or_default())
 }
 
 /// Returns the key of the workspace in the database, which knows it from now on.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i64> {
     let machine = machine::id(None);
     let root = disk::posix(root);
@@ -226,9 +216,6 @@ pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i6
 }
 
 /// Returns the key of the workspace where the database knows it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn known(db: &Db<'_>, root: &Path) -> Result<Option<i64>> {
     workspaces::find(db, &machine::id(None), &disk::posix(root))
 }

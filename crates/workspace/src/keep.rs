@@ -55,7 +55,6 @@ fn worktree_part(set: &str) -> String {
 /// A ref that keeps something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its full name.
     pub name: String,
     /// The object that it keeps.
     pub id: String,
@@ -79,9 +78,6 @@ impl Kept {
 }
 
 /// Returns what a repository keeps, the oldest first.
-///
-/// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
     let kept = refs::list(git, &[PREFIX])?.into_iter().filter_map(|found| {
         let (run, what) = found.name.strip_prefix(PREFIX)?.split_once('/')?;
@@ -109,9 +105,6 @@ pub struct Look {
 }
 
 /// Looks at what a worktree holds: `status` has its ignored files, and each untracked one by itself.
-///
-/// # Errors
-/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
 pub fn look(folder: &Path, status: &Status) -> Result<Look> {
     let mut look = Look::default();
     for (state, words) in
@@ -159,9 +152,6 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
 }
 
 /// Returns the commit that a kept worktree had checked out; `None` where it had none.
-///
-/// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn checked_out(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     refs::commit(git, &format!("{kept}^1"))
 }
@@ -175,7 +165,7 @@ pub fn message(set: &str, branch: Option<&str>) -> String {
 /// Returns the full name of the branch that a kept worktree was on; `None` where it was on none.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_NOT_FOUND` where the commit keeps no worktree.
+/// `E_NOT_FOUND` where the commit keeps no worktree.
 pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     let message = git.text(&["show", "--no-patch", "--format=%B", kept, "--"])?;
     if !message.lines().any(|line| line.starts_with("Set: ")) {

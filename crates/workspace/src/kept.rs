@@ -70,9 +70,6 @@ fn data(repo: &Repo, kept: &Kept, operation: Option<String>) -> Value {
 }
 
 /// Returns what all repositories keep, the oldest first; one that is missing keeps nothing.
-///
-/// # Errors
-/// `E_IO_INVALID_PATH`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, Kept)>> {
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::all(&repos, |repo| {

@@ -56,9 +56,6 @@ impl Lock {
     }
 
     /// Takes the lock where it is free.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn try_take(root: &Path) -> Result<Option<Self>> {
         let own = root.join(OWN);
         make_own(&own)?;

@@ -6,7 +6,6 @@ use mcpkg_base::inside::stays_inside;
 /// The folder of a workspace's own files, in its root.
 pub const OWN: &str = ".smctl";
 
-/// The longest name.
 const LONGEST: usize = 100;
 
 /// Whether a name is one of a feature, a set of worktrees or a spec.
@@ -20,9 +19,6 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Refuses an invalid name of a feature, worktree set or spec; `what` says which.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());

@@ -37,9 +37,6 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
 }
 
 /// Returns what `f` makes of each item, or the first failure in their order.
-///
-/// # Errors
-/// What `f` returns.
 pub fn all<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     each(items, |_, item| f(item)).into_iter().collect()
 }

@@ -13,12 +13,10 @@ use mcpkg_store::projects::Selection;
 /// The manifest, below the root.
 pub const MANIFEST: &str = ".smctl/workspace.toml";
 
-/// A workspace.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     /// Its folder, without links.
     pub root: PathBuf,
-    /// What it holds.
     pub manifest: Manifest,
     /// The manifest's text, as it was read.
     pub text: String,
@@ -27,17 +25,11 @@ pub struct Workspace {
 impl Workspace {
     /// Returns the workspace that applies: the one that the call names, else the one around the folder where the command or
     /// server was started.
-    ///
-    /// # Errors
-    /// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
     pub fn open(context: &Context) -> Result<Self> {
         Self::read(&root_of(context)?)
     }
 
     /// Reads the workspace of a root.
-    ///
-    /// # Errors
-    /// `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
     pub fn read(root: &Path) -> Result<Self> {
         let text = manifest_text(root)?;
         let manifest = manifest::read(&text, MANIFEST)?;
@@ -62,9 +54,6 @@ impl Workspace {
     }
 
     /// Returns the repositories that are named, in the manifest's order; all of them where none is.
-    ///
-    /// # Errors
-    /// As [`Workspace::repo`].
     pub fn chosen(&self, names: &[String]) -> Result<Vec<&Repo>> {
         for name in names {
             self.repo(name)?;
@@ -76,7 +65,7 @@ impl Workspace {
     /// As [`Workspace::chosen`], for what needs a repository.
     ///
     /// # Errors
-    /// As [`Workspace::repo`]; `E_INVALID_ARGUMENT` where the workspace has none.
+    /// `E_INVALID_ARGUMENT` where the workspace has none.
     pub fn at_least_one(&self, names: &[String]) -> Result<Vec<&Repo>> {
         let repos = self.chosen(names)?;
         if repos.is_empty() {
@@ -135,18 +124,12 @@ pub fn start(selection: &Selection) -> PathBuf {
 }
 
 /// Returns the root of the workspace that a call is about.
-///
-/// # Errors
-/// `E_WORKSPACE_NOT_FOUND`.
 pub fn root_of(context: &Context) -> Result<PathBuf> {
     let start = start(&context.selection);
     find(&start).ok_or_else(|| not_found(&start))
 }
 
 /// Returns the text of the manifest of a root, whether or not it is valid.
-///
-/// # Errors
-/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
 pub fn manifest_text(root: &Path) -> Result<String> {
     let path = root.join(MANIFEST);
     file::read_text(&path, file::TEXT).map_err(|error| disk::failed("read", &path, error))

@@ -49,9 +49,6 @@ impl Operation for ShowStatus {
 }
 
 /// Returns what `smctl_workspace_status` and the resource `smctl://workspace/status` answer.
-///
-/// # Errors
-/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`; `E_GIT_NOT_FOUND`, `E_CANCELLED`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn read(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     let rows = look(context, &workspace)?;

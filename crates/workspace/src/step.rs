@@ -49,7 +49,6 @@ pub enum Step {
 pub enum Head {
     /// A branch, by its name without `refs/heads/`.
     Branch(String),
-    /// A commit.
     Detached(String),
 }
 

@@ -35,7 +35,6 @@ pub(super) fn health(context: &Context) -> Vec<Finding> {
     vec![Finding::new("workspace", Health::Note, what)]
 }
 
-/// Watches a workspace.
 struct Watch {
     watcher: Option<RecommendedWatcher>,
     /// What is watched, as the system was told.

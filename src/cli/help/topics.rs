@@ -6,9 +6,7 @@ use super::style::WIDEST;
 
 /// A page about something that is not one command.
 pub(crate) struct Topic {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// Its subject.
     pub(crate) about: &'static str,
     what: What,
 }

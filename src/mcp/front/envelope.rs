@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 127;
 pub(in crate::mcp) enum Line<'a> {
     /// Nothing but white space.
     Blank,
-    /// One message.
     One(Envelope<'a>),
     /// An array of what may be messages, each as it is.
     Batch(Vec<&'a str>),
@@ -43,7 +42,6 @@ impl<'a> Id<'a> {
     }
 }
 
-/// One message.
 #[derive(Debug)]
 pub(in crate::mcp) enum Envelope<'a> {
     Request { id: &'a str, method: Cow<'a, str>, parameters: Option<&'a RawValue>, text: &'a str },

@@ -16,7 +16,6 @@ use mcpkg_store::{Db, Reader};
 pub(in crate::mcp) enum Hot<'a> {
     /// A read of the protocol's own.
     Read(Read<'a>),
-    /// A tool call.
     Call(Box<HotCall>),
 }
 
@@ -75,9 +74,6 @@ impl<'a> Hot<'a> {
     }
 
     /// Reads what is asked for and appends the result to `out`, and nothing where that fails. `context` is what tools run in.
-    ///
-    /// # Errors
-    /// As [`reads::answer`]. A tool that fails has a result that says so.
     pub(super) fn answer<C: Borrow<Context>>(
         self,
         reader: &Reader,

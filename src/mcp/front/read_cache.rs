@@ -57,9 +57,6 @@ struct Known {
 
 impl ReadCache {
     /// Opens the connections; `config` has the time limit for a read.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`.
     pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
         let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
@@ -68,17 +65,11 @@ impl ReadCache {
     }
 
     /// Reads the database's data version again, for a request that does more than one thing.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn refresh(&self) -> Result<Version> {
         self.state().refresh()
     }
 
     /// Runs a statement, as reading the data version alone does not.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn read_now(&self) -> Result<()> {
         self.state().reader.statement(access::required).map(drop)
     }
@@ -88,9 +79,6 @@ impl ReadCache {
     /// An answer counts where nothing was committed since, as of the data version that [`ReadCache::admit`] read; one that was
     /// only presumed to be admitted has it looked up again then. It was read after the request began, so that no commit that anybody knew of before is missed; reading it again would cost a tenth
     /// of the request.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn look_up(
         &self,
         config: &Config,
@@ -109,9 +97,6 @@ impl ReadCache {
 
     /// Returns the result of a hot request, and keeps it for the same request later; `None` where rmcp has to answer it.
     /// Dropping the future ends the read.
-    ///
-    /// # Errors
-    /// As `reads::answer`.
     pub(crate) async fn answer(
         &self,
         key: &CacheKey,
@@ -178,9 +163,6 @@ impl ReadCache {
     }
 
     /// Returns what a request with this key may reach, `None` where no key is asked for; it came at `came`.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn admit(
         &self,
         presented: Option<&str>,
@@ -201,9 +183,6 @@ impl ReadCache {
     }
 
     /// Whether what was let in with this grant, or without one, would be let in still.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn holds(&self, grant: Option<&Grant>, always: bool, now: Millis) -> Result<bool> {
         let mut state = self.state();
         match grant {
@@ -216,9 +195,6 @@ impl ReadCache {
     }
 
     /// Whether a project is there, for a request that was let in.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
         if state.known.projects.contains(name) {

@@ -23,9 +23,6 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Starts the threads; how long a read may take is what `store` says.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`.
     pub(super) fn new(store: &Store) -> Result<Self> {
         let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
@@ -39,9 +36,6 @@ impl Readers {
 
     /// Runs `f` on the next thread that is free. Where the returned future is dropped, because the client closed its
     /// connection, `f` does not begin, and where it runs already its reads end with `E_TIMEOUT`.
-    ///
-    /// # Errors
-    /// Those of `f`; `E_INTERNAL` if it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,

@@ -97,7 +97,6 @@ pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilit
     Ok(())
 }
 
-/// Answers server/discover.
 pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
     let mut info = info(server);
     info.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
@@ -118,7 +117,6 @@ pub(super) fn initialized(server: &Server, notification: NotificationContext<Rol
     }
 }
 
-/// Answers logging/setLevel.
 pub(super) fn set_level(
     server: &Server,
     params: &SetLevelRequestParams,

@@ -17,7 +17,6 @@ use crate::mcp::reads::Read;
 use crate::mcp::{completion, words};
 use mcpkg_base::error::{Code, Error};
 
-/// Answers prompts/list.
 pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
@@ -30,7 +29,6 @@ pub(super) async fn list(
     server.answer(request, Read::Prompts { cursor, splits }).await
 }
 
-/// Answers prompts/get.
 pub(super) async fn get(
     server: &Server,
     params: GetPromptRequestParams,
@@ -51,7 +49,6 @@ pub(super) async fn get(
     server.answer::<GetPromptResult>(&request, read).await.map(Into::into)
 }
 
-/// Answers completion/complete.
 pub(super) async fn complete(
     server: &Server,
     params: CompleteRequestParams,

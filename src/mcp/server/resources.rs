@@ -12,7 +12,6 @@ use crate::mcp::methods::only_page;
 use crate::mcp::reads::Read;
 use crate::mcp::{by_uri, live};
 
-/// Answers resources/list.
 pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
@@ -26,7 +25,6 @@ pub(super) async fn list(
     server.answer(request, Read::Resources { cursor }).await
 }
 
-/// Answers resources/templates/list.
 pub(super) async fn list_templates(
     server: &Server,
     page: Option<PaginatedRequestParams>,
@@ -37,7 +35,6 @@ pub(super) async fn list_templates(
     Ok(lasting!(request, ListResourceTemplatesResult::with_all_items(templates)))
 }
 
-/// Answers resources/read.
 pub(super) async fn read(
     server: &Server,
     params: ReadResourceRequestParams,

@@ -11,7 +11,6 @@ use super::Server;
 use crate::mcp::methods::only_page;
 use crate::mcp::skills;
 
-/// Answers skills/list.
 pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
@@ -21,7 +20,6 @@ pub(super) async fn list(
     server.read(request, move |db, config| skills::list(db, config, cursor.as_deref())).await
 }
 
-/// Answers skills/get.
 pub(super) async fn get(
     server: &Server,
     params: GetSkillRequestParams,
@@ -30,7 +28,6 @@ pub(super) async fn get(
     server.read(request, move |db, config| skills::get(db, config, &params.uri)).await
 }
 
-/// Answers resources/directory/read.
 pub(super) async fn read_directory(
     server: &Server,
     params: ReadResourceDirectoryRequestParams,

@@ -55,7 +55,6 @@ pub(super) async fn subscribe(
     Err(error_data(&Error::new(Code::InvalidArgument, why)))
 }
 
-/// Takes that back.
 pub(super) fn unsubscribe(
     server: &Server,
     params: &UnsubscribeRequestParams,

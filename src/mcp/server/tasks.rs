@@ -26,7 +26,6 @@ pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContex
         && request.client_capabilities().is_some_and(|client| client.supports_tasks())
 }
 
-/// Answers tasks/get.
 pub(super) async fn get(
     server: &Server,
     params: GetTaskParams,
@@ -35,7 +34,6 @@ pub(super) async fn get(
     with_tasks(server, request, move |tasks, asker| tasks.get(asker, &params.task_id)).await.map(GetTaskResult::new)
 }
 
-/// Answers tasks/update.
 pub(super) async fn update(
     server: &Server,
     params: UpdateTaskParams,
@@ -45,7 +43,6 @@ pub(super) async fn update(
     with_tasks(server, request, move |tasks, asker| tasks.update(asker, &task_id, input_responses)).await
 }
 
-/// Answers tasks/cancel.
 pub(super) async fn cancel(
     server: &Server,
     params: CancelTaskParams,

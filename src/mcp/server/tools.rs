@@ -13,7 +13,6 @@ use crate::mcp::provider::Answer;
 use crate::mcp::reads::Read;
 use crate::mcp::tools::{self, Tool};
 
-/// Answers tools/list.
 pub(super) async fn list(
     server: &Server,
     page: Option<PaginatedRequestParams>,
@@ -35,7 +34,6 @@ pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     }
 }
 
-/// Answers tools/call.
 pub(super) async fn call(
     server: &Server,
     params: CallToolRequestParams,

@@ -31,7 +31,6 @@ struct Rung {
 /// The reason for reading the resources again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
-    /// It rang.
     Rung,
     /// Nothing did; it is time to look at what nothing rings for.
     Due,
@@ -91,7 +90,6 @@ pub(super) struct Missed {
 }
 
 impl Missed {
-    /// Begins to count.
     pub(super) fn after(bell: &Arc<Bell>) -> Self {
         Self { bell: Arc::clone(bell), before: bell.count() }
     }

@@ -114,7 +114,6 @@ struct Watched {
 
 /// The part of the committed events that is about one project.
 struct Relevant {
-    /// Its possible changes.
     changes: Changes,
     /// Whether anything was about the project, a refused change too.
     anything: bool,
@@ -166,7 +165,7 @@ impl Feed {
     /// Counts what changed here, and wakes the subscribers where anything did.
     ///
     /// # Errors
-    /// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`; nothing was counted then.
+    /// Nothing was counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;
         let before = self.state().served.clone();
@@ -391,7 +390,6 @@ impl Subscriber {
         self.seen().uris.contains_key(uri)
     }
 
-    /// Ends a subscription.
     pub(in crate::mcp) fn unsubscribe(&self, uri: &str) {
         if self.seen().uris.remove(uri).is_some() {
             self.feed.state().unsubscribe(uri);

@@ -21,7 +21,6 @@ const MAX_FOLLOWED: usize = 256;
 pub(in crate::mcp) struct TaskIds(Vec<String>);
 
 impl TaskIds {
-    /// Reads them.
     pub(in crate::mcp) fn of(parameters: Option<&RawValue>) -> Self {
         #[derive(Deserialize)]
         struct Parameters {

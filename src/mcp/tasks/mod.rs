@@ -76,9 +76,6 @@ impl Tasks {
     }
 
     /// Keeps a task that `cancelled` cancels. Returns none where the server ends or the asker has as many as it may.
-    ///
-    /// # Errors
-    /// `E_READ_ONLY`, `E_DB_BUSY`, `E_DISK_FULL`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
     pub(super) fn begin(
         &self,
         asker: &Asker,
@@ -151,7 +148,7 @@ impl Tasks {
     /// Returns a task of `asker`.
     ///
     /// # Errors
-    /// -32602 where it has no such task; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// -32602 where it has no such task.
     pub(super) fn get(&self, asker: &Asker, id: &str) -> Result<DetailedTask, ErrorData> {
         let id = known(id)?;
         {
@@ -178,9 +175,6 @@ impl Tasks {
     }
 
     /// Answers what a task of `asker` asked; what it did not ask is skipped.
-    ///
-    /// # Errors
-    /// As [`Tasks::cancel`].
     pub(super) fn update(&self, asker: &Asker, id: &str, responses: InputResponses) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {
             task.answer(responses);

@@ -24,9 +24,7 @@ const NOT_KEPT: &str = "(not stored; call deploy again)";
 /// The party that cancelled a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CancelledBy {
-    /// Its asker did.
     Asker,
-    /// The server ends.
     Server,
 }
 
@@ -34,9 +32,7 @@ pub(super) enum CancelledBy {
 pub(in crate::mcp) enum Answered {
     /// A result, which may say that the tool failed.
     Result(Box<CallToolResult>),
-    /// No result.
     Error(ErrorData),
-    /// Nothing in time.
     Nothing,
 }
 

@@ -151,9 +151,6 @@ fn asks(tool: &Tool, context: &Context) -> bool {
 }
 
 /// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked also.
-///
-/// # Errors
-/// As [`request::ask`].
 fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });

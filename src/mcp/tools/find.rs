@@ -12,7 +12,6 @@ use mcpkg_store::Db;
 /// A tool that can be called.
 #[derive(Clone)]
 pub(in crate::mcp) enum Tool {
-    /// An operation.
     Operation(&'static Entry),
     /// A row of a domain's, or what a program adds.
     Projected(Box<Projected>),
@@ -104,9 +103,6 @@ impl Tool {
 }
 
 /// Returns the tool with this name if it is served, listed or not. Operations win over all other tools.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<Option<Tool>> {
     if named(name).is_some() {
         return Ok(operation(name, config).map(Tool::Operation));

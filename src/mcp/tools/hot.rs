@@ -55,7 +55,6 @@ impl HotCall {
         call.is_hot().then_some(Self { entry, call, logged })
     }
 
-    /// The tool's name.
     pub(in crate::mcp) fn name(&self) -> &'static str {
         self.entry.tool
     }

@@ -41,7 +41,6 @@ struct Described {
 
 /// A page of tools/list.
 pub(in crate::mcp) struct Page {
-    /// The tools.
     pub(in crate::mcp) tools: Vec<Tool>,
     /// The cursor of the next page, if there is one.
     pub(in crate::mcp) next: Option<String>,
@@ -95,9 +94,6 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
 }
 
 /// Appends the result of tools/list.
-///
-/// # Errors
-/// As [`list`].
 pub(in crate::mcp) fn push_list(
     db: &Db<'_>,
     config: &Config,
@@ -193,18 +189,12 @@ pub(in crate::mcp) struct ToolsValidator {
 }
 
 /// Returns the validator of the list of tools: it changes when the list does.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsValidator> {
     let projected = config.providers.all().map(|provider| provider.validator(db, &config.audience()));
     Ok(ToolsValidator { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
 }
 
 /// Returns the groups whose tools are all listed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     let mut listed = Vec::new();
     for group in groups().filter(|group| config.surface.serves_group(group.name)) {

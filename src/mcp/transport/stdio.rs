@@ -36,9 +36,6 @@ const WRITE: usize = 64 << 10;
 
 /// Serves `store` on standard input and output until the input ends or a signal comes; every request accepted until
 /// then is answered.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE` at the start; `E_INTERNAL` where the system gives no thread.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;

@@ -7,7 +7,6 @@ use mcpkg_base::error::{Code, Error, Result};
 pub struct Address {
     /// The host, without brackets.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// The path and the query.
     pub path: String,
@@ -15,9 +14,6 @@ pub struct Address {
 
 impl Address {
     /// Takes a URL apart.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn parse(url: &str) -> Result<Self> {
         let wrong = |why: &str| {
             Error::new(

@@ -65,7 +65,6 @@ impl PartialEq for Agent {
 /// How an agent's file names a URL.
 #[derive(Clone, Copy, Debug)]
 pub enum Url {
-    /// An entry.
     Entry {
         /// The field that holds the URL.
         field: &'static str,
@@ -76,7 +75,6 @@ pub enum Url {
     },
     /// It takes none.
     Refused {
-        /// Why.
         why: &'static str,
         /// What to do instead.
         hints: &'static [&'static str],

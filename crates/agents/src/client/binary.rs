@@ -69,9 +69,6 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 }
 
 /// The path of the binary that runs.
-///
-/// # Errors
-/// `E_FILE_FAILED`, `E_INVALID_PATH`.
 pub fn running() -> Result<String> {
     let gone = |why: String| {
         Error::new(Code::FileFailed, format!("mcpkg cannot find its own program: {why}"))
@@ -85,9 +82,6 @@ pub fn running() -> Result<String> {
 }
 
 /// Returns a path as text.
-///
-/// # Errors
-/// `E_INVALID_PATH`.
 pub fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Error::new(

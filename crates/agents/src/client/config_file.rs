@@ -42,7 +42,6 @@ pub struct ConfigFile {
     pub agent: &'static Agent,
     /// The users that it is for.
     pub scope: Scope,
-    /// Its path.
     pub path: PathBuf,
     /// The folder that a project's entry is for.
     pub root: Option<PathBuf>,

@@ -21,16 +21,12 @@ pub const KEY: &str = "MCPKG_KEY";
 /// The entry that is wanted.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// Start this binary.
     Start {
-        /// Its path.
         program: String,
-        /// Its arguments.
         args: Vec<String>,
     },
     /// Talk to a URL.
     Url {
-        /// The URL.
         url: String,
         /// The variable that the bearer key is in.
         key: Option<String>,
@@ -42,8 +38,8 @@ impl Wanted {
     /// workspace instead of a project.
     ///
     /// # Errors
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project in the entry; `E_FILE_FAILED` if the binary is unknown;
-    /// `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written.
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project in the entry; `E_INVALID_ARGUMENT` if the address of the database
+    /// contains a password, which is never written.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
             let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";

@@ -6,9 +6,6 @@ use mcpkg_base::error::{Code, Error, Result};
 pub const DEFAULT: &str = "mcpkg";
 
 /// Checks that every agent takes a name, and that it leaves room for the tools' own.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(name: &str) -> Result<()> {
     let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if (1..=32).contains(&name.len()) && name.bytes().all(good) {

@@ -146,9 +146,6 @@ impl FileText {
     }
 
     /// Saves a copy of the file below `folder`, named by its content, and returns its path.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn back_up(&self, folder: &Path) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;
@@ -195,9 +192,6 @@ fn follow(path: &Path) -> Result<PathBuf> {
 }
 
 /// Makes a folder and those above it that are missing; returns those that were made, the highest first.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();

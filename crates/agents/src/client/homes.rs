@@ -8,7 +8,6 @@ use mcpkg_base::error::Result;
 /// The folders that agents count from.
 #[derive(Clone, Debug)]
 pub struct Homes {
-    /// The user's home.
     pub home: PathBuf,
     /// Where the system keeps an application's configuration.
     pub config: PathBuf,

@@ -13,13 +13,9 @@ use mcpkg_core::op::Context;
 
 /// An entry of mcpkg's in an agent's file.
 pub struct OurEntry {
-    /// Where.
     pub config: ConfigFile,
-    /// Its name.
     pub name: String,
-    /// The current entry.
     pub entry: Value,
-    /// What it runs.
     pub runs: Runs,
     /// What is to be said of the program.
     pub binary: Binary,
@@ -56,9 +52,6 @@ impl OurEntry {
 }
 
 /// The entries of mcpkg's in a file.
-///
-/// # Errors
-/// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
 pub fn our_entries(context: &Context, config: &ConfigFile) -> Result<Vec<OurEntry>> {
     let read = FileText::of(config)?;
     let document = config.agent.document();

@@ -24,9 +24,7 @@ pub fn folder(context: &Context) -> PathBuf {
 /// What was done to one entry of one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The file.
     pub file: PathBuf,
-    /// The entry's name.
     pub name: String,
     /// Whether there was no file before.
     pub created: bool,
@@ -122,9 +120,6 @@ impl Records {
     }
 
     /// Returns the records to change.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn hold(context: &Context) -> Result<Self> {
         let folder = folder(context);
         make_folders(&folder, Modes::PRIVATE)?;
@@ -156,9 +151,6 @@ impl Records {
     }
 
     /// Keeps a record, or none.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn put(&self, read: &FileText, name: &str, record: Option<&Record>) -> Result<()> {
         let path = self.path(read, name);
         let Some(record) = record else { return disk::remove(&path) };

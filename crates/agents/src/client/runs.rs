@@ -10,7 +10,6 @@ use mcpkg_base::shell;
 /// What an entry makes an agent do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// Start a program.
     Command(Vec<String>),
     /// Talk to a URL, with the headers that the file names.
     Url(String, Vec<(String, String)>),

@@ -16,9 +16,7 @@ use mcpkg_core::op::{Body, Context};
 pub struct Standing {
     /// Where it is looked for.
     pub config: ConfigFile,
-    /// Its name.
     pub name: String,
-    /// The file.
     pub read: FileText,
     /// The entry, if it exists.
     pub entry: Option<Value>,
@@ -28,10 +26,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID`, and those of [`FileText::of`].
     pub fn of(context: &Context, config: ConfigFile, name: &str) -> Result<Self> {
         let read = FileText::of(&config)?;
         let document = config.agent.document();
@@ -61,9 +55,6 @@ impl Standing {
     }
 
     /// Returns the edit that writes the wanted entry; `None` if it is already there.
-    ///
-    /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID`.
     pub fn with(&self, fields: Vec<(String, Value)>) -> Result<Option<Edit<'_>>> {
         let replaces = self.entry.is_some() && !self.is_ours();
         let Some(change) = entry::change(fields, self.entry.as_ref(), replaces) else { return Ok(None) };
@@ -84,9 +75,6 @@ impl Standing {
     }
 
     /// Returns the edit that removes the entry and restores what was there before.
-    ///
-    /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID`.
     pub fn without(&self) -> Result<Edit<'_>> {
         let text = self.read.text();
         let after = match &self.record {
@@ -148,9 +136,6 @@ impl Edit<'_> {
     }
 
     /// Carries out the edit: saves a copy of the file and a record of the change, then writes. Returns the path of the copy.
-    ///
-    /// # Errors
-    /// As [`FileText::replace`].
     pub fn apply(mut self, context: &Context) -> Result<Option<std::path::PathBuf>> {
         let Standing { config, name, read, record: old, .. } = self.standing;
         let records = Records::hold(context)?;

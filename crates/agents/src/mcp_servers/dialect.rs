@@ -7,7 +7,6 @@ use mcpkg_store::servers::{Text, Transport};
 /// An agent's form of MCP servers.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// The agent's name.
     pub agent: &'static str,
     /// How its file is written, and the key that holds the servers.
     pub document: Document,
@@ -77,7 +76,6 @@ const COMMON: Dialect = Dialect {
     names_are_variables: false,
 };
 
-/// The agents' forms.
 pub static DIALECTS: &[Dialect] = &[
     Dialect {
         agent: "claude_code",

@@ -22,7 +22,6 @@ pub enum Format {
         /// Whether the agent's own reader takes comments and trailing commas.
         comments: bool,
     },
-    /// TOML.
     Toml,
 }
 
@@ -109,9 +108,6 @@ impl Document {
     }
 
     /// Removes an entry; with `emptied`, also the object that held it, if it is empty then.
-    ///
-    /// # Errors
-    /// As [`Document::set`].
     pub fn remove(self, text: &str, name: &str, emptied: bool) -> Result<String, Fault> {
         let after = self.edit(text, |body| match self.format {
             Format::Json { .. } => json::remove(body, self.key, name, emptied),

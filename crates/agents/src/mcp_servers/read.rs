@@ -9,7 +9,6 @@ use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 /// A server as its agent reads its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// What it is.
     pub definition: Definition,
     /// Whether the entry is switched on.
     pub enabled: bool,

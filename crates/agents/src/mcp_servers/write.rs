@@ -11,7 +11,6 @@ use mcpkg_store::servers::{Definition, Part, Text, Transport};
 /// An entry as an agent reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// Its fields.
     pub fields: Vec<(String, Value)>,
     /// What the agent does not know.
     pub lost: Vec<Lost>,

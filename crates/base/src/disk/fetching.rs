@@ -23,9 +23,6 @@ pub struct Fetching {
 
 impl Fetching {
     /// Makes a folder in `of_url`, a folder of `cache`, and removes those that killed fetches left in the cache.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED`, `E_DISK_FULL`, `E_IO_PERMISSION_DENIED`.
     pub fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
         fs::create_dir_all(of_url).map_err(|error| Error::file("write", of_url, error))?;
         let making = open_lock(&cache.join(MAKING))?;
@@ -39,7 +36,6 @@ impl Fetching {
         Ok(Self { folder, lock, _held: held })
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

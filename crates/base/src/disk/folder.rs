@@ -34,9 +34,6 @@ pub struct Folder {
 
 impl Folder {
     /// Opens the folder at `path`, the top of a tree.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn top(path: &Path) -> Result<Self> {
         let handle = system::open_top(path).map_err(|error| failed("open", path, error))?;
         Ok(Self { path: path.to_owned(), handle })
@@ -45,7 +42,7 @@ impl Folder {
     /// Opens the folder `name` in this one, without following a link; `None` where nothing is there.
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_IO_INVALID_PATH` where it is not a folder.
+    /// `E_IO_INVALID_PATH` where it is not a folder.
     pub(super) fn child(&self, name: &OsStr) -> Result<Option<Self>> {
         let path = self.path.join(name);
         match system::open_child(&self.handle, &self.path, name) {
@@ -65,9 +62,6 @@ impl Folder {
     }
 
     /// Returns what the disk says of `name`, without following a link; `None` where nothing is there.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
     pub fn entry(&self, name: &OsStr) -> Result<Option<Entry>> {
         match system::entry(&self.handle, &self.path, name) {
             Ok(entry) => Ok(Some(entry)),
@@ -77,9 +71,6 @@ impl Folder {
     }
 
     /// Returns the names in the folder, in order.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn names(&self) -> Result<Vec<OsString>> {
         let names = system::names(&self.handle, &self.path);
         let mut names = names.map_err(|error| failed("read", &self.path, error))?;
@@ -88,9 +79,6 @@ impl Folder {
     }
 
     /// Returns the bytes of the file `name`, which is not a link and has at most `limit` bytes.
-    ///
-    /// # Errors
-    /// As [`Folder::open_file`]; `E_FILE_FAILED` where it is larger.
     pub fn read(&self, name: &OsStr, limit: u64) -> Result<Vec<u8>> {
         file::read_open(self.open_file(name)?, limit).map_err(|error| self.failed("read", name, error))
     }
@@ -98,7 +86,7 @@ impl Folder {
     /// Opens the file `name`, which is not a link, for reading.
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is not a file.
+    /// `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is not a file.
     pub fn open_file(&self, name: &OsStr) -> Result<std::fs::File> {
         let kind = self.entry(name)?.map(|entry| entry.kind);
         if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
@@ -109,9 +97,6 @@ impl Folder {
     }
 
     /// Opens the file `name` for reading, without following a link; `None` where nothing is there.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn open(&self, name: &OsStr) -> Result<Option<std::fs::File>> {
         match system::open_file(&self.handle, &self.path, name) {
             Ok(file) => Ok(Some(file)),
@@ -121,9 +106,6 @@ impl Folder {
     }
 
     /// Returns the entry called `name`, without following a link.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn look(&self, name: &OsStr) -> Result<Found> {
         let Some(entry) = self.entry(name)? else { return Ok(Found::Absent) };
         let read = || match entry.kind {
@@ -150,9 +132,6 @@ impl Folder {
 
     /// Writes bytes as the new file `temporary`, which is going to be `name`, with `attributes` as far as the user may
     /// set them; all is on the disk when this returns.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`], `E_DISK_FULL`.
     pub fn write_beside(
         &self,
         name: &OsStr,
@@ -182,7 +161,7 @@ impl Folder {
     /// once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_ALREADY_EXISTS` where `new` and something is there.
+    /// `E_ALREADY_EXISTS` where `new` and something is there.
     pub fn put_in_place(&self, name: &OsStr, temporary: &OsStr, new: bool) -> Result<()> {
         let put = || {
             if new {
@@ -207,9 +186,6 @@ impl Folder {
     }
 
     /// Makes a symbolic link under a temporary name and moves it to `name`.
-    ///
-    /// # Errors
-    /// As [`Folder::write_beside`].
     pub fn put_link(&self, name: &OsStr, temporary: &OsStr, text: &str) -> Result<()> {
         let linked = system::symlink(&self.handle, &self.path, text, temporary)
             .and_then(|()| system::rename(&self.handle, &self.path, temporary, name));
@@ -220,9 +196,6 @@ impl Folder {
     }
 
     /// Makes a symbolic link; returns whether nothing stood there.
-    ///
-    /// # Errors
-    /// As [`Folder::write_beside`].
     pub fn make_link(&self, name: &OsStr, text: &str) -> Result<bool> {
         match system::symlink(&self.handle, &self.path, text, name) {
             Ok(()) => Ok(true),
@@ -237,17 +210,11 @@ impl Folder {
     }
 
     /// Renames `from` to `to`, which is replaced.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
         system::rename(&self.handle, &self.path, from, to).map_err(|error| self.failed("put back", to, error))
     }
 
     /// Moves `from` to `to` in the folder `target`, where nothing may be.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`]; `E_ALREADY_EXISTS`.
     pub fn move_new(&self, from: &OsStr, target: &Self, to: &OsStr) -> Result<()> {
         let moved = system::move_new((&self.handle, &self.path, from), (&target.handle, &target.path, to));
         moved.map_err(|error| match error.kind() {
@@ -260,9 +227,6 @@ impl Folder {
     }
 
     /// Removes a file or a link; one that is gone is not a failure.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
         match system::remove_file(&self.handle, &self.path, name) {
@@ -275,9 +239,6 @@ impl Folder {
     }
 
     /// Makes the folder `name` in this one; one that is there already is not a failure.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
     pub(super) fn make_folder(&self, name: &OsStr) -> Result<()> {
         match system::make_folder(&self.handle, &self.path, name) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(self.failed("make", name, error)),
@@ -314,7 +275,6 @@ impl Folder {
 /// A folder whose path leads elsewhere since it was opened.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// Its path.
     pub path: PathBuf,
     /// Its current path, if the system reports one.
     pub now: Option<PathBuf>,

@@ -31,8 +31,8 @@ impl Folders {
     /// Returns the folder at `path`, which is absolute, at or below a root; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where the path or a link in it leads out of the roots or into git's own folder, a folder was swapped for
-    /// a link since it was first asked for, or a part of the path is not a folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_IO_INVALID_PATH` where the path or a link in it leads out of the roots or into git's own folder, a folder was swapped
+    /// for a link since it was first asked for, or a part of the path is not a folder.
     pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
         let real = self.inside(path)?;
         self.open_real(&real)
@@ -57,26 +57,17 @@ impl Folders {
     }
 
     /// Refuses a file that does not lie below a root, or that lies in git's own folder; nothing is opened.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn check(&mut self, path: &Path) -> Result<()> {
         self.inside(split(path)?.0).map(drop)
     }
 
     /// Whether the folder at `path`, which may be above a root, is there.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn is_there(&mut self, path: &Path) -> Result<bool> {
         let real = self.inside_or_above(path)?;
         Ok(self.open_real(&real)?.is_some())
     }
 
     /// Puts the names in the folder at `path`, which may be above a root, on the disk; one that is gone is not a failure.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn sync(&mut self, path: &Path) -> Result<()> {
         let real = self.inside_or_above(path)?;
         if let Some(folder) = self.open_real(&real)? {
@@ -100,18 +91,12 @@ impl Folders {
     }
 
     /// Returns the folder that holds `path`, and the name of `path` in it; `None` where the folder is not there.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn holding<'p>(&mut self, path: &'p Path) -> Result<Option<(Rc<Folder>, &'p OsStr)>> {
         let (folder, name) = split(path)?;
         Ok(self.open(folder)?.map(|folder| (folder, name)))
     }
 
     /// Makes the folder `path` in one that is there; one that is there already is not a failure.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn make(&mut self, path: &Path) -> Result<()> {
         let (parent, name) = split(path)?;
         self.inside_or_above(path)?;
@@ -123,9 +108,6 @@ impl Folders {
     }
 
     /// Makes the folder `path`, and those above it.
-    ///
-    /// # Errors
-    /// As [`Folders::open`].
     pub fn make_all(&mut self, path: &Path) -> Result<()> {
         if self.is_there(path)? {
             return Ok(());

@@ -84,7 +84,6 @@ impl<'a> Git<'a> {
         Git { folder, ..self.clone() }
     }
 
-    /// The folder.
     pub fn folder(&self) -> &'a Path {
         self.folder
     }
@@ -97,33 +96,23 @@ impl<'a> Git<'a> {
     /// Runs it, and returns what it printed.
     ///
     /// # Errors
-    /// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end in
-    /// time; `E_CANCELLED`.
+    /// `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end in time.
     pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         self.feed(args, &[])
     }
 
     /// Runs it, and returns what it printed as text, without the last line end.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn text<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<String> {
         let printed = self.run(args)?;
         Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
     }
 
     /// Runs it with `input` on its standard input, and returns what it printed.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn feed<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
         self.succeeded(args, self.output(self.program(args)?, args, input)?)
     }
 
     /// Runs it, and returns what it printed, or `None` if it ended with status 1, which means no.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Option<Vec<u8>>> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -133,9 +122,6 @@ impl<'a> Git<'a> {
     }
 
     /// Runs a command that ends with status 1 if it found something. Returns what it printed and whether it found anything.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -146,9 +132,6 @@ impl<'a> Git<'a> {
 
     /// Runs a command that reports each thing it did, and returns the rows that `parse` makes of its output. With status 1 some of the
     /// rows say what failed.
-    ///
-    /// # Errors
-    /// As [`Git::run`]; status 1 without a row.
     pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
         let output = self.output(self.program(args)?, args, &[])?;
         let rows = parse(output.stdout.text().as_bytes());
@@ -160,9 +143,6 @@ impl<'a> Git<'a> {
 
     /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input. If another git
     /// holds a lock, it tries again for a second.
-    ///
-    /// # Errors
-    /// As [`Git::run`]; `E_GIT_LOCKED`.
     pub fn change<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         let began = Instant::now();
         loop {
@@ -182,9 +162,6 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it, and passes what it prints to standard error to `tell` at once.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn watch<A: AsRef<OsStr>>(&self, args: &[A], tell: Tell) -> Result<Vec<u8>> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
@@ -218,42 +195,27 @@ impl<'a> Git<'a> {
 }
 
 /// Runs git in `folder` and returns what it printed. The caller puts `--` before text from users.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).run(args)
 }
 
 /// Runs git in `folder` with `input` on its standard input, and returns what it printed.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).feed(args, input)
 }
 
 /// Runs git in `folder`, and returns what it printed, or `None` if it ended with status 1, which means no.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Option<Vec<u8>>> {
     Git::new(folder, *limits).ask(args)
 }
 
 /// Runs git in `folder`, and passes what it prints to standard error to `tell` at once.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).watch(args, tell)
 }
 
 /// Runs git in `folder` with `input` on its standard input, and lets `f` read what it prints while it runs: for output of
 /// any size. `f` runs on a thread of its own, and reads to the end.
-///
-/// # Errors
-/// As [`Git::run`], and what `f` returns.
 pub fn stream<A: AsRef<OsStr>, T: Send>(
     folder: &Path,
     args: &[A],

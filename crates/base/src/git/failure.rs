@@ -135,7 +135,6 @@ pub(super) fn words<A: AsRef<OsStr>>(args: &[A]) -> impl Iterator<Item = String>
     all.into_iter().skip(at)
 }
 
-/// Returns the subcommand.
 pub(super) fn subcommand<A: AsRef<OsStr>>(args: &[A]) -> String {
     words(args).next().unwrap_or_default()
 }

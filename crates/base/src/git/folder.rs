@@ -123,7 +123,6 @@ pub fn head_branch(own: &Path) -> Option<String> {
 /// An operation that somebody began in a work tree and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A merge.
     Merge,
     /// A rebase, or a series of patches.
     Rebase,

@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 use crate::file;
 
 /// Returns the hooks of a merge that a repository has, its own or the user's.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
     let git = git.clone().with_hooks();
     let folder = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
@@ -20,7 +17,7 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
 /// Runs the hooks before a merge's commit on an index of its files, and returns the message that they left.
 ///
 /// # Errors
-/// As [`Git::run`], if one of them refuses; `E_UNAPPROVED` if nobody has trusted them.
+/// `E_UNAPPROVED` if nobody has trusted them.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
@@ -38,9 +35,6 @@ pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
 }
 
 /// Runs the hooks after a merge. If the work tree was at another commit before, it also runs the hook of a switch.
-///
-/// # Errors
-/// As [`before`].
 pub fn after(git: &Git<'_>, before: Option<&str>, now: Option<&str>) -> Result<()> {
     let git = git.clone().with_hooks();
     git.run(&["hook", "run", "--ignore-missing", "post-merge", "--", "0"])?;

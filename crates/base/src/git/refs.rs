@@ -50,9 +50,6 @@ impl Ref {
 }
 
 /// Returns the refs that the patterns match, such as `refs/heads/` or `refs/tags/v1`, in the order of their names.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn list(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
     let mut refs = read(git, patterns, "")?;
     refs.iter_mut().for_each(|found| found.track = None);
@@ -60,25 +57,16 @@ pub fn list(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
 }
 
 /// Returns the same with [`Ref::track`], for which git walks the commits of each branch.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn list_tracked(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
     read(git, patterns, "%(upstream:track,nobracket)")
 }
 
 /// Returns the ref of this full name, or `None`.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn find(git: &Git<'_>, name: &str) -> Result<Option<Ref>> {
     Ok(list(git, &[name])?.into_iter().find(|found| found.name == name))
 }
 
 /// Returns the id of the commit that a full ref name, an id or such an expression leads to, or `None`.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>> {
     let commit = format!("{name}^{{commit}}");
     let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
@@ -86,9 +74,6 @@ pub fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>> {
 }
 
 /// Returns the id of the tree of a commit, or `None`.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn tree(git: &Git<'_>, commit: &str) -> Result<Option<String>> {
     let tree = format!("{commit}^{{tree}}");
     let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree])?;
@@ -96,17 +81,11 @@ pub fn tree(git: &Git<'_>, commit: &str) -> Result<Option<String>> {
 }
 
 /// Whether every commit of `older` is one of `newer`.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn contains(git: &Git<'_>, newer: &str, older: &str) -> Result<bool> {
     Ok(git.ask(&["merge-base", "--is-ancestor", older, newer])?.is_some())
 }
 
 /// Returns the best common ancestor of two commits; `None` where they have none.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn merge_base(git: &Git<'_>, one: &str, other: &str) -> Result<Option<String>> {
     let found = git.ask(&["merge-base", one, other])?;
     Ok(found.map(|id| text(id.trim_ascii())))
@@ -157,17 +136,11 @@ fn track(said: &str) -> Option<Track> {
 }
 
 /// Whether a commit is reachable from no branch, tag or other ref.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn is_lost(git: &Git<'_>, commit: &str) -> Result<bool> {
     Ok(git.run(&["for-each-ref", "--count=1", "--format=x", "--contains", commit])?.is_empty())
 }
 
 /// Refuses a branch whose name differs from another only by case, if the disk cannot tell them apart.
-///
-/// # Errors
-/// `E_BRANCH_IN_USE`; as [`Git::run`].
 pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &str) -> Result<()> {
     let lower = branch.to_lowercase();
     let is_same = |part: &str, other: &str| part != other && part.to_lowercase() == other.to_lowercase();

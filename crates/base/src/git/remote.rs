@@ -24,9 +24,6 @@ const HEADER: &str = "MCPKG_GIT_HEADER";
 
 /// Clones a repository into `place`, which must not exist or must be empty. `secret` is `NAME:PASSWORD` for its host. Git gets it in
 /// its environment: everybody on the machine can see arguments.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
     let mut git = without_questions(Git::new(parent, *limits).within(REMOTE))?;
@@ -43,9 +40,6 @@ pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>,
 }
 
 /// Fetches what `origin` has.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
     let git = without_questions(git.clone().within(REMOTE))?;
     git.watch(&["fetch", "--progress", "--no-recurse-submodules", "--", ORIGIN], tell).map(drop)
@@ -56,14 +50,11 @@ pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
 pub enum Update {
     /// Moves it forward to an object, without losing a commit, or creates it.
     Set {
-        /// The full name.
         name: String,
-        /// The object.
         id: String,
     },
     /// Deletes it if it is still at `old`.
     Delete {
-        /// The full name.
         name: String,
         /// The object at which it has to be.
         old: String,

@@ -21,9 +21,6 @@ const EMPTY_TREE: [(&str, &str); 2] = [
 /// Makes a commit of all files of a work tree but the ignored ones, and of the `ignored` ones that are named, and returns its
 /// id. Its first parent is what was checked out, if anything was; its second one, where there were no conflicts, has what was
 /// staged. `scratch` is a folder of the caller's, in which nothing stays.
-///
-/// # Errors
-/// As [`Git::run`]; `E_FILE_FAILED`, `E_DISK_FULL` for `scratch`.
 pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -> Result<String> {
     let head = refs::commit(git, "HEAD")?;
     let has_conflicts = !git.run(&["ls-files", "--unmerged"])?.is_empty();
@@ -50,9 +47,6 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
 
 /// Puts the files of a snapshot back into a work tree that has what was checked out then, and what was staged into its index.
 /// `scratch` is a folder of the caller's, in which nothing stays.
-///
-/// # Errors
-/// As [`Git::change`]; `E_FILE_FAILED`, `E_DISK_FULL` for `scratch`.
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();

@@ -27,7 +27,6 @@ pub struct Status {
 /// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// How it differs.
     pub state: State,
     /// Its path below the work tree; a folder that is wholly untracked or ignored represents its files, and ends in
     /// `/`.
@@ -79,9 +78,6 @@ pub enum Extra {
 }
 
 /// Returns how the work tree is that git is run in.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
     // Said each time, since the user's configuration may say otherwise.
     let said = ["status", "--porcelain=v2", "--branch", "-z", "--ahead-behind", "--find-renames"];
@@ -95,9 +91,6 @@ pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
 
 /// Returns the files below the folder that git is run in whose merge has conflicts, by their paths from there. No other file is looked
 /// at.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     let printed = git.run(&["ls-files", "--unmerged", "-z"])?;
     // Each line is of one side: its mode, id and number, a tab, and the path.
@@ -106,9 +99,6 @@ pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
 }
 
 /// Returns the submodules of a work tree whose folders are empty or missing.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn empty_submodules(git: &Git<'_>) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["ls-files", "--stage", "-z"])?;
     let of = |line: &[u8]| {

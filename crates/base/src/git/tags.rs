@@ -11,9 +11,6 @@ const SIGNING: &str = "^(user|committer|gpg|tag)\\.";
 
 /// Makes the object of an annotated tag of the commit `target`, and returns its id. It is signed where the repository's
 /// configuration says so.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
     if says(git, "tag.gpgSign")? || says(git, "tag.forceSignAnnotated")? {
         return signed(git, name, target, message);

@@ -38,9 +38,6 @@ enum Answer {
 
 impl<'a> Transaction<'a> {
     /// Begins a change, which the refs' logs tell as `message`.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
     pub fn begin(git: &Git<'a>, message: &str) -> Result<Self> {
         let args = ["-c", LOCK_TIMEOUT, "update-ref", "-m", message, "--stdin", "-z"].map(str::to_owned).to_vec();
         let started = git.program(&args)?.start();
@@ -62,34 +59,22 @@ impl<'a> Transaction<'a> {
     }
 
     /// Makes a ref, which may not exist yet.
-    ///
-    /// # Errors
-    /// As [`Transaction::prepare`].
     pub fn create(&mut self, name: &str, id: &str) -> Result<()> {
         self.say(format!("create {name}\0{id}\0").as_bytes())
     }
 
     /// Moves a ref that is still at `old`.
-    ///
-    /// # Errors
-    /// As [`Transaction::prepare`].
     pub fn update(&mut self, name: &str, id: &str, old: &str) -> Result<()> {
         self.say(format!("update {name}\0{id}\0{old}\0").as_bytes())
     }
 
     /// Deletes a ref that is still at `old`.
-    ///
-    /// # Errors
-    /// As [`Transaction::prepare`].
     pub fn delete(&mut self, name: &str, old: &str) -> Result<()> {
         // A symbolic ref is deleted itself, not the branch that it points to.
         self.say(format!("option no-deref\0delete {name}\0{old}\0").as_bytes())
     }
 
     /// Requires that a ref is still at `old`.
-    ///
-    /// # Errors
-    /// As [`Transaction::prepare`].
     pub fn verify(&mut self, name: &str, old: &str) -> Result<()> {
         self.say(format!("verify {name}\0{old}\0").as_bytes())
     }
@@ -97,17 +82,14 @@ impl<'a> Transaction<'a> {
     /// Locks all refs and compares each with its old id; from then on nobody else can move them.
     ///
     /// # Errors
-    /// `E_GIT_LOCKED` where another git holds one for longer than a second; `E_GIT_FAILED` where a ref is not at its old
-    /// id, with git's own words; `E_GIT_NOT_FOUND`, `E_CANCELLED`.
+    /// `E_GIT_LOCKED` where another git holds one for longer than a second; `E_GIT_FAILED` where a ref is not at its old id, with
+    /// git's own words.
     pub fn prepare(&mut self) -> Result<()> {
         self.say(b"prepare\0")?;
         self.hear("prepare", true)
     }
 
     /// Moves all refs. It is waited for also where the call was cancelled.
-    ///
-    /// # Errors
-    /// As [`Transaction::prepare`]. Whether refs were moved then has to be looked at.
     pub fn commit(mut self) -> Result<()> {
         self.say(b"commit\0")?;
         self.hear("commit", false)?;

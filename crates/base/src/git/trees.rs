@@ -20,9 +20,6 @@ pub struct Merged {
 
 /// Merges the commit `branch` into the commit `target`, both as ids, by the attributes of `target`'s files, as where it is
 /// checked out.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn merge(git: &Git<'_>, target: &str, branch: &str) -> Result<Merged> {
     merge_with(git, version(git.limits())?, target, branch)
 }
@@ -73,9 +70,6 @@ fn write_attributes(git: &Git<'_>, commit: &str, place: &Path) -> Result<()> {
 }
 
 /// Makes a commit, and returns its id. It is signed where the repository's configuration says so.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Result<String> {
     let mut args = vec!["commit-tree"];
     if says(git, "commit.gpgSign")? {
@@ -88,26 +82,17 @@ pub fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Res
 }
 
 /// Whether a boolean key of the configuration is true.
-///
-/// # Errors
-/// As [`Git::run`].
 pub(super) fn says(git: &Git<'_>, key: &str) -> Result<bool> {
     Ok(git.ask(&["config", "--type=bool", "--get", key])?.is_some_and(|said| said.trim_ascii() == b"true"))
 }
 
 /// Returns the files that differ between two commits or trees. A renamed file appears under both names.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn changed(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"])?;
     Ok(parts(&printed).map(path).collect())
 }
 
 /// Returns the bytes of a file in a commit or a tree, or `None` if there is no such file.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
     match entry(git, tree, path)? {
         Some(entry) if entry.kind == "blob" => git.run(&["cat-file", "blob", &entry.id]).map(Some),
@@ -118,7 +103,7 @@ pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
 /// Returns the id of `tree` after adding or replacing the file at `path`. An existing file keeps its mode.
 ///
 /// # Errors
-/// As [`Git::run`]; `E_INVALID_ARGUMENT` where a folder of `path` is a file or a link.
+/// `E_INVALID_ARGUMENT` where a folder of `path` is a file or a link.
 pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result<String> {
     let blob = text(git.feed(&["hash-object", "-w", "--stdin"], bytes)?.trim_ascii());
     let names: Vec<_> = path.iter().collect();

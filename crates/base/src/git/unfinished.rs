@@ -17,9 +17,6 @@ const LARGEST: u64 = 64 << 20;
 
 /// Restores the files of the checked-out commit `from` that a checkout of `to` wrote or removed. Returns the paths that it left alone
 /// because they match neither commit: somebody has edited them.
-///
-/// # Errors
-/// As [`Git::run`]; `E_FILE_FAILED`.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
     let words: Vec<&[u8]> = parts(&printed).collect();

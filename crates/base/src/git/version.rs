@@ -35,9 +35,6 @@ impl fmt::Display for Version {
 }
 
 /// Returns the version of the installed git. It starts git only once.
-///
-/// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn version(limits: &Limits<'_>) -> Result<Version> {
     static VERSION: OnceLock<Version> = OnceLock::new();
     if let Some(version) = VERSION.get() {
@@ -53,9 +50,6 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
 }
 
 /// Returns the version of the installed git, if it can merge without moving anything.
-///
-/// # Errors
-/// `E_GIT_TOO_OLD`; as [`version`].
 pub fn required(limits: &Limits<'_>) -> Result<Version> {
     let found = version(limits)?;
     if found < Version::OLDEST {

@@ -45,18 +45,12 @@ pub enum Checkout<'a> {
 }
 
 /// Returns the work trees, the repository's own one first.
-///
-/// # Errors
-/// As [`Git::run`].
 pub fn list(git: &Git<'_>) -> Result<Vec<Worktree>> {
     let printed = git.run(&["worktree", "list", "--porcelain", "-z"])?;
     parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git worktree list: cannot parse its output"))
 }
 
 /// Makes a work tree at `path`.
-///
-/// # Errors
-/// As [`Git::change`]. The folders that git made above `path` stay.
 pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
     let mut args: Vec<&OsStr> = ["worktree", "add", "--quiet"].iter().map(OsStr::new).collect();
     let end = match checkout {
@@ -76,9 +70,6 @@ pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
 }
 
 /// Removes a work tree with its folder, and all changes in it. The caller keeps them first.
-///
-/// # Errors
-/// As [`Git::change`]; a locked one is refused.
 pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
@@ -87,7 +78,7 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
 /// Moves the checked-out branch forward to a commit, with the files. It does not overwrite an ignored file.
 ///
 /// # Errors
-/// As [`Git::change`]; `E_GIT_FAILED` where the branch did not move.
+/// `E_GIT_FAILED` where the branch did not move.
 pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
@@ -110,9 +101,6 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
 const NOTHING: &str = "MCPKG_NOTHING";
 
 /// Removes the entries of work trees whose folders are gone.
-///
-/// # Errors
-/// As [`Git::change`].
 pub fn prune(git: &Git<'_>) -> Result<()> {
     git.change(&["worktree", "prune"]).map(drop)
 }

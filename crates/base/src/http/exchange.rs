@@ -32,9 +32,7 @@ static RATE: LazyLock<DefaultKeyedRateLimiter<String>> =
 /// A request to an API.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// Its method.
     pub method: Method,
-    /// Its URL.
     pub url: Url,
     /// Its headers, but those of the connection.
     pub headers: HeaderMap,
@@ -45,7 +43,6 @@ pub struct Outgoing {
 /// What a call may do.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// When it ends.
     pub limits: Limits,
     /// Which addresses it may go to.
     pub reach: Reach,
@@ -56,11 +53,8 @@ pub struct Rules {
 /// A whole answer, whatever its status.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its status.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Vec<u8>,
     /// How often the request was sent, redirects not counted.
     pub attempts: u32,

@@ -12,7 +12,6 @@ use super::url::Url;
 /// Which addresses a request may go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Any.
     Anywhere,
     /// Those of the internet, looked at when the connection is made. This machine only where the URL says so itself.
     Public,

@@ -18,7 +18,6 @@ use super::proc;
 pub struct Together {
     /// Bytes of memory, files in memory among them.
     pub memory: u64,
-    /// Processes and threads.
     pub processes: u64,
 }
 

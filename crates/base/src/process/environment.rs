@@ -34,7 +34,6 @@ pub enum Environment {
     Without(&'static [&'static str]),
     /// Those of this process, all of them: for what a person works with at the terminal.
     Whole,
-    /// These.
     Exactly(BTreeMap<OsString, OsString>),
 }
 

@@ -43,7 +43,6 @@ pub(super) fn watch<E: Send + 'static>(_: &Child, _: E, _: Sender<E>) -> io::Res
 pub(super) enum End {
     /// It is asked to end.
     Asked,
-    /// It ends now.
     Forced,
 }
 

@@ -35,11 +35,8 @@ pub type Feed = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
 /// What a program printed until it ended.
 #[derive(Debug)]
 pub struct Output {
-    /// How it ended.
     pub status: ExitStatus,
-    /// Its standard output.
     pub stdout: Printed,
-    /// Its standard error.
     pub stderr: Printed,
 }
 

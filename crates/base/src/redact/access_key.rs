@@ -1,6 +1,5 @@
 //! What an access key of mcpkg looks like: `mcpkg_`, its id of 12 hex digits, `_`, and its secret.
 
-/// The beginning.
 pub const KEY: &str = "mcpkg_";
 
 /// The digits of the id.

@@ -11,15 +11,12 @@ use mcpkg_store::prompts::Argument;
 /// How a prompt that is rendered was written.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandText<'s> {
-    /// Its name.
     pub name: &'s str,
     /// Whose placeholders it has; `None` for Jinja's.
     pub dialect: Option<Dialect>,
     /// The front matter of its file.
     pub front_matter: Option<&'s str>,
-    /// Its text.
     pub text: &'s str,
-    /// Its arguments.
     pub declared: &'s [Argument],
 }
 

@@ -15,16 +15,11 @@ pub struct Parts<'f> {
     pub front: &'f str,
     /// The front matter without its marks.
     pub yaml: &'f str,
-    /// What it says.
     pub matter: Matter,
-    /// What follows.
     pub body: &'f str,
 }
 
 /// Returns a file's front matter and what follows.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn split(file: &str) -> Result<Parts<'_>> {
     Ok(match matter::split(file)? {
         Some((yaml, body)) => {

@@ -43,9 +43,6 @@ pub(crate) fn importable(
 }
 
 /// Returns what an import makes of the files.
-///
-/// # Errors
-/// As [`item::understand`].
 pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Understood> {
     let mut order: Vec<&File> = files.collect();
     order.sort_by(|a, b| a.relative.cmp(&b.relative));

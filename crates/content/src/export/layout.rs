@@ -37,9 +37,6 @@ impl Default for Layout {
 
 impl Layout {
     /// Returns the file of an item. If it has no path of its own kind, the manifest lists it.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn file(&mut self, entry: &Entry, content: &NewContent) -> Result<File> {
         let (relative, is_own) = self.place(entry);
         let listed = (!is_own).then(|| entry.clone());
@@ -88,9 +85,6 @@ impl Layout {
 
 /// Returns the file of an item at a path: that of a prompt as [`command::listed`] reads it where the manifest lists it, else with
 /// front matter that declares it.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_FILE_FAILED` if the content cannot be read.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {

@@ -27,7 +27,6 @@ fn claim(layout: &mut Layout, path: &str) -> bool {
 /// The files of an export: those of its items, with what each is to bring back.
 #[derive(Clone, Copy)]
 pub struct Own<'o> {
-    /// The files.
     pub files: &'o [File],
     /// What each is to bring back.
     pub expected: &'o [Expected<'o>],
@@ -73,9 +72,6 @@ pub struct Fitting {
 }
 
 /// Returns files from which an import restores what is `expected` of each, and those of the copies and forms that can be added.
-///
-/// # Errors
-/// As [`importable`].
 pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
     loop {
         let (complete, servers) = importable(files.to_vec(), &seconds, expected)?;
@@ -90,9 +86,6 @@ pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -
 
 /// Returns the groups that an import recognizes as the same as their files, and that do not change what it restores
 /// otherwise.
-///
-/// # Errors
-/// As [`understand`].
 fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
@@ -189,9 +182,6 @@ fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
 
 /// Returns the paths of those of the files that need not be written, since `groups` say what they do: instructions that came out of a
 /// file that gathers several. It is all of them or none.
-///
-/// # Errors
-/// As [`understand`].
 pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
     let is_gathered = |expected: &Expected<'_>| {
         expected.is_some_and(|(entry, _)| {

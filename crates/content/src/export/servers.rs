@@ -17,9 +17,6 @@ pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
 }
 
 /// Updates an agent's file to the current servers of its entries; a file that is up to date stays unchanged.
-///
-/// # Errors
-/// `E_FILE_FAILED` if its content is gone.
 pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };

@@ -10,7 +10,6 @@ use mcpkg_store::modules::Applies;
 /// The metadata in a file of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// When it applies.
     pub applies: Applies,
     /// What it is about.
     pub description: Option<String>,

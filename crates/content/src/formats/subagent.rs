@@ -49,18 +49,14 @@ pub enum ToolNames {
     OpenCode,
 }
 
-/// Claude Code's.
 pub const CLAUDE_CODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true, name: SubagentName::Key };
-/// Codex's.
 pub const CODEX: SubagentForm = SubagentForm::Toml;
 /// Cursor's, which takes quotes for text.
 pub const CURSOR: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false, name: SubagentName::Key };
-/// Gemini's.
 pub const GEMINI: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::Gemini, quoted: true, name: SubagentName::Slug };
-/// OpenCode's.
 pub const OPENCODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::OpenCode, quoted: true, name: SubagentName::File };
 /// VS Code's and Copilot's.
@@ -256,9 +252,6 @@ impl Subagent {
 
 impl Subagent {
     /// Returns the whole file for an agent; `body` is the text if its own file is Markdown.
-    ///
-    /// # Errors
-    /// As [`Subagent::write`].
     pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
         let head = self.write(form)?.head;
         let text = self.text().unwrap_or(body);

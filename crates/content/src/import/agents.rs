@@ -13,11 +13,9 @@ pub enum Role {
     Skill,
     /// Text that an agent loads by itself.
     Instructions,
-    /// A subagent.
     Subagent,
     /// A file of one agent alone: MCP servers, hooks, settings.
     Kept,
-    /// Anything else.
     File,
 }
 
@@ -26,7 +24,6 @@ pub enum Role {
 pub enum Form {
     /// It loads them always.
     Plain,
-    /// By front matter.
     Rule(&'static RuleFormat),
     /// No agent reads them there.
     Unread,
@@ -40,9 +37,7 @@ pub struct Place {
     pub folder: [&'static str; 2],
     /// What it takes there.
     pub role: Role,
-    /// When instructions apply.
     pub form: Form,
-    /// By which ending.
     pub ending: &'static str,
 }
 

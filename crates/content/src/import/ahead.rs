@@ -56,9 +56,6 @@ impl<'c> Ahead<'c> {
 
     /// Returns the keys under which words of items are indexed, by the places of the items, for the transaction that
     /// writes them.
-    ///
-    /// # Errors
-    /// As [`IndexedAhead::claim`].
     pub fn keys(&self, db: &Db<'_>, project: &Project) -> Result<HashMap<usize, i64>> {
         Ok(self.indexed.iter().copied().zip(self.words.claim(db, project.id)?).collect())
     }

@@ -42,7 +42,6 @@ const INSTRUCTIONS: &str = "instructions:";
 pub struct PlainRule {
     /// The name of its file, without the ending.
     pub stem: String,
-    /// Its text.
     pub text: Vec<u8>,
 }
 

@@ -49,9 +49,6 @@ impl Destination {
     }
 
     /// Creates the new project, and returns the context of the import.
-    ///
-    /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(super) fn made(&mut self) -> Result<&Context> {
         if let Some(name) = &self.new {
             let (uuid, now) = (self.context.clock.uuid(), self.context.clock.now());

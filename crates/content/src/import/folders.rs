@@ -13,7 +13,6 @@ const OWN: [&str; 3] = ["assets", "references", "scripts"];
 /// How much of its folder a skill is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// Everything below.
     Whole,
     /// `SKILL.md` and the subfolders of [`OWN`]: the folder holds more than this skill.
     Own,

@@ -34,9 +34,7 @@ use mcpkg_store::resources;
 pub struct Item {
     /// The file's path below the import root.
     pub path: String,
-    /// Name and attributes.
     pub entry: Entry,
-    /// The content.
     pub content: NewContent,
 }
 
@@ -73,7 +71,6 @@ impl Item {
     }
 }
 
-/// What files become.
 #[derive(Debug, Default)]
 pub struct Understood {
     /// No two have the same name or URI.
@@ -140,9 +137,6 @@ pub fn understand<'f>(
 }
 
 /// As [`understand`], with those `first` that were items before: another file with the same content does not become a second item.
-///
-/// # Errors
-/// As [`understand`].
 pub fn understand_after<'f>(
     first: impl Fn(&File) -> bool,
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,

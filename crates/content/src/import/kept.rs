@@ -36,9 +36,7 @@ pub struct KeptFiles {
 /// A server, with the file that it was found in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The server.
     pub server: Server,
-    /// The file.
     pub file: String,
 }
 
@@ -46,7 +44,6 @@ pub struct Found {
 pub struct KeptFile {
     /// What it is to its agent.
     pub kind: Kind,
-    /// Its content.
     pub content: NewContent,
     /// What people should know of it.
     pub notes: Vec<Note>,
@@ -78,7 +75,7 @@ impl KeptFiles {
     /// Reads a file as its agent does, and takes the servers in it.
     ///
     /// # Errors
-    /// The reason to skip it, with its problem; the outer error is `E_FILE_FAILED`.
+    /// The reason to skip it, with its problem.
     pub fn read(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<Result<KeptFile, (Reason, Note)>> {
         let agent = place.agent.unwrap_or_default();
         let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");

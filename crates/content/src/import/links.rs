@@ -20,9 +20,6 @@ pub enum End {
 }
 
 /// Returns where a link leads; it has to stay below `root`, a real path.
-///
-/// # Errors
-/// `E_FILE_FAILED` if that cannot be found out.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
     let real = match link.canonicalize() {
         Ok(real) => real,
@@ -78,9 +75,7 @@ pub fn text(link: &Path, path: &str) -> Option<String> {
 
 /// A file that is reached through a link to a folder.
 pub struct Behind {
-    /// Where it shows.
     pub shown: PathBuf,
-    /// Its real path.
     pub real: PathBuf,
 }
 
@@ -94,9 +89,6 @@ pub struct Reached {
 }
 
 /// Returns what lies in the folder `real`, as it shows below the link to it.
-///
-/// # Errors
-/// As [`follow`] and [`walk::walk`].
 pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<Reached> {
     let mut reached = Reached::default();
     reached.gather(link, real, root, take, &mut vec![real.to_path_buf()])?;

@@ -24,7 +24,6 @@ const VERSION: u32 = 1;
 /// Everything about an item that its file's bytes do not contain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The name.
     pub name: String,
     /// The kind of the item, with the attributes that belong to this kind.
     #[serde(flatten)]
@@ -59,9 +58,7 @@ impl Origin {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum What {
-    /// A prompt.
     Prompt(prompts::Attributes),
-    /// A resource.
     Resource(resources::Attributes),
     /// An agent-specific file, identified by its path.
     #[serde(rename = "agent_file")]
@@ -81,7 +78,6 @@ pub enum What {
 /// An MCP server that no agent's file can express completely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
-    /// Its name.
     pub name: String,
     /// How to start the server or connect to it.
     #[serde(flatten)]
@@ -132,7 +128,6 @@ impl What {
         }
     }
 
-    /// A resource's URI.
     pub fn uri(&self) -> Option<&str> {
         match self {
             What::Prompt(_) | What::AgentFile { .. } | What::Server => None,
@@ -159,9 +154,6 @@ impl Manifest {
     }
 
     /// Returns the file's bytes.
-    ///
-    /// # Errors
-    /// `E_INTERNAL`.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
@@ -172,7 +164,7 @@ impl Manifest {
     /// Reads the manifest of `folder`; `None` if it has none. `heal` is the hint for a malformed one.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` if it is malformed, newer, or names a path that leaves the folder.
+    /// `E_INVALID_ARGUMENT` if it is malformed, newer, or names a path that leaves the folder.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {
@@ -210,9 +202,6 @@ fn may_be_path(path: &str) -> bool {
 }
 
 /// Checks that an item may be stored; the manifest and the content come from outside.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     check_origin(&entry.origin)?;
     match &entry.what {
@@ -253,9 +242,6 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
 }
 
 /// Checks that a server may be stored; a manifest comes from outside.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_server(server: &Server) -> Result<()> {
     names::check("MCP server", &server.name)?;
     let Server { definition, origin, .. } = server;

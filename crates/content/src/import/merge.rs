@@ -28,7 +28,6 @@ use mcpkg_store::{Db, blobs, search};
 /// What happens to an item.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// It is new.
     Create,
     /// It becomes the new state of what is there.
     Update(Existing),
@@ -43,15 +42,12 @@ pub enum Action {
 /// What is there under an item's name or URI.
 #[derive(Clone, Debug)]
 pub enum Existing {
-    /// A prompt.
     Prompt(Box<Prompt>),
-    /// A resource.
     Resource(Box<Resource>),
     /// The same, except for when it applies.
     Same(Uuid),
     /// A file of one agent alone.
     AgentFile,
-    /// An MCP server.
     Server,
 }
 
@@ -108,9 +104,6 @@ impl Known<'_> {
 }
 
 /// Returns what happens to each item. An item that differs is updated with `update`, and is a conflict otherwise.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(
     db: &Db<'_>,
     project: &Project,
@@ -324,8 +317,7 @@ const BATCH: usize = 64;
 /// has the keys under which the words of new items are indexed already, by their places.
 ///
 /// # Errors
-/// What `written` returns; `E_FILE_FAILED` if a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
-/// `E_STORAGE`.
+/// `E_FILE_FAILED` if a file is no longer what it was.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -415,7 +407,7 @@ fn apply_one(
 /// else than before, is switched off.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if the name is taken; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` if the name is taken.
 pub fn put_server(
     db: &Db<'_>,
     project: &Project,
@@ -441,9 +433,6 @@ pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
 
 /// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `known` is the
 /// row that it has. Returns the one that was written.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known: Option<&Row>) -> Result<Option<Row>> {
     if known.is_none() && origin.is_empty() {
         return Ok(None);

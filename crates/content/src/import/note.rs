@@ -3,7 +3,6 @@
 /// What people should know of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The file.
     pub path: String,
     /// The line, from 1.
     pub line: Option<usize>,

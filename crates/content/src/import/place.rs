@@ -15,7 +15,6 @@ pub use crate::uri::decode;
 /// Where a file belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// What it is.
     pub role: Role,
     /// The path that makes its name.
     pub label: String,

@@ -21,7 +21,6 @@ pub(crate) struct Reading {
 
 /// What is seen of a file that is read.
 pub(crate) struct Look {
-    /// What it holds.
     pub(crate) content: NewContent,
     /// Whether it can be executed.
     pub(crate) executable: bool,

@@ -21,7 +21,6 @@ pub enum Reason {
     Ignored,
     /// What a package manager installed.
     Installed,
-    /// Version control's own.
     VersionControl,
     /// Excluded by `--only`.
     NotNamed,
@@ -83,7 +82,6 @@ impl Reason {
 pub struct LeftOut {
     /// Its path; a folder's ends with `/`.
     pub path: String,
-    /// Why.
     pub reason: Reason,
     /// The number of files: those below a folder, or one.
     pub files: u64,

@@ -24,7 +24,6 @@ use mcpkg_store::new_content::NewContent;
 pub struct File {
     /// Where it lies below the import root, `/` between.
     pub relative: String,
-    /// Its content.
     pub content: NewContent,
     /// Whether it can be executed.
     pub executable: bool,
@@ -32,7 +31,6 @@ pub struct File {
     pub listed: Option<Entry>,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Scanned {
     /// By their relative path, each with its place, but for those that a manifest lists.
@@ -56,7 +54,6 @@ pub struct Scanned {
 pub struct Choice<'c> {
     /// Patterns, of which one has to name each file.
     pub only: &'c [String],
-    /// What they are.
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
@@ -67,7 +64,6 @@ pub struct Choice<'c> {
 
 /// A folder from which names count.
 struct Root {
-    /// Where it is.
     base: PathBuf,
     /// Whether it is the folder that was named, and not one above it.
     is_named: bool,
@@ -110,7 +106,7 @@ struct Gathered {
 /// Looks through the files at and below `paths`.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` for a manifest or a pattern that is malformed; `E_CANCELLED`.
+/// `E_INVALID_ARGUMENT` for a manifest or a pattern that is malformed.
 pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result<Scanned> {
     let only = Only::new(choice.only)?;
     let mut gathered = Gathered::default();

@@ -91,9 +91,6 @@ pub fn changes(known: &[Link], found: SecondPlaces<'_>, items: &[Item]) -> bool 
 }
 
 /// Keeps the second places of the tree, and forgets those that are none any more.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn keep(db: &Db<'_>, project: &Project, found: SecondPlaces<'_>, items: &[Item]) -> Result<()> {
     let known = stored_links::all(db, project.id)?;
     let (new, gone) = differences(&known, found, items);

@@ -59,7 +59,7 @@ pub fn of(server: &Server) -> Result<(Entry, NewContent)> {
 /// Returns the server that an item is, switched off.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the content is not a server's; `E_FILE_FAILED`.
+/// `E_INVALID_ARGUMENT` if the content is not a server's.
 pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
     let document = serde_json::from_slice(&content.bytes()?);
     let Document { definition, entry: in_file } = document.map_err(|error| {

@@ -14,7 +14,6 @@ use mcpkg_store::servers::{self, Definition};
 /// What happens to a server.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// It is new.
     Create,
     /// It replaces the stored server.
     Update(Box<servers::Server>),
@@ -37,9 +36,6 @@ impl Action {
 }
 
 /// Returns what happens to each server. A server that differs is updated with `update`, and is a conflict otherwise.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Result<Vec<Action>> {
     let action = |Found { server, .. }: &Found| {
         let Some(there) = servers::find(db, project.id, &server.name)? else { return Ok(Action::Create) };
@@ -78,9 +74,6 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
 }
 
 /// Carries out the plan.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn apply(
     db: &Db<'_>,
     project: &Project,

@@ -23,8 +23,7 @@ pub struct Folder {
 /// any skill's folder.
 ///
 /// # Errors
-/// `E_NOT_FOUND`; `E_INVALID_ARGUMENT` if it is not a folder; `E_FILE_FAILED`, also for a link that leads out of it;
-/// `E_CANCELLED`.
+/// `E_INVALID_ARGUMENT` if it is not a folder; `E_FILE_FAILED`, also for a link that leads out of it.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {

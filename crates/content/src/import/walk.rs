@@ -33,9 +33,7 @@ pub enum Take {
 /// What was found. Links are not followed.
 #[derive(Debug, Default)]
 pub struct Walked {
-    /// Regular files.
     pub files: Vec<PathBuf>,
-    /// Links.
     pub links: Vec<PathBuf>,
     /// The folders that were looked into.
     pub folders: HashSet<PathBuf>,
@@ -59,18 +57,13 @@ pub struct BadLine {
 /// A file or folder that was left out.
 #[derive(Debug)]
 pub struct Left {
-    /// Where it is.
     pub path: PathBuf,
-    /// Why.
     pub reason: Reason,
     /// The files below a folder; `None` for a file.
     pub below: Option<u64>,
 }
 
 /// Returns the files below the folder `top`. A folder that this user may not read is skipped.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);

@@ -33,9 +33,6 @@ pub(super) struct Plan {
 
 impl Content<'_> {
     /// Compares all with the project.
-    ///
-    /// # Errors
-    /// As [`merge::plan`].
     pub(super) fn plan(self, context: &Context) -> Result<Plan> {
         context.read(|db, project| self.plan_in(db, project))
     }
@@ -53,9 +50,6 @@ impl Content<'_> {
 
     /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of what is stored
     /// ahead.
-    ///
-    /// # Errors
-    /// `E_IMPORT_CONFLICT`; as [`merge::plan`], [`Ahead::store`] and [`merge::apply`].
     pub(super) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;

@@ -64,9 +64,7 @@ pub enum Outcome {
 /// The result of two changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// Name and attributes.
     pub entry: Entry,
-    /// The content.
     pub content: Content,
 }
 
@@ -81,9 +79,6 @@ pub enum Content {
 
 /// Returns what the merge of an item comes to; `None` stands for a side that does not have it. `load` returns the content
 /// of a side.
-///
-/// # Errors
-/// What `load` returns.
 pub fn merge(
     base: Option<Version<'_>>,
     theirs: Option<Version<'_>>,
@@ -105,9 +100,6 @@ pub fn merge(
 }
 
 /// Returns what the merge of each item comes to. `load` returns the content of a side's item.
-///
-/// # Errors
-/// What `load` returns.
 pub fn merge_all<K: Ord + Clone>(
     base: &BTreeMap<K, Version<'_>>,
     theirs: &BTreeMap<K, Version<'_>>,

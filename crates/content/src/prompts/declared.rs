@@ -41,9 +41,6 @@ impl From<Argument> for Declared {
 }
 
 /// Returns the argument that a word of the command line declares.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub(super) fn declared(text: &str) -> Result<Declared> {
     argument::declaration(text).map(Declared::from)
 }
@@ -83,9 +80,6 @@ pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file
 }
 
 /// Checks a prompt before it is stored.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`.
 pub(crate) fn check(attributes: &Attributes, content: &str) -> Result<()> {
     template::check_arguments(&attributes.arguments)?;
     for argument in &attributes.arguments {

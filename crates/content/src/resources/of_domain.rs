@@ -18,9 +18,6 @@ pub(super) struct Found {
 }
 
 /// Returns what stands under a URI, where there is such a thing.
-///
-/// # Errors
-/// `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
     for known in [resource::RESOURCES, skills::RESOURCES].into_iter().flatten() {
         let Some(values) = known.values(uri) else { continue };

@@ -30,7 +30,6 @@ impl Problem {
 pub struct Main {
     /// Its front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
-    /// What is wrong.
     pub problems: Vec<Problem>,
     /// That it names itself otherwise than its folder: some agents go by the one, some by the other.
     pub other_name: Option<Problem>,

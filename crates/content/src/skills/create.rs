@@ -133,9 +133,6 @@ pub struct Given {
 impl Given {
     /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none, and the hint `without`
     /// says what to do where there is neither.
-    ///
-    /// # Errors
-    /// `E_SKILL_INVALID`, `E_INVALID_ARGUMENT`, `E_NOT_FOUND`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
@@ -166,9 +163,6 @@ impl Given {
     }
 
     /// Takes all files of a folder.
-    ///
-    /// # Errors
-    /// `E_SKILL_INVALID`, and as [`skill_folder::folder`].
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
         let skill_folder::Folder { files, mut hints } = skill_folder::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
@@ -207,9 +201,6 @@ fn main_text(content: Content) -> Result<String> {
 }
 
 /// Refuses a skill that has problems, with all of them.
-///
-/// # Errors
-/// `E_SKILL_INVALID`.
 pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
     if problems.is_empty() {
         return Ok(());

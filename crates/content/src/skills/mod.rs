@@ -45,9 +45,7 @@ pub const OPS: &[Entry] = &[
 /// What a skill is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Resources.
     Stored,
-    /// A prompt.
     Prompt,
 }
 
@@ -77,9 +75,7 @@ pub struct Skill {
 /// A file of a skill.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its URI.
     pub uri: String,
-    /// Its MIME type.
     pub mime_type: Option<String>,
     /// Bytes of its content.
     pub size: i64,
@@ -95,9 +91,6 @@ impl Skill {
 }
 
 /// Whether the project that applies has a stored skill.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     let Some(project) = projects::served(db, selection)? else { return Ok(false) };
     Ok(!rows::names(db, project.id, &Page::first(1))?.rows.is_empty())
@@ -105,9 +98,6 @@ pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
 
 /// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that
 /// are stored, by URI, then the prompts that pass for one, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -134,9 +124,6 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
 }
 
 /// Returns the skill `name`: the stored one, or the prompt that acts as it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -145,9 +132,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 }
 
 /// Returns the skill that is stored under `name`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -173,9 +157,6 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
 }
 
 /// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),

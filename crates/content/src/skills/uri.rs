@@ -3,7 +3,6 @@
 use crate::command::skill::is_name;
 use crate::uri;
 
-/// Below it, skills.
 pub const SCHEME: &str = "skill://";
 
 /// The file that makes a folder a skill.

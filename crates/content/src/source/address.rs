@@ -11,7 +11,6 @@ use mcpkg_store::sources::Kind;
 /// Where a source is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What it is.
     pub kind: Kind,
     /// What git fetches from, or the folder.
     pub url: String,
@@ -76,9 +75,6 @@ impl Address {
 
 impl Address {
     /// Refuses URLs that git must not fetch from: a stored URL may come from anybody.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn check_url(text: &str) -> Result<()> {
         match text.split_once("://") {
             Some((scheme, _)) => url(text, scheme).map(drop),

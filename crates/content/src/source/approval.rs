@@ -21,7 +21,7 @@ pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
 /// Refuses a source that this user never fetched from on this machine, unless a person at a terminal says so now.
 ///
 /// # Errors
-/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` if the person says no.
+/// `E_CONFIRM_REQUIRED` if the person says no.
 pub fn check(context: &Context, origin: &Origin) -> Result<()> {
     if context.approved.get(Kind::Source, &key(origin))?.is_some() {
         return Ok(());

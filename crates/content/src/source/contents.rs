@@ -97,8 +97,7 @@ pub const fn mode(executable: bool) -> &'static str {
 /// Reads what a user named: fetches it first where it is a repository.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_NOT_FOUND`, `E_CANCELLED`; `E_IMPORT_CONFLICT`, `E_INVALID_ARGUMENT` as import
-/// gives them.
+/// `E_IMPORT_CONFLICT`, `E_INVALID_ARGUMENT` as import gives them.
 pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -> Result<(Origin, Contents)> {
     let Address { kind, url, path, .. } = address.clone();
     let mut origin =
@@ -123,9 +122,6 @@ pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -
 }
 
 /// Reads a folder's files.
-///
-/// # Errors
-/// As [`first`].
 pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
     let folder = PathBuf::from(&origin.url);
     let contents = scan(&folder, &folder, origin, false, context)?;
@@ -136,9 +132,6 @@ pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
 }
 
 /// Reads the files of a commit that is in the mirror.
-///
-/// # Errors
-/// As [`first`].
 pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context) -> Result<Contents> {
     let entries = mirror.tree(commit, &origin.path)?;
     let scratch = mirror.scratch()?;
@@ -165,9 +158,6 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 /// Reads the files of a commit that changed, where all others are unchanged. Returns `None` if one of them cannot be understood
 /// without the others, such as an agent's file that may hold MCP servers. None of them is a copy of another, or is reached
 /// through a link.
-///
-/// # Errors
-/// As [`first`].
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,

@@ -152,7 +152,6 @@ struct Coming {
 
 /// What comes of a source.
 enum Offered {
-    /// All of it.
     New(Offer),
     /// The contents to merge into the project.
     Moved(Vec<Step>),

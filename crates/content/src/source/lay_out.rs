@@ -15,9 +15,6 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 
 /// Lays the files of `entries` out below the empty folder `top`, and returns what could not be.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_SOURCE_CHANGED`; `E_FILE_FAILED`, `E_DISK_FULL`; `E_CANCELLED`.
 pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Context) -> Result<Vec<LeftOut>> {
     let mut left_out = Vec::new();
     let mut good = Vec::new();

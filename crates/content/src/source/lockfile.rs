@@ -28,16 +28,12 @@ const NAMED: usize = 10;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
-    /// By name.
     pub sources: Vec<Locked>,
 }
 
-/// A locked source.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locked {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: Kind,
     /// The URL that git fetches from, or the path of the folder.
     pub url: String,
@@ -55,7 +51,6 @@ pub struct Locked {
     pub choice: Choice,
     /// The SHA-256 over all items.
     pub digest: String,
-    /// By path.
     pub items: Vec<LockedItem>,
 }
 
@@ -97,9 +92,6 @@ impl Lockfile {
     }
 
     /// Reads a lock, which may come from anybody.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
             .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg source lock`"))?;

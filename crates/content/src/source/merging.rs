@@ -26,7 +26,6 @@ use mcpkg_store::{Db, blobs};
 /// How much of a source an update read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
     Whole,
     /// The files that differ; the others are as they were.
     Changed,
@@ -41,7 +40,6 @@ pub struct Step {
     pub moved_from: Option<String>,
     /// The name that its item has here, or gets.
     pub name: String,
-    /// What is done.
     pub done: Done,
     row: Option<ItemRow>,
     base: Option<Base>,
@@ -63,7 +61,6 @@ struct Base {
 pub enum Done {
     /// Nothing: the project's version stays.
     Kept,
-    /// It is new.
     Created,
     /// It becomes what the source has.
     Taken,
@@ -130,9 +127,6 @@ impl Step {
 }
 
 /// Returns what an update does, file by file.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(
     db: &Db<'_>,
     project: &Project,
@@ -336,9 +330,6 @@ fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
 }
 
 /// Does what [`plan`] says, in the transaction that `db` is, and keeps what the source is now; returns what was done.
-///
-/// # Errors
-/// As [`plan`]; `E_READ_ONLY`, `E_DISK_FULL`, `E_CANCELLED`.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,

@@ -60,7 +60,6 @@ const NOWHERE: &str = "/";
 pub struct Wanted {
     /// The branch or tag in full, such as refs/heads/main; `None` for a commit.
     pub reference: Option<String>,
-    /// The commit.
     pub commit: Option<String>,
 }
 
@@ -75,9 +74,6 @@ pub struct Mirror<'c> {
 
 impl<'c> Mirror<'c> {
     /// Opens the mirror of a repository; creates it if it does not exist.
-    ///
-    /// # Errors
-    /// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_FILE_FAILED`, `E_DISK_FULL` for the cache.
     pub fn open(url: &str, context: &'c Context) -> Result<Self> {
         let folder = cache()?.join(&hex::encode(&Sha256::digest(url))[..32]);
         let failed = |error| Error::file("write", &folder, error);
@@ -111,9 +107,6 @@ impl<'c> Mirror<'c> {
     }
 
     /// Returns a folder next to the mirror to write files to.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED`, `E_DISK_FULL`.
     pub fn scratch(&self) -> Result<Fetching> {
         Fetching::begin(&cache()?, &self.folder)
     }
@@ -129,7 +122,7 @@ impl<'c> Mirror<'c> {
     /// Finds the branch, tag or commit that a user named, or the one that the repository shows by itself.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if nothing has this name; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if nothing has this name.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {
@@ -187,7 +180,7 @@ impl<'c> Mirror<'c> {
     /// Fetches a branch or tag, and returns the commit that it is at.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if it is gone; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if it is gone.
     pub fn fetch(&self, reference: &str) -> Result<String> {
         self.commit_of(&self.fetch_ref(reference)?)
     }
@@ -216,9 +209,6 @@ impl<'c> Mirror<'c> {
 
     /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
     /// history: the fetch itself tells that of a branch, where the mirror is at `old`; else one program of git tells both.
-    ///
-    /// # Errors
-    /// As [`Mirror::fetch`].
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
         let at = kept(reference);
         if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {
@@ -252,7 +242,7 @@ impl<'c> Mirror<'c> {
     /// Fetches a commit unless it is here; where a server gives no commit by itself, all branches and tags.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the repository does not have it; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` if the repository does not have it.
     pub fn fetch_commit(&self, commit: &str) -> Result<()> {
         if self.has(commit)? {
             return Ok(());
@@ -306,18 +296,12 @@ impl<'c> Mirror<'c> {
     }
 
     /// Whether a commit is here.
-    ///
-    /// # Errors
-    /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn has(&self, commit: &str) -> Result<bool> {
         let args = ["rev-parse", "--verify", "-q", &format!("{commit}^{{commit}}")];
         Ok(git::ask(&self.git(), &args, &self.limits(ASK))?.is_some())
     }
 
     /// Whether the commit `new` has `old` in its history.
-    ///
-    /// # Errors
-    /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
         match git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK)) {
             // The older one is no longer here.
@@ -329,7 +313,7 @@ impl<'c> Mirror<'c> {
     /// Returns the files of a commit below `path`, all of them where that is empty, and keeps their paths.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if nothing is there; `E_SOURCE_CHANGED` if the commit itself is not; `E_GIT_FAILED`.
+    /// `E_NOT_FOUND` if nothing is there; `E_SOURCE_CHANGED` if the commit itself is not.
     pub fn tree(&self, commit: &str, path: &str) -> Result<Vec<Entry>> {
         let below = format!("{path}/");
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
@@ -357,9 +341,6 @@ impl<'c> Mirror<'c> {
     }
 
     /// Returns what `new` has below `path`, where it differs from `old` in the content of files alone.
-    ///
-    /// # Errors
-    /// As [`Mirror::tree`].
     pub fn listed_as(&self, old: &str, new: &str, path: &str) -> Result<Vec<Listed>> {
         match listing::kept(&self.folder, path, old) {
             Some(all) => {
@@ -371,9 +352,6 @@ impl<'c> Mirror<'c> {
     }
 
     /// Returns what differs between two commits below `path`; `None` if the older one is no longer here.
-    ///
-    /// # Errors
-    /// `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
@@ -392,7 +370,7 @@ impl<'c> Mirror<'c> {
     /// Hands the content of each object to `each`, in their order, with its place in the list.
     ///
     /// # Errors
-    /// What `each` returns; `E_SOURCE_CHANGED` if an object is missing; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_SOURCE_CHANGED` if an object is missing.
     pub fn read<'o>(
         &self,
         objects: impl Iterator<Item = &'o str>,

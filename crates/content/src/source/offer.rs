@@ -53,9 +53,6 @@ const MAX_CLASHES: usize = 10;
 
 impl Offer {
     /// Compares a source with the project; `source` is its key where the project has it already, else 0.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
         let actions = merge::plan(db, project, &items, &[], false)?;
@@ -276,7 +273,7 @@ pub fn data(origin: &Origin) -> Value {
 /// Returns the key of an item's content, and stores it if needed.
 ///
 /// # Errors
-/// `E_FILE_FAILED` if a file is no longer what it was; `E_DISK_FULL`, `E_STORAGE`.
+/// `E_FILE_FAILED` if a file is no longer what it was.
 pub fn blob(db: &Db<'_>, taken: &Taken) -> Result<i64> {
     blobs::put_source(db, &taken.item.content)
 }

@@ -31,7 +31,6 @@ pub struct Outdated {
 pub(super) enum Standing {
     /// It is as it was.
     Current,
-    /// It went on.
     Newer,
     /// Its branch no longer has the commit that was read.
     Rewritten,
@@ -108,9 +107,6 @@ impl Operation for Outdated {
 }
 
 /// Returns the source of this name, or all.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>> {
     context.read(|db, project| match name {
         Some(name) => Ok(vec![sources::get(db, project, name)?.origin]),
@@ -134,9 +130,6 @@ fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)
 
 /// Compares the commit `now` of a branch or tag with the one that was read; `follows` says whether the old one is in
 /// its history.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_CANCELLED`.
 pub(super) fn standing(
     mirror: &Mirror<'_>,
     reference: &str,

@@ -19,9 +19,6 @@ const MAX: usize = 64 << 10;
 const LIKE: f32 = 0.5;
 
 /// Returns the new path of each file that moved, by its old one. `load` returns the content that a row had.
-///
-/// # Errors
-/// What `load` returns.
 pub fn find(
     before: &[(ItemRow, Entry)],
     after: &[Taken],

@@ -97,9 +97,6 @@ fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'stat
 }
 
 /// Returns what a file became when it was last read.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(super) fn entry(row: &ItemRow) -> Result<Entry> {
     serde_json::from_str(&row.entry).map_err(|error| {
         damaged_value(&format!("the record of the source file `{}` is malformed", row.path)).with_source(error)

@@ -6,11 +6,9 @@ use mcpkg_base::inside::stays_inside;
 /// What an entry of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A file.
     File,
     /// A file that can be executed.
     Executable,
-    /// A link.
     Link,
     /// A commit of another repository.
     Submodule,
@@ -36,7 +34,6 @@ impl Mode {
 /// A file, link or submodule of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
     pub mode: Mode,
     /// The id of its content.
     pub object: String,

@@ -17,8 +17,7 @@ use mcpkg_store::sources::{self, ItemRow, Origin};
 /// Writes a new source with its items, in the transaction that `db` is; `ahead` is what was stored of them before.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name, `E_IMPORT_CONFLICT` for names of its items; `E_FILE_FAILED`, `E_DISK_FULL`,
-/// `E_STORAGE`; `E_CANCELLED`.
+/// `E_ALREADY_EXISTS` for its name, `E_IMPORT_CONFLICT` for names of its items.
 pub fn first(
     db: &Db<'_>,
     project: &Project,
@@ -51,18 +50,12 @@ pub fn first(
 }
 
 /// Stores the content that a new source brings, before the transaction that writes its items.
-///
-/// # Errors
-/// As [`Ahead::store`].
 pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
     Ahead::store(context, items.zip(&offer.actions), [], given_up)
 }
 
 /// Returns the row that says what a file became: the base of the next update.
-///
-/// # Errors
-/// As [`offer::blob`].
 pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),

@@ -38,8 +38,7 @@ impl Change<'_> {
     /// was read of them, whose changes the project has by now: so a sync that is killed takes nothing back.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` if a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`,
-    /// `E_DB_BUSY`, `E_STORAGE`.
+    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` if a file is no longer what it was.
     pub(super) fn begin(self, plan: &mut Plan, look: &Look) -> Result<Written> {
         let mut written = Written::new();
         let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
@@ -201,9 +200,6 @@ impl Change<'_> {
 
     /// Keeps what both sides have now that the files of `outcome` are on the disk, and forgets that they were being written.
     /// Servers count where all was written: which files say one is not known here.
-    ///
-    /// # Errors
-    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
     pub(super) fn end(self, mut written: Written, outcome: &Outcome) -> Result<()> {
         let is_done = |path: &String| match server_item::is_path(path) {
             true => outcome.changed.is_empty(),

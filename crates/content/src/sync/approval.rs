@@ -12,9 +12,6 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 
 /// Whether this user synced the project with the folder on this machine.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub(super) fn is_given(context: &Context, project: &Project, folder: &Path) -> Result<bool> {
     Ok(context.approved.get(Kind::Sync, &key(project, folder))?.is_some())
 }

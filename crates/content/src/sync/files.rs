@@ -31,7 +31,6 @@ pub(super) struct FileWrite {
 /// The files that the folder should get.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
-    /// The files.
     pub(super) writes: Vec<FileWrite>,
     /// The MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
@@ -41,8 +40,7 @@ pub(super) struct Folder {
 /// their servers did, and which servers are skipped because the folder cannot express them.
 ///
 /// # Errors
-/// `E_IMPORT_CONFLICT` if two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,
-/// `E_FILE_FAILED`.
+/// `E_IMPORT_CONFLICT` if two files of the folder would have one name.
 pub(super) fn missing(
     steps: &mut [Step],
     look: &Look,

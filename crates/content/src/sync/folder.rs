@@ -38,7 +38,6 @@ pub(super) const ANEW: &str = "remove the file; `mcpkg sync` writes it again fro
 pub(super) struct There {
     /// Its name and attributes.
     pub(super) entry: Entry,
-    /// Its content.
     pub(super) content: NewContent,
     /// The bytes of the file: a prompt's begin with front matter.
     pub(super) file: NewContent,
@@ -108,8 +107,8 @@ pub(super) struct Look {
 /// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
-/// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
+/// `E_NOT_FOUND` if the folder is gone, or nothing that was synced is in it any more; `E_INVALID_ARGUMENT` for a manifest that is
+/// malformed.
 pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<Look> {
     let bases = &before.bases;
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };

@@ -27,9 +27,6 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Reads the rows of a sync.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub(super) fn read(db: &Db<'_>, sync: i64, project: &Project, top: &Path) -> Result<Self> {
         let writes = syncs::writes(db, sync)?;
         let row = |write: &Write| -> Result<Value> {
@@ -61,9 +58,6 @@ impl Journal {
     }
 
     /// Whether there are no rows, or a sync of this machine wrote them.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` if the record cannot be read.
     pub(super) fn is_of_this_machine(&self, context: &Context) -> Result<bool> {
         Ok(self.writes.is_empty() || context.approved.get(Kind::SyncWrites, &self.sha256)?.is_some())
     }

@@ -29,9 +29,6 @@ pub(super) struct Links {
 
 impl Links {
     /// Compares the links of the project with those of the folder, and with those that both had when they were last synced.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &Texts, steps: &[Step]) -> Result<Self> {
         let all: Texts = links::all(db, project.id)?.into_iter().filter_map(text_of).collect();
         if all.is_empty() && bases.is_empty() && look.links.is_empty() {
@@ -93,9 +90,6 @@ impl Links {
     }
 
     /// Changes the project, and keeps what both have.
-    ///
-    /// # Errors
-    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
     pub(super) fn begin(&self, db: &Db<'_>, project: &Project, sync: i64) -> Result<()> {
         for (path, text) in &self.take {
             match text {

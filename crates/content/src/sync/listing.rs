@@ -12,11 +12,8 @@ use mcpkg_store::syncs::Write;
 /// A server in the list of a manifest, before and after a sync.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listing {
-    /// The server's name.
     name: String,
-    /// What stands there.
     before: Option<Server>,
-    /// What will.
     after: Option<Server>,
 }
 
@@ -51,7 +48,6 @@ impl Listing {
 /// The change to a server in the manifest's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// Unchanged.
     Already,
     /// It was made so.
     Done,
@@ -60,9 +56,6 @@ pub(super) enum Listed {
 }
 
 /// Has the list of a manifest, which is sorted by name, say of a server what its row does.
-///
-/// # Errors
-/// `E_DAMAGED` if the row is malformed.
 pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
     let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
     let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;

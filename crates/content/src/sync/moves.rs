@@ -17,9 +17,6 @@ pub(super) type Moves = Vec<(String, String)>;
 
 /// Returns `bases`, those of files that were moved in the folder at their new paths, and the old and new paths of these: a file is gone,
 /// and one that came has the same URI, or of a prompt says the same.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
@@ -79,9 +76,6 @@ pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec
 
 /// Whether the file of the renamed item `ours`, unchanged since the last sync, should be replaced by one with the new
 /// name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> Result<bool> {
     let Some(there) = look.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
     let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };

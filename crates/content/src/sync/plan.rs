@@ -28,7 +28,6 @@ use mcpkg_store::{Db, blobs};
 pub(super) struct Plan {
     /// Each item once, by path.
     pub(super) steps: Vec<Step>,
-    /// The links.
     pub(super) links: Links,
     /// The files that are to be written.
     pub(super) writes: Vec<FileWrite>,
@@ -46,8 +45,7 @@ impl Plan {
     /// Returns what a sync would do.
     ///
     /// # Errors
-    /// `E_IMPORT_CONFLICT` if two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
-    /// `E_STORAGE`.
+    /// `E_IMPORT_CONFLICT` if two files of the folder would have one name.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);

@@ -14,9 +14,7 @@ use mcpkg_core::op::{Body, Reply, Table};
 
 /// What a sync reports.
 pub(super) struct Report<'r> {
-    /// The project.
     pub(super) project: &'r str,
-    /// The folder.
     pub(super) folder: &'r Path,
     /// Whether nothing was written.
     pub(super) dry: bool,

@@ -27,9 +27,6 @@ use mcpkg_store::{Db, servers};
 pub(super) type Keys = HashMap<String, String>;
 
 /// Returns the keys of the project's servers.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
     let all = servers::all(db, project.id)?.into_iter();
     Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
@@ -145,9 +142,6 @@ pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
 }
 
 /// Returns the agents' files that are to say something else than their steps give them, since a server of theirs changed.
-///
-/// # Errors
-/// `E_FILE_FAILED` where content is gone.
 pub(super) fn said(
     steps: &[Step],
     look: &Look,
@@ -180,9 +174,6 @@ fn holds_servers(entry: &Entry) -> bool {
 /// Returns the steps of servers after which the folder would not say what it is to, with the reason: the file of an agent counts
 /// before the manifest, and not each one is written. `files` are those that the folder is to have, and `listed` the servers
 /// that its manifest is to list.
-///
-/// # Errors
-/// As [`item::understand`].
 pub(super) fn unsaid(
     steps: &[Step],
     look: &Look,

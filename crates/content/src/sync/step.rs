@@ -46,12 +46,10 @@ pub(super) struct Step {
     pub(super) path: String,
     /// What people read for it.
     pub(super) label: String,
-    /// What stands here.
     pub(super) ours: Option<Stored>,
     /// What was kept of the last sync.
     pub(super) kept: Option<Base>,
     /// The common version, or the one that a person decided on.
     pub(super) base: Option<(Entry, i64)>,
-    /// What happens.
     pub(super) act: Act,
 }

@@ -17,9 +17,6 @@ use mcpkg_store::syncs::{self, Sync};
 ///
 /// As in git's index, a file counts as unchanged where size, times and inode are the same, and the times are older than the
 /// look at it. A folder whose description is the same has the same entries.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(super) fn is_unchanged(db: &Db<'_>, project: &Project, sync: &Sync, top: &Path) -> Result<bool> {
     if sync.project_state.is_none() || sync.project_state != Some(syncs::state(db, project.id)?) {
         return Ok(false);

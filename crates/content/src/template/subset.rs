@@ -37,9 +37,6 @@ pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
 }
 
 /// Returns the names that have a fallback in a template, through the filter `default` or the test `defined`.
-///
-/// # Errors
-/// As [`check`].
 pub fn provided(source: &str, syntax: &SyntaxConfig) -> Result<HashSet<String>> {
     measure(source, syntax)?;
     Ok(walk(source, syntax)?.provided)
@@ -58,9 +55,6 @@ pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
 }
 
 /// Checks that a template of so many bytes is not too long.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED`.
 pub fn check_size(bytes: u64) -> Result<()> {
     if bytes <= MAX_SOURCE {
         return Ok(());

@@ -17,9 +17,6 @@ pub(super) struct Parts<'a> {
 }
 
 /// Returns a new key with a random secret.
-///
-/// # Errors
-/// `E_INTERNAL` if the system has no random bytes.
 pub(super) fn make(clock: &Clock) -> Result<String> {
     let id = hex::encode(&clock.secret()?[..ID / 2]);
     Ok(format!("{PREFIX}{id}_{}", hex::encode(&clock.secret()?)))

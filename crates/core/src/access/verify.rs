@@ -20,9 +20,7 @@ pub enum Refused {
     Malformed,
     /// No key has this id, or its secret is another one.
     Unknown,
-    /// It has expired.
     Expired,
-    /// It was revoked.
     Revoked,
     /// It is for one project, and that was deleted: it reaches nothing.
     ProjectGone,
@@ -46,9 +44,6 @@ impl fmt::Display for Refused {
 ///
 /// Neither the answer nor its time reveals whether a key's id is known: a secret is hashed and compared in constant time even if
 /// there is no row, and all further lookups come after that.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::Result<Grant, Refused>> {
     if presented.is_empty() {
         return Ok(Err(Refused::Missing));
@@ -92,9 +87,6 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
 
 /// Returns whether a key still allows what it allowed: it is still valid, and its project has the same name. Streams that were
 /// opened with the key and are still open ask this.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let key = match access::get(db, &grant.key) {
         Ok(key) => key,
@@ -126,9 +118,6 @@ fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
 
 /// Returns whether a server over HTTP requires a key. It does once any key was ever made, even if all were revoked since or a
 /// restore replaced a database that had one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     access::required(db)
 }

@@ -35,7 +35,6 @@ const AGAIN: &str = "call again with `nonce` from the details; the nonce is vali
 /// What a caller already holds of a consent.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'a> {
-    /// Nothing yet.
     Nothing,
     /// A nonce, and how long to wait for a person to decide.
     Nonce(&'a str, Duration),
@@ -45,9 +44,8 @@ pub enum Held<'a> {
 /// nothing yet.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the request that was stored, and its nonce; `E_CONSENT_PENDING`, `E_CONSENT_DENIED`,
-/// `E_CONSENT_EXPIRED`; `E_CONSENT_MISMATCH` whose `mismatch_kind` is `unknown`, `session_differs`, `plan_changed` or
-/// `consumed`; `E_TOO_MANY`, `E_CONFIRM_REQUIRED`, `E_CANCELLED`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_CONSENT_REQUIRED` with the request that was stored, and its nonce; `E_CONSENT_MISMATCH` whose `mismatch_kind` is `unknown`,
+/// `session_differs`, `plan_changed` or `consumed`.
 pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);

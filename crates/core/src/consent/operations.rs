@@ -24,7 +24,6 @@ const REQUESTS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
 });
 
-/// Completes the catalogs.
 const CATALOGS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
@@ -247,9 +246,6 @@ impl Operation for Deny {
 }
 
 /// Returns the request that a user names by its id or by the end of it: ids of the same hour begin alike.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_DB_CORRUPT`, `E_STORAGE`.
 fn named(context: &Context, id: &str) -> Result<Request> {
     let id = id.trim();
     context.store.read(|db| {

@@ -21,9 +21,6 @@ pub(super) struct Reads {
 
 impl Reads {
     /// Returns the approval that this caller has in a project, if there is one.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub(super) fn of(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Self>> {
         let digest = digest(&context.caller.asker(), project, catalog, base_url);
         let note = context.approved.get(Kind::Reads, &digest)?.filter(|note| is_good(note, context.clock.now()));
@@ -36,7 +33,7 @@ impl Reads {
     /// Records in the trail that the approval was used, in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` if it was taken back, or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_FILE_FAILED`.
+    /// `E_CONSENT_EXPIRED` if it was taken back, or ran out meanwhile.
     pub(super) fn used(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let note = context.approved.get(Kind::Reads, &self.digest)?;
         if note.is_none_or(|note| !is_good(&note, context.clock.now())) {

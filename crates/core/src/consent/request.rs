@@ -41,7 +41,6 @@ pub struct Need<'a> {
     pub operation: &'a str,
     /// The project's name; empty if none applies.
     pub project: &'a str,
-    /// The normalised arguments.
     pub inputs: &'a Value,
     /// The SHA-256 of all that it would do, in hex. If it would do anything else later, a person is asked again.
     pub plan_hash: &'a str,
@@ -72,7 +71,8 @@ enum Given {
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
-/// `E_CONSENT_DENIED` if a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` if the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_CONSENT_DENIED` if a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` if the
+/// person at the terminal does.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -112,17 +112,11 @@ pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent>
 }
 
 /// Stores a request, which then waits for a person.
-///
-/// # Errors
-/// `E_TOO_MANY`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
     context.store.write(|db| insert(context, db, need, binding, now))
 }
 
 /// Does the same as [`store`], in an open transaction.
-///
-/// # Errors
-/// As [`store`].
 pub(super) fn insert(
     context: &Context,
     db: &Db<'_>,
@@ -167,8 +161,7 @@ impl Consent {
     /// Uses the consent up, in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` if it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` if a nonce was used
-    /// meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_CONSENT_EXPIRED` if it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` if a nonce was used meanwhile.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let request = match &self.0 {
             Given::AtTerminal => return Ok(()),
@@ -202,8 +195,7 @@ fn too_many() -> Error {
 /// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if the caller is no such person; `E_NOT_FOUND`, `E_CONSENT_EXPIRED`; `E_UNAPPROVED` if the
-/// user has no home; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_TERMINAL_REQUIRED` if the caller is no such person; `E_UNAPPROVED` if the user has no home.
 pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let may = match context.caller {
         Caller::Shell => has_terminal(context),
@@ -237,9 +229,6 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
 }
 
 /// Denies a request, or takes back an approval that was not used.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
@@ -256,9 +245,6 @@ pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
 }
 
 /// Records that a client declined a request. No person has decided, so the request keeps waiting for one at a terminal.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
@@ -270,9 +256,6 @@ pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
 }
 
 /// Returns a request that may still be decided; a client sees only what was asked on its own behalf.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     let request = context.store.read(|db| get(db, uuid))?;
     if !context.caller.is_shell() && request.asker != context.caller.asker() {

@@ -19,7 +19,6 @@ pub const LIFE: Millis = 10 * 60_000;
 pub struct Issued {
     /// The token: 64 hex digits. It is kept nowhere.
     pub token: String,
-    /// When it expires.
     pub expires_at: Millis,
 }
 
@@ -30,7 +29,6 @@ pub struct Plan<'a> {
     pub operation: &'a str,
     /// The project's name; empty if none applies.
     pub project: &'a str,
-    /// The normalised arguments.
     pub inputs: &'a Value,
     /// The SHA-256 of what is shown, in hex.
     pub hash: &'a str,
@@ -47,7 +45,6 @@ pub enum Refused {
     Consumed,
     /// It has expired, or the clock went back to before it was given.
     Expired {
-        /// When it expires.
         at: Millis,
     },
     /// It was given for other arguments.
@@ -63,9 +60,6 @@ pub enum Refused {
 }
 
 /// Gives the caller a token for a plan.
-///
-/// # Errors
-/// `E_MAY_ONLY_READ` if the caller may write nothing, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();
@@ -91,9 +85,6 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
 }
 
 /// Checks a token before anything is planned. The inner result says why it is refused.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn check(
     db: &Db<'_>,
     context: &Context,
@@ -141,7 +132,7 @@ impl Confirmed {
     /// Uses the token up, in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`; the inner one where another process used it first.
+    /// The inner one where another process used it first.
     pub fn consume(&self, db: &Db<'_>, now: Millis) -> Result<Result<(), Refused>> {
         Ok(match consents::consume_token(db, &self.sha256, now)? {
             true => Ok(()),

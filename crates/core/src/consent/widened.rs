@@ -23,8 +23,7 @@ pub const LONGEST: Millis = 24 * 60 * 60_000;
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` for a span of nothing or of more than a day;
-/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home; `E_DB_BUSY`, `E_STORAGE`,
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home.
 pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) -> Result<Millis> {
     if !has_terminal(context) {
         let why = "Only a person at a terminal can consent to all reads of a catalog; --yes does not apply";
@@ -56,9 +55,6 @@ pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) 
 }
 
 /// Refuses a span for which an approval cannot be widened.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(span: Millis) -> Result<()> {
     match (1..=LONGEST).contains(&span) {
         true => Ok(()),
@@ -67,17 +63,11 @@ pub fn check(span: Millis) -> Result<()> {
 }
 
 /// Returns the address at which a catalog is served.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn base_url(context: &Context, catalog: &str) -> Result<Option<String>> {
     Ok(context.store.read(|db| catalogs::get(db, catalog))?.facts.base_url)
 }
 
 /// Returns the approval of all reads of a catalog that this caller has in a project, if there is one.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Consent>> {
     Ok(Reads::of(context, project, catalog, base_url)?.map(Consent::to_reads))
 }
@@ -85,9 +75,7 @@ pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option
 /// A widened approval that is still valid.
 #[derive(Clone, Debug)]
 pub struct Wider {
-    /// The request.
     pub consent: Uuid,
-    /// Who may read.
     pub asker: String,
     /// The catalog whose reads need no request of their own.
     pub catalog: String,
@@ -96,9 +84,6 @@ pub struct Wider {
 }
 
 /// Returns the widened approvals that are valid on this machine now, the first to end first.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn standing(context: &Context) -> Result<Vec<Wider>> {
     let now = context.clock.now();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -117,9 +102,6 @@ pub fn standing(context: &Context) -> Result<Vec<Wider>> {
 }
 
 /// Takes back the widened approval of a request. Returns whether there was one.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn take_back(context: &Context, consent: Uuid) -> Result<bool> {
     let consent = consent.to_string();
     let mut was = false;

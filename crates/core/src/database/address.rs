@@ -15,9 +15,6 @@ const PASSWORD: &str = "password=";
 
 /// Returns the address for [`Store::open`](mcpkg_store::Store::open), with the password from `password=env:NAME`,
 /// `password=file:PATH` or `password=command:ARGV` filled in. Any other path is returned unchanged.
-///
-/// # Errors
-/// As [`Reference::resolve`].
 pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
     let given = database.to_str().filter(|text| text.starts_with("postgres")).and_then(|text| text.split_once('?'));
     let Some((base, query)) = given else { return Ok(Cow::Borrowed(database)) };

@@ -130,9 +130,6 @@ pub(super) fn tables(domains: Domains) -> impl Iterator<Item = &'static Growing>
 }
 
 /// Returns the table with this name.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 fn named(domains: Domains, name: &str) -> Result<&'static Growing> {
     tables(domains).find(|growing| growing.name == name).ok_or_else(|| {
         let names: Vec<&str> = tables(domains).map(|growing| growing.name).collect();

@@ -40,7 +40,6 @@ pub enum Connection {
 /// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
-    /// Everything.
     #[default]
     Mcpkg,
     /// Contract 000: the deploy tools only.
@@ -58,14 +57,12 @@ pub enum Identity {
 pub enum InstallScope {
     /// The access key that the client came with.
     Key,
-    /// The client's session.
     Session,
     /// Everybody who uses the database.
     Global,
 }
 
 impl InstallScope {
-    /// Every scope.
     pub const ALL: [InstallScope; 3] = [InstallScope::Key, InstallScope::Session, InstallScope::Global];
 
     /// The name that `serve --install-scope` takes.
@@ -235,7 +232,6 @@ impl Grant {
 }
 
 impl Identity {
-    /// Every identity.
     pub const ALL: [Identity; 5] =
         [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl, Identity::Assistant];
 

@@ -5,13 +5,9 @@
 /// The lists that a change may alter, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
-    /// prompts/list.
     pub prompts: bool,
-    /// resources/list.
     pub resources: bool,
-    /// tools/list.
     pub tools: bool,
-    /// skills/list.
     pub skills: bool,
     /// Who may see it.
     pub reach: Reach,
@@ -27,7 +23,6 @@ pub enum Reach {
 }
 
 impl Changes {
-    /// No list.
     pub const NO_LIST: Self =
         Self { prompts: false, resources: false, tools: false, skills: false, reach: Reach::Project };
 
@@ -43,7 +38,6 @@ impl Changes {
     /// The project's resources, and the skills among them; a first skill lists the tools that write them.
     pub const RESOURCES: Self = Self { resources: true, tools: true, skills: true, ..Self::NO_LIST };
 
-    /// The project's tools.
     pub const TOOLS: Self = Self { tools: true, ..Self::NO_LIST };
 
     /// Returns what either of two may change.

@@ -51,11 +51,8 @@ pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 pub struct Context {
     /// The tables of all domains.
     pub domains: Domains,
-    /// The database.
     pub store: Store,
-    /// Time and ids.
     pub clock: Clock,
-    /// Who calls.
     pub caller: Caller,
     /// Which tools the caller may reach, by their names and as commands.
     pub surface: Arc<Surface>,
@@ -206,9 +203,6 @@ impl Context {
     }
 
     /// Runs `f` in one write transaction, and appends the event `kind` of the project `name`.
-    ///
-    /// # Errors
-    /// What `f` returns.
     pub fn write_project<T>(&self, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         let author = self.author();
         self.store.write(|db| {
@@ -224,9 +218,6 @@ impl Context {
     }
 
     /// Appends the event of something done.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub fn event(
         &self,
         db: &Db<'_>,
@@ -257,9 +248,6 @@ impl Context {
     }
 
     /// Refuses to go on with what has changed nothing yet, where the user gave up.
-    ///
-    /// # Errors
-    /// `E_CANCELLED`.
     pub fn unless_cancelled(&self) -> Result<()> {
         match self.is_cancelled() {
             true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),

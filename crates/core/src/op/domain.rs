@@ -20,7 +20,6 @@ impl Domains {
     /// No domain at all: for a test of one operation.
     pub const NONE: Self = Self(&[]);
 
-    /// Returns each domain.
     pub fn iter(self) -> impl Iterator<Item = &'static Domain> {
         self.0.iter().copied()
     }
@@ -36,9 +35,6 @@ impl Domains {
     }
 
     /// Returns the folder that a server deploys into if nobody names one.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub fn deploy_root(self, db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
         self.iter().find_map(|domain| domain.deploy_root).map_or(Ok(None), |find| find(db, selection))
     }
@@ -116,7 +112,6 @@ pub struct Original {
 
 /// A group of tools: what `serve --groups` names.
 pub struct Group {
-    /// Its name.
     pub name: &'static str,
     /// When a server lists its tools, unless `--groups` says so.
     pub listed: Listed,
@@ -133,7 +128,6 @@ pub struct Group {
 /// When a server that was started without `--groups` lists a group's tools. A tool that is not listed can be called.
 #[derive(Clone, Copy)]
 pub enum Listed {
-    /// Always.
     Always,
     /// Only where `--groups` names it: its operations that are always listed say so themselves.
     Named,

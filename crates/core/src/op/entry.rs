@@ -249,9 +249,6 @@ impl Entry {
     }
 
     /// Takes the arguments of a tool call without those that it does not know.
-    ///
-    /// # Errors
-    /// As [`Entry::from_agent`], but for arguments that nobody knows.
     pub fn from_lenient_agent(&self, mut arguments: Value) -> Result<Call> {
         while let (Some(unknown), Some(given)) = (self.unknown(&arguments), arguments.as_object_mut()) {
             given.shift_remove(&unknown);

@@ -9,7 +9,6 @@ pub enum Health {
     Ok,
     /// Something to know, though nothing is wrong.
     Note,
-    /// Something to mend.
     Problem,
 }
 
@@ -20,9 +19,7 @@ pub struct Finding {
     pub area: &'static str,
     /// How well it is.
     pub health: Health,
-    /// What was found.
     pub what: String,
-    /// What to do.
     pub action: Option<String>,
 }
 

@@ -20,7 +20,6 @@ impl clap::builder::ArgExt for Names {}
 /// The beginning of a name, as it was typed.
 #[derive(Clone, Copy)]
 pub struct Typed<'a> {
-    /// The database.
     pub db: &'a Db<'a>,
     /// What is known about the project.
     pub selection: &'a Selection,
@@ -33,7 +32,6 @@ pub struct Typed<'a> {
 /// A name, with what tells it from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The name itself.
     pub name: String,
     /// A few words that a shell shows beside it.
     pub about: Option<String>,

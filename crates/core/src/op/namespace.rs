@@ -32,10 +32,6 @@ impl Namespace {
 impl FromStr for Namespace {
     type Err = Error;
 
-    /// Reads a namespace.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     fn from_str(text: &str) -> Result<Self> {
         let segments: Vec<&str> = text.split('/').collect();
         let is_plain = |segment: &str| {

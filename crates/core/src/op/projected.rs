@@ -17,7 +17,6 @@ pub struct Projected {
     pub command: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it does.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,

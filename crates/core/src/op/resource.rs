@@ -19,7 +19,6 @@ pub struct Resource {
     pub name: &'static str,
     /// A title for people.
     pub title: &'static str,
-    /// What it holds.
     pub description: &'static str,
     /// The MIME type, where all have the same.
     pub mime_type: Option<&'static str>,
@@ -55,7 +54,6 @@ pub type Named = fn(&Context) -> Result<Vec<String>>;
 /// Where clients find a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// In resources/templates/list.
     Template,
     /// In resources/list, after what is stored; its URI has no variable.
     Listed,
@@ -65,7 +63,6 @@ pub enum Shown {
 
 /// A resource that is asked for.
 pub struct Asked<'a> {
-    /// The database.
     pub db: &'a Db<'a>,
     /// What is known about the project.
     pub selection: &'a Selection,
@@ -79,7 +76,6 @@ pub struct Asked<'a> {
 
 /// A variable that is typed in.
 pub struct Completing<'a> {
-    /// The database.
     pub db: &'a Db<'a>,
     /// What is known about the project.
     pub selection: &'a Selection,
@@ -107,16 +103,9 @@ impl Values {
 /// Where a resource hands its contents over. `shell` is a command that writes contents which are too large for one
 /// answer.
 pub trait Contents {
-    /// Takes a text.
-    ///
-    /// # Errors
-    /// `E_TOO_LARGE`.
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()>;
 
     /// Takes stored bytes, as text where they are one.
-    ///
-    /// # Errors
-    /// `E_TOO_LARGE`, `E_DAMAGED`, `E_STORAGE`.
     fn blob(
         &mut self,
         db: &Db<'_>,

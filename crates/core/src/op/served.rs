@@ -43,17 +43,13 @@ pub struct Head {
     pub path: String,
     /// What stands after the `?`, as it was sent; empty without one.
     pub query: String,
-    /// Its headers.
     pub headers: HeaderMap,
 }
 
-/// What is answered.
 pub struct Answer {
-    /// The status.
     pub status: StatusCode,
     /// Headers, besides the length and the type of the content.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// The content.
     pub content: Content,
 }
 
@@ -72,7 +68,6 @@ pub enum Content {
         pieces: Arc<Pieces>,
         /// Which bytes of it.
         range: Range<u64>,
-        /// Its type.
         content_type: HeaderValue,
         /// What is done once the last of it was handed out.
         sent: Option<Sent>,
@@ -90,7 +85,6 @@ impl Answer {
         Self { status, headers: Vec::new(), content }
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

@@ -16,7 +16,6 @@ enum Rank {
     Empty,
     /// What has to be read whole; it stands on lines of its own below its row where there is no room beside it.
     Whole,
-    /// Descriptions and reasons.
     Prose,
     /// What can be looked up elsewhere.
     Detail,
@@ -29,7 +28,6 @@ enum Rank {
 /// Which end of a cell stays where it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// The beginning.
     Start,
     /// The end, which tells one path from another.
     End,

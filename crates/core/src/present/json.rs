@@ -23,7 +23,6 @@ enum Category {
     Refused,
     /// It was begun and failed.
     Execution,
-    /// A bug.
     Internal,
 }
 

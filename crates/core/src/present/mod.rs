@@ -19,7 +19,6 @@ use table::below;
 /// A reply's body as a tool's result carries it.
 #[derive(Debug)]
 pub enum Content {
-    /// A text block.
     Text(String),
     /// An image or an embedded resource.
     Media(Media),

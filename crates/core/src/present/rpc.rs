@@ -7,7 +7,6 @@ use mcpkg_base::error::Error;
 /// The `error` member of a JSON-RPC response.
 #[derive(Debug)]
 pub struct Rpc {
-    /// The contract's number.
     pub code: i32,
     /// What failed, and what to do about it.
     pub message: String,

@@ -15,9 +15,6 @@ const TOLD_EACH: usize = 64;
 
 /// Stores the images of the work and returns its rows: changes first, then files that are only claimed, then files that
 /// are released.
-///
-/// # Errors
-/// `E_CANCELLED`; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn store_all(
     context: &Context,
     db: &Db<'_>,

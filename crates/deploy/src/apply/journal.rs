@@ -22,7 +22,6 @@ use mcpkg_store::snapshots::{self, File, Snapshot, State};
 
 /// A snapshot with its files, as the journal holds it.
 pub struct Journal {
-    /// Its key.
     pub id: i64,
     /// What users see of it.
     pub uuid: Uuid,
@@ -62,9 +61,6 @@ impl Journal {
     }
 
     /// Keeps the record that this machine begins the journal, with the folders below which it writes.
-    ///
-    /// # Errors
-    /// `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn record(context: &Context, uuid: Uuid, sha256: &str, roots: &[PathBuf]) -> Result<()> {
         let note = json!({
             "journal": uuid.to_string(),
@@ -117,9 +113,6 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
 
 /// Returns the journals without an end: those that this machine's own applies began, newest first, and the snapshots of
 /// the others, which are never acted upon.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where a record cannot be read; `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     let found = context.store.read(|db| {
         let snapshots = snapshots::unfinished(db)?;
@@ -158,9 +151,6 @@ fn of_elsewhere(uuid: Uuid, place: &PlaceKey) -> Finding {
 }
 
 /// Takes away the records of this database's journals that have ended; the caller holds the right to apply.
-///
-/// # Errors
-/// As [`unfinished`].
 pub fn sweep(context: &Context, open: &[Journal]) -> Result<()> {
     let database = json!(context.store.location().to_string());
     for (sha256, note) in context.approved.all(Kind::Journal)? {

@@ -36,8 +36,7 @@ const MANY: usize = 16 << 20;
 /// Takes the right to apply, and first undoes what a killed process left half done.
 ///
 /// # Errors
-/// `E_DEPLOY_IN_PROGRESS`; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` where an earlier apply
-/// could not be undone.
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` where an earlier apply could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is running on this database")
@@ -51,8 +50,8 @@ pub fn begin(context: &Context) -> Result<Applying> {
 /// it refuses is not begun.
 ///
 /// # Errors
-/// Those of `allow`; `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` where a file could
-/// not be written, with everything put back.
+/// `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` where a file could not be written, with
+/// everything put back.
 pub fn apply(
     context: &Context,
     right: &Applying,

@@ -43,9 +43,6 @@ fn of_files<'f>(files: impl Iterator<Item = (&'f Path, &'f Path)>) -> BTreeSet<P
 }
 
 /// Returns those of the roots that this user never deployed to from this machine.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the records cannot be read.
 pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
     let mut unapproved = BTreeSet::new();
     for root in roots {
@@ -110,9 +107,6 @@ pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns what opens the folders that this user deployed to from this machine.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` where the records cannot be read.
 pub fn folders(context: &Context) -> Result<Folders> {
     let mut folders = RealFolders::default();
     let approved = context.approved.all(Kind::Root)?;

@@ -16,9 +16,6 @@ use mcpkg_store::{Db, blobs};
 
 /// Records in one transaction that all files are written: their rows, and the end of the journal. While replaced files are still kept,
 /// the journal stays open.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
@@ -76,9 +73,6 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
 }
 
 /// Writes what changed about files that stay as they are.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn write_row_changes(db: &Db<'_>, machine: &str, place: i64, row_changes: &[RowChange]) -> Result<()> {
     for change in row_changes {
         match change {

@@ -40,9 +40,6 @@ fn try_recover(context: &Context) -> Result<()> {
 
 /// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after those that were done. If
 /// one fails, the others are still finished. Journals from elsewhere are never touched ([`journal::unfinished`]).
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED`.
 pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
     let (ours, _) = journal::unfinished(context)?;
     journal::sweep(context, &ours)?;
@@ -223,9 +220,6 @@ fn is(found: &Found, image: &Image) -> bool {
 }
 
 /// Removes the old files that were kept during an apply, and the folders that it emptied, and closes its journal.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`.
 pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> Result<()> {
     for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
         let old = journal.beside(seq).1;

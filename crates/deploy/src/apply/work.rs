@@ -9,12 +9,9 @@ use crate::source::Site;
 use mcpkg_store::deploys::Deployed;
 use mcpkg_store::snapshots::Kind;
 
-/// What is applied.
 #[derive(Debug)]
 pub struct Work<'a> {
-    /// Where.
     pub site: &'a Site,
-    /// What makes it.
     pub kind: Kind,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
@@ -24,7 +21,6 @@ pub struct Work<'a> {
     pub targets: Vec<String>,
     /// Whether the user chose to adopt files that are not mcpkg's.
     pub adopt: bool,
-    /// The changes.
     pub changes: Vec<Change>,
     /// The rows that change though their files do not.
     pub row_changes: Vec<RowChange>,

@@ -15,9 +15,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
 /// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
-///
-/// # Errors
-/// `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
@@ -32,9 +29,6 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
 }
 
 /// Returns the other attributes of files that are replaced or removed, apart from bytes and modes.
-///
-/// # Errors
-/// `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
     let of = |change: &Change| match change.before {
         Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
@@ -47,8 +41,7 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
 /// fails, the error comes with the number of files that were begun.
 ///
 /// # Errors
-/// `E_CANCELLED`, `E_DISK_FULL`, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`; `E_FILE_FAILED` also for a file that was
-/// changed meanwhile.
+/// `E_FILE_FAILED` also for a file that was changed meanwhile.
 pub(super) fn write_all(
     context: &Context,
     journal: &Journal,

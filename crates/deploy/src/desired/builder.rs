@@ -90,9 +90,6 @@ impl Builder {
     }
 
     /// Adds an instructions module as a rule, with this front matter instead of its own.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn rule(
         &mut self,
         targets: &[Target],
@@ -110,9 +107,6 @@ impl Builder {
     }
 
     /// Adds an unchanged module file at `relative` below `root`.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn copy(
         &mut self,
         target: Target,
@@ -131,9 +125,6 @@ impl Builder {
     }
 
     /// Adds a command for an agent that fills in no arguments; a command without arguments is added unchanged.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn spelled(
         &mut self,
         target: Target,
@@ -265,9 +256,6 @@ impl Builder {
     }
 
     /// Adds a file that mcpkg owns completely, with several modules; nothing if there are none.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn gathered(&mut self, target: Target, root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         if parts.is_empty() {
@@ -280,9 +268,6 @@ impl Builder {
     }
 
     /// Adds a block that imports AGENTS.md and contains the modules that are only in this file.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn import(
         &mut self,
         targets: &[Target],
@@ -303,9 +288,6 @@ impl Builder {
     }
 
     /// Adds a block with several modules to a file; nothing if there are none.
-    ///
-    /// # Errors
-    /// As [`Builder::add`].
     pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         let inner = match parts.as_slice() {

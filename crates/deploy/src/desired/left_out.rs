@@ -11,11 +11,8 @@ use mcpkg_content::formats;
 /// A module that is meant for a target and is not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The module.
     pub module_id: String,
-    /// The target.
     pub target: Target,
-    /// Why.
     pub reason: Reason,
 }
 

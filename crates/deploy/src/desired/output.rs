@@ -52,7 +52,6 @@ pub enum Form {
 /// A module's file that went into an output.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The module.
     pub module_id: String,
     /// The file in it.
     pub file: String,
@@ -124,9 +123,7 @@ impl Output {
 /// A folder that a target reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The target.
     pub target: Target,
-    /// Where.
     pub path: PathBuf,
     /// Whether status reports files in it that are not ours.
     pub scan_extras: bool,

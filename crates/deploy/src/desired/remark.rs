@@ -6,9 +6,7 @@ use crate::targets::Target;
 /// A remark on a module in the form that a target gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The module.
     pub module_id: String,
-    /// The target.
     pub target: Target,
     /// The text, which follows the module's name.
     pub said: String,

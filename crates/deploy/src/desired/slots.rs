@@ -10,7 +10,6 @@ use mcpkg_agents::mcp_servers::intake::INPUTS;
 /// Entries and questions by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slots {
-    /// The entries.
     pub entries: Map<String, Value>,
     /// The questions that VS Code asks to get values from its user, keyed by id.
     #[serde(default)]

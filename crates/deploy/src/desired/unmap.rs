@@ -9,7 +9,6 @@ use mcpkg_content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
 /// A module's file as a user's change makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The module.
     pub module_id: String,
     /// The file in it.
     pub file: String,

@@ -32,7 +32,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Kind; 7] = [
         Kind::Instructions,
         Kind::Skill,

@@ -20,7 +20,6 @@ pub use server_file::ServerFile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// The module's source.
     Upstream,
     /// An overlay for every machine and project.
     Global,
@@ -52,7 +51,6 @@ pub struct ModuleFile {
 pub struct About {
     /// When its instructions apply.
     pub applies: Applies,
-    /// Its description.
     pub description: Option<String>,
     /// The agent whose form its file had when it was imported.
     pub agent: Option<String>,
@@ -72,7 +70,6 @@ impl About {
 pub struct Module {
     /// Its id, such as `skill:review`.
     pub id: String,
-    /// What it is.
     pub kind: Kind,
     /// Its targets; empty means all of them.
     pub targets: Vec<Target>,

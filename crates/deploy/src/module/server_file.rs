@@ -28,18 +28,12 @@ impl ServerFile {
     }
 
     /// Returns the bytes of the file.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where it cannot be written as JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let written = serde_json::to_vec_pretty(self);
         written.map_err(|error| Error::internal("a server cannot be written as JSON").with_source(error))
     }
 
     /// Reads the bytes of the file.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where it is no such file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes)
             .map_err(|error| Error::internal("the module of a server is malformed").with_source(error))

@@ -16,9 +16,6 @@ pub fn unconfirmed(command: &str) -> Error {
 
 /// Refuses changes to files that mcpkg did not write or that changed since, unless `adopt` is given; `look` is the
 /// command that shows them.
-///
-/// # Errors
-/// `E_ADOPT_CONFIRM_REQUIRED`.
 pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     let mut paths: Vec<String> =
         changes.iter().filter(|change| change.adopt).map(|change| change.path.display().to_string()).collect();

@@ -156,11 +156,9 @@ impl Operation for Status {
 pub struct Item {
     /// Contract 000's kind.
     pub kind: Kind,
-    /// How it came.
     pub state: Drift,
     targets: Vec<String>,
     root: PathBuf,
-    /// Where.
     pub path: PathBuf,
     expected: Option<Sha>,
     actual: Option<Sha>,
@@ -196,9 +194,6 @@ impl Item {
 }
 
 /// Returns every file that differs from the desired state, by target and path.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
 pub fn drifted(prepared: &Prepared) -> Result<Vec<Item>> {
     let mut items: Vec<Item> = prepared.plan.changes.iter().map(item).collect();
     items.extend(extras(&prepared.plan.desired, prepared)?);

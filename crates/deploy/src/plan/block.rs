@@ -26,27 +26,18 @@ fn goes_in(output: &Output, text: &[u8]) -> bool {
 }
 
 /// The block of a stored image.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     let bytes = bytes(db, image)?;
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
 }
 
 /// Whether the block that a row keeps is as it was left in a file.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn is_untouched(db: &Db<'_>, row: &Deployed, text: &[u8]) -> Result<bool> {
     let Some(there) = sections::find(text) else { return Ok(false) };
     Ok(of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end()))
 }
 
 /// Returns a file whose block lost one of the two lines around it, with that line in its place; `None` for any other.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8>>> {
     if sections::find(text).is_some() {
         return Ok(None);
@@ -55,9 +46,6 @@ pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8
 }
 
 /// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
@@ -78,9 +66,6 @@ pub fn taken_out(file: After) -> After {
 
 /// Takes back, one after the other, what was done to a file, newest first: to the byte while nothing else was changed,
 /// else in its block, or its entries, only.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
     let mut mode = match found {

@@ -16,7 +16,6 @@ use mcpkg_store::servers::{Part, Text};
 /// Something that an agent runs once a plan is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The agents.
     pub targets: Vec<String>,
     /// The file that says so.
     pub path: String,
@@ -109,9 +108,6 @@ pub fn lines(code: &[Code]) -> Vec<String> {
 }
 
 /// Asks a person for consent to the changes, showing their `effects`; `None` if the changes let agents run nothing.
-///
-/// # Errors
-/// As [`request::ask`].
 pub fn consent(
     context: &Context,
     operation: &str,

@@ -29,9 +29,7 @@ const TOLD_EACH: u64 = 64;
 /// Compares the desired state with the disk. Deployed files of a `broken` module stay.
 ///
 /// # Errors
-/// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder stands in the way of a file, or a file in that of a folder;
-/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_IO_INVALID_PATH` where a folder stands in the way of a file, or a file in that of a folder.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {

@@ -19,18 +19,12 @@ pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dia
 }
 
 /// Returns the form of the file of an output.
-///
-/// # Errors
-/// `E_INTERNAL` where its target has none.
 pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
     let found = output.targets.iter().find_map(|target| Dialect::of(target.name()));
     found.ok_or_else(|| Error::internal("the target for MCP servers does not say which file format to write"))
 }
 
 /// Returns a file with the entries of an output in it.
-///
-/// # Errors
-/// `E_FILE_FAILED` where it cannot be edited.
 pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
     let dialect = dialect_of(output)?;
     let wanted = Slots::from_bytes(&output.bytes);
@@ -41,9 +35,6 @@ pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
 
 /// Returns a file with the entries of an output and without our obsolete ones, and how safe the change is; `None` if
 /// there is nothing to change.
-///
-/// # Errors
-/// `E_FILE_FAILED` where it cannot be edited; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]) -> Result<Option<(Vec<u8>, Safety)>> {
     let dialect = dialect_of(output)?;
     let (wanted, there) = (Slots::from_bytes(&output.bytes), Slots::of(dialect, text));
@@ -81,9 +72,6 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
 }
 
 /// Whether the entries that a row keeps are as they were left in a file.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]) -> Result<bool> {
     let (there, applied) = (Slots::of(dialect, text), applied(db, dialect, row)?);
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))

@@ -35,7 +35,6 @@ pub enum Drift {
     UserModified,
     /// The source was changed since, and the file was not.
     UpstreamPending,
-    /// Both were changed.
     Both,
     /// The file was deleted since it was deployed.
     Missing,
@@ -62,11 +61,9 @@ impl Drift {
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// It is made.
     Create,
     /// Its bytes or its mode change.
     Update,
-    /// It is removed.
     Delete,
 }
 
@@ -84,15 +81,12 @@ impl Op {
 /// The desired state of a path.
 #[derive(Clone, Debug)]
 pub enum After {
-    /// Nothing.
     Absent,
-    /// A file.
     File {
         /// Its bytes.
         bytes: Arc<[u8]>,
         /// Their SHA-256.
         sha256: Sha,
-        /// Its permission bits.
         mode: u32,
     },
     /// A symbolic link; only a rollback wants one.
@@ -107,9 +101,6 @@ impl After {
     }
 
     /// Returns what a stored image holds.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
         Ok(match image {
             Image::Absent => After::Absent,
@@ -161,9 +152,7 @@ impl After {
 /// A change of one file.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What is done.
     pub op: Op,
-    /// Where.
     pub path: PathBuf,
     /// The target's folder that contains it.
     pub root: PathBuf,
@@ -173,9 +162,7 @@ pub struct Change {
     pub module_ids: Vec<String>,
     /// Whether only a block of the file is ours.
     pub block: bool,
-    /// What stands there.
     pub before: Found,
-    /// The desired state.
     pub after: After,
     /// Why, for a person.
     pub reason: String,

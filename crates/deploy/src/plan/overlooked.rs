@@ -15,9 +15,6 @@ use mcpkg_base::error::Result;
 const AGENTS_MD: &str = "AGENTS.md";
 
 /// Returns a sentence for each such thing, for a person.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
     let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
     let mut said = Vec::new();

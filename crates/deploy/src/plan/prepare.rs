@@ -25,7 +25,6 @@ use mcpkg_store::modules::Applies;
 
 /// A plan with what it was made of.
 pub struct Prepared {
-    /// Where.
     pub site: Site,
     /// What an apply would do.
     pub plan: Plan,
@@ -46,10 +45,6 @@ pub struct Prepared {
 
 impl Prepared {
     /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
-    ///
-    /// # Errors
-    /// Those of [`Site::find`], [`Site::fetch`] and [`Site::compose`]; `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`,
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;
@@ -59,7 +54,7 @@ impl Prepared {
     /// Makes the plan of a choice again, with what was fetched for it before: neither git nor another host is asked.
     ///
     /// # Errors
-    /// As [`Prepared::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
+    /// `E_PLAN_CHANGED` where other git sources are wanted now.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
         Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts, true)
     }

@@ -22,9 +22,6 @@ pub enum Unwanted {
 }
 
 /// Compares a file that `row` records and none of the `selected` targets wants with the disk.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<Unwanted> {
     let keep = |row: Deployed| Ok(Unwanted::Row(RowChange::Keep(row)));
     let gone = || keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() });

@@ -18,11 +18,8 @@ use mcpkg_store::prompts::{self, Prompt};
 use mcpkg_store::resources::{self, Resource};
 use mcpkg_store::servers::{self, Server};
 
-/// Below it, skills.
 pub const SKILL: &str = "skill://";
-/// Below it, instructions.
 pub const INSTRUCTIONS: &str = "instructions://";
-/// Below it, subagents.
 pub const SUBAGENT: &str = "subagent://";
 
 /// The folders at the root in which agents read files of their own.
@@ -34,7 +31,6 @@ const AGENT_FOLDERS: [&str; 9] =
 pub struct Listed {
     /// Its id, such as `skill:review`.
     pub id: String,
-    /// What it is.
     pub kind: Kind,
     /// The project's settings for it, or the defaults.
     pub row: Row,
@@ -54,11 +50,8 @@ pub struct Part {
 /// Where the bytes of a file are.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// A prompt.
     Prompt(Box<Prompt>),
-    /// A resource.
     Resource(Box<Resource>),
-    /// An MCP server.
     Server(Box<Server>),
     /// A file of one agent alone.
     AgentFile(Box<AgentFile>),
@@ -125,9 +118,6 @@ impl Listed {
 }
 
 /// Returns a project's modules by id, those that are not enabled too, and what was left out and why.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
     let mut catalog = Catalog {
         rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),

@@ -34,7 +34,6 @@ pub struct Composition {
 /// and its deployed file stays unchanged.
 #[derive(Debug)]
 pub struct Broken {
-    /// Its id.
     pub id: String,
     /// Its targets; empty means all of them.
     pub targets: Vec<Target>,
@@ -60,9 +59,6 @@ const BATCH: usize = 64;
 /// Returns a project's modules by id, and what was left out and why. Each prompt is a command, each `skill://NAME/`
 /// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. If this
 /// takes more than a moment, `told` is called with the progress.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
@@ -92,9 +88,6 @@ pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Resul
 
 /// Returns the SHA-256 of what [`compose`] would read, without reading contents: an apply compares it inside its
 /// transaction.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     modules::fingerprint(db, project)
 }

@@ -39,7 +39,6 @@ struct Root {
 /// Why a path is not read.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nothing is there.
     Missing,
     /// It is outside; `link` leads there, unless the path itself does.
     Outside { link: Option<PathBuf>, target: PathBuf },
@@ -69,7 +68,7 @@ impl Bounds {
     /// Returns the bounds of the repo in `own` with the folders that the user allowed.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for an invalid allowed folder; `E_NOT_FOUND`, `E_FILE_FAILED`.
+    /// `E_INVALID_ARGUMENT` for an invalid allowed folder.
     pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
         let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {
@@ -83,9 +82,6 @@ impl Bounds {
     }
 
     /// Returns the bounds of a checkout in `own`, with the same allowed folders.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
     pub(super) fn of_checkout(&self, own: &Path) -> Result<Self> {
         let real = own.canonicalize().map_err(|error| Error::file("read", own, error))?;
         Ok(Self { own: Root::open(real)?, allowed: Arc::clone(&self.allowed), left: Arc::clone(&self.left) })

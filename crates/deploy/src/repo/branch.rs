@@ -18,7 +18,6 @@ use mcpkg_base::process::Limits;
 pub(super) enum Change {
     /// It has these bytes, and is a program or not.
     Write(Vec<u8>, bool),
-    /// It goes away.
     Remove,
 }
 
@@ -57,8 +56,7 @@ impl GitRepo {
     /// Looks whether overlays can be proposed.
     ///
     /// # Errors
-    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
-    /// `E_CANCELLED`.
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
     pub(super) fn of(repo: &Repo, cancelled: &CancellationToken) -> Result<Self> {
         let limits = Limits::new(git::LOCAL, cancelled);
         let folder = repo.folder().to_path_buf();

@@ -46,7 +46,6 @@ pub struct Checkouts {
 pub(super) struct Checkout {
     /// The folder of the module in them.
     pub(super) folder: PathBuf,
-    /// The commit.
     pub(super) commit: String,
     /// What may be read.
     pub(super) bounds: Bounds,
@@ -57,9 +56,8 @@ impl Repo {
     /// called with nothing held that others wait for; `before_network` is called before another host is waited for.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_CONFIG_INVALID` where there is
-    /// no such branch, or a repository lies on this machine where nobody allowed it; `E_LOCKFILE_INVALID`,
-    /// `E_FILE_FAILED`.
+    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` where there is no such branch, or a repository lies on this machine
+    /// where nobody allowed it.
     pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {
@@ -108,8 +106,7 @@ impl Checkouts {
     /// Returns the files of the module `id`.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such
-    /// folder; `E_FILE_FAILED`.
+    /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such folder.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
         let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was being made; nothing was written");
@@ -165,9 +162,6 @@ fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
 }
 
 /// Returns the address that git fetches from. A repository on this machine has to be in a folder that the user allowed.
-///
-/// # Errors
-/// `E_CONFIG_INVALID`.
 fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     let Some(path) = local(repo.folder(), &source.url) else { return Ok(source.url.clone()) };
     // A commit in the cache is used even if the repository no longer exists.

@@ -30,7 +30,6 @@ pub struct Composed {
 /// A module's source, as it was read.
 #[derive(Debug)]
 pub(super) struct Upstream {
-    /// Where it lies.
     pub(super) folder: PathBuf,
     /// The commit of a git source.
     pub(super) commit: Option<String>,
@@ -42,9 +41,9 @@ impl Repo {
     /// Selects the modules of a profile, lays their overlays over them, and checks them; git sources as they were fetched.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks
-    /// a rule; `E_OVERLAY_PATCH_APPLY_FAILED`; `E_LOCKFILE_INVALID` where a module differs from its pin;
-    /// `E_PLAN_CHANGED` where a git source is not the one that was fetched; `E_FILE_FAILED`.
+    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks a rule;
+    /// `E_LOCKFILE_INVALID` where a module differs from its pin; `E_PLAN_CHANGED` where a git source is not the one that was
+    /// fetched.
     pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
         self.bounds.begin();
         let mut warnings = self.manifest.warnings.clone();
@@ -107,9 +106,6 @@ impl Upstream {
 
 /// Reads a module's source; a git source is compared with its pin. Where only what is deployed is `wanted`, files that
 /// never are stay unread.
-///
-/// # Errors
-/// As [`Repo::compose`].
 pub(super) fn read(
     repo: &Repo,
     declared: &DeclaredModule,

@@ -17,7 +17,6 @@ pub enum Scope {
     User,
     /// Below the deploy root.
     Project,
-    /// Both.
     Both,
 }
 

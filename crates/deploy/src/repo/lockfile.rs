@@ -12,12 +12,10 @@ use super::tree::{Content, Hashes};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// The file's name.
 pub(super) const FILE: &str = "agentpack.lock.json";
 
 const VERSION: u64 = 1;
 
-/// The file, checked.
 #[derive(Debug)]
 pub(super) struct Lockfile {
     path: PathBuf,

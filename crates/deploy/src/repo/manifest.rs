@@ -16,7 +16,6 @@ use crate::targets::Target;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 use mcpkg_base::file;
 
-/// The file's name.
 pub const FILE: &str = "agentpack.yaml";
 
 /// The one version of the file that there is.
@@ -25,12 +24,10 @@ const VERSION: u64 = 1;
 /// The targets that the original knows and mcpkg does not write for.
 const ELSEWHERE: [&str; 3] = ["export_dir", "jetbrains", "zed"];
 
-/// The file, checked.
 #[derive(Debug)]
 pub(super) struct Manifest {
     pub(super) profiles: BTreeMap<String, Profile>,
     pub(super) targets: BTreeMap<Target, DeclaredTarget>,
-    /// By id.
     pub(super) modules: BTreeMap<String, DeclaredModule>,
     /// Warnings for the author: unknown keys.
     pub(super) warnings: Vec<String>,
@@ -105,9 +102,6 @@ struct RawGit {
 
 impl Manifest {
     /// Reads and checks the file of the repo in `folder`.
-    ///
-    /// # Errors
-    /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
     pub(super) fn read(bounds: &Bounds, folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
         let bytes = match bounds.read(&bounds.own().join(FILE), file::TEXT) {
@@ -124,9 +118,6 @@ impl Manifest {
 
     /// Checks the text of the file `path`. A module may lie out of the repo where `outside` is true: what is read of it
     /// is looked at later.
-    ///
-    /// # Errors
-    /// `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`.
     pub(super) fn parse(path: &Path, text: &str, outside: bool) -> Result<Self> {
         let raw: Known<Raw> = yaml::read(path, text).map_err(|error| {
             // A later version may have other types than this one: its version is what is wrong with it.
@@ -145,7 +136,6 @@ impl Manifest {
     }
 }
 
-/// All unknown keys.
 fn unknown(raw: &Known<Raw>) -> impl Iterator<Item = &Unknown> {
     let Raw { profiles, targets, modules, .. } = &raw.value;
     let profiles = profiles.iter().flat_map(|pairs| &pairs.0).flat_map(|(_, profile)| profile);

@@ -35,17 +35,12 @@ impl Repo {
     /// need is kept in [`home_below`] the user's home folder.
     ///
     /// # Errors
-    /// `E_CONFIG_MISSING`, `E_CONFIG_INVALID`, `E_CONFIG_UNSUPPORTED_VERSION`, `E_TARGET_UNSUPPORTED`,
-    /// `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` for a folder in
-    /// `allowed` that is none.
+    /// `E_INVALID_ARGUMENT` for a folder in `allowed` that is none.
     pub fn open(folder: &Path, allowed: &[PathBuf]) -> Result<Self> {
         Self::open_with(folder, allowed, home_below(&disk::home()?))
     }
 
     /// Opens the config repo in `folder`; what git sources need is kept in `home`.
-    ///
-    /// # Errors
-    /// As [`Repo::open`].
     pub fn open_with(folder: &Path, allowed: &[PathBuf], home: PathBuf) -> Result<Self> {
         if !folder.is_dir() {
             return Err(manifest::missing(folder));

@@ -43,7 +43,6 @@ pub(super) struct Overlay<'r> {
 pub(super) enum OverlayKind {
     /// Files that take the place of others.
     Dir,
-    /// Patches.
     Patch,
 }
 
@@ -74,7 +73,7 @@ impl<'r> Overlays<'r> {
     /// Looks which overlays there are.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` where their folder is a link that leads out; `E_FILE_FAILED`.
+    /// `E_CONFIG_INVALID` where their folder is a link that leads out.
     pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
@@ -118,8 +117,8 @@ impl Overlay<'_> {
     /// Lays the overlay over what is composed so far, and returns the paths that it has a say in.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file,
-    /// relpath, stderr beside them; `E_FILE_FAILED`.
+    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file, relpath,
+    /// stderr beside them.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
         let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;
@@ -157,17 +156,11 @@ impl Overlay<'_> {
     }
 
     /// Returns the overlay's kind from its own metadata.
-    ///
-    /// # Errors
-    /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn made(&self, id: &str) -> Result<OverlayKind> {
         Ok(self.meta(id)?.value.overlay_kind.unwrap_or(OverlayKind::Dir))
     }
 
     /// Returns warnings for its author about its metadata.
-    ///
-    /// # Errors
-    /// `E_CONFIG_INVALID`, `E_FILE_FAILED`.
     pub(super) fn warnings(&self, id: &str) -> Result<Vec<String>> {
         let path = self.folder.join(META).join(FILE);
         Ok(self.meta(id)?.unknown.iter().map(|unknown| unknown.warning(&path)).collect())

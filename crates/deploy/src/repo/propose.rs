@@ -33,11 +33,9 @@ pub struct Proposal<'a> {
     pub checkouts: &'a Checkouts,
     /// The overlay that they go into: global, machine or project.
     pub scope: Layer,
-    /// The files.
     pub files: Vec<ProposedFile>,
     /// The branch's name; the default is made of scope, module and time.
     pub branch: Option<&'a str>,
-    /// The time.
     pub now: Millis,
     /// Ends git where the call is cancelled.
     pub cancelled: &'a CancellationToken,
@@ -59,7 +57,6 @@ pub struct ProposedFile {
 /// The outcome of a proposal.
 #[derive(Debug)]
 pub struct Proposed {
-    /// The branch.
     pub branch: String,
     /// The overlay that the files went into.
     pub scope: Layer,
@@ -89,8 +86,8 @@ impl Repo {
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
-    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a
-    /// file's path; what [`Repo::compose`] gives for the modules.
+    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a file's
+    /// path.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
             return Err(Error::new(

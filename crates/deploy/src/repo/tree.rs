@@ -55,8 +55,8 @@ pub(super) struct Content {
 /// `whose`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
-/// no UTF-8, more files or folders in folders than a module has; `E_FILE_FAILED`.
+/// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is no UTF-8,
+/// more files or folders in folders than a module has.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
@@ -163,7 +163,7 @@ impl FoundFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` where it is too large, or no file any more; `E_FILE_FAILED`.
+    /// `E_CONFIG_INVALID` where it is too large, or no file any more.
     pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
         let read = bounds.read_real(&self.real, FILE);
         let (bytes, metadata) =
@@ -174,9 +174,6 @@ impl FoundFile {
 }
 
 /// Reads what was found.
-///
-/// # Errors
-/// As [`FoundFile::read`].
 pub(super) fn read(
     whose: &str,
     bounds: &Bounds,
@@ -188,7 +185,6 @@ pub(super) fn read(
 /// The SHA-256 of each file and of them all, as the original's lockfiles and baselines have them.
 #[derive(Debug)]
 pub(super) struct Hashes {
-    /// Of all files.
     pub(super) tree: String,
     /// Of each: the hash and the length.
     pub(super) files: BTreeMap<String, (String, usize)>,

@@ -52,7 +52,6 @@ pub(super) struct Known<T> {
     pub(super) unknown: Vec<Unknown>,
 }
 
-/// An unknown key.
 #[derive(Debug)]
 pub(super) struct Unknown {
     key: Spanned<String>,

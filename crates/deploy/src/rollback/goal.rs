@@ -24,9 +24,6 @@ pub struct Goal {
 
 impl Goal {
     /// Returns what the user means by `word`.
-    ///
-    /// # Errors
-    /// `E_SNAPSHOT_NOT_FOUND`, `E_SNAPSHOT_UNUSABLE`.
     pub fn find(context: &Context, word: &str) -> Result<Self> {
         let word = word.trim().to_owned();
         if word == PRISTINE {
@@ -77,9 +74,6 @@ impl Goal {
 }
 
 /// Returns the snapshot that users see as `id`; a beginning that only one has is enough.
-///
-/// # Errors
-/// `E_SNAPSHOT_NOT_FOUND`.
 pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
         Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))

@@ -45,9 +45,6 @@ pub struct RollbackPlan {
 
 impl RollbackPlan {
     /// Compares what a goal wants with the disk.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
         let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
         let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();

@@ -8,9 +8,6 @@ use mcpkg_store::targets::{self, Of};
 
 /// Returns the targets of a project: those that it says, else those that the user says for every project, else those that
 /// contract 000 knows.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     match targets::chosen(db, Of::Project(project.uuid))? {
         Some(names) => Ok(known(&names)),
@@ -19,9 +16,6 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
 }
 
 /// Returns the targets of every project that says nothing of its own.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

@@ -22,8 +22,7 @@ const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"
 /// they are named.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the named root is not a folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DB_BUSY`,
-/// `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` where the named root is not a folder.
 pub(super) fn deploy_root(
     context: &Context,
     choice: &Choice,
@@ -64,17 +63,11 @@ fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
 
 /// Returns whether a server that was started in the folder of `selection` finds a deploy root by itself: a folder bound to the project,
 /// or a git repository around that folder which is neither the home folder nor an agent's own.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     Ok(known_root(db, selection)?.is_some())
 }
 
 /// Returns the deploy root that a server finds by itself when it was started in the folder of `selection`.
-///
-/// # Errors
-/// As [`has_root`].
 pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
     let started = Path::new(&selection.directory);
     if let Some(project) = projects::served(db, selection)?

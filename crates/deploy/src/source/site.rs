@@ -31,7 +31,6 @@ pub struct Site {
     pub place: PlaceKey,
     /// The folders that places are counted from.
     pub bases: Bases,
-    /// The profile.
     pub profile: String,
     /// The choice of targets, as it was made: `all`, or names with commas between.
     pub filter: String,
@@ -69,7 +68,7 @@ impl Site {
     /// Finds them again without asking git, with what was fetched before.
     ///
     /// # Errors
-    /// As [`Site::find`]; `E_PLAN_CHANGED` where the root is another one now.
+    /// `E_PLAN_CHANGED` where the root is another one now.
     pub fn find_again(context: &Context, choice: &Choice, checkouts: &Checkouts) -> Result<Self> {
         Self::find_with(context, choice, |root| checkouts.project(root))
     }
@@ -193,9 +192,6 @@ impl Site {
     }
 
     /// Fetches the git sources of a config repo. It may take minutes: nothing is held that others wait for.
-    ///
-    /// # Errors
-    /// As [`Repo::fetch`].
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
             Source::Repo(repo) => {
@@ -219,9 +215,6 @@ impl Site {
     }
 
     /// Composes the modules of a config repo, each once, without the database; `None` for a project.
-    ///
-    /// # Errors
-    /// As [`Repo::compose`].
     pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
         let Source::Repo(repo) = &self.source else { return Ok(None) };
         let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
@@ -229,9 +222,6 @@ impl Site {
     }
 
     /// Composes the modules of a project, each once; those of a config repo are `composed` already.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn compose(&self, context: &Context, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
         match (&self.source, composed) {
             (Source::Project(project), _) => {
@@ -252,9 +242,6 @@ impl Site {
     }
 
     /// Returns a fingerprint of the source, read inside a transaction; a config repo's files can change at any time.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub fn fingerprint(&self, db: &Db<'_>) -> Result<Option<Sha>> {
         match &self.source {
             Source::Repo(_) => Ok(None),

@@ -12,7 +12,6 @@ use mcpkg_store::projects::{self, Project};
 /// Where modules come from.
 #[derive(Debug)]
 pub enum Source {
-    /// A config repo.
     Repo(Box<Repo>),
     /// A project of the database.
     Project(Project),
@@ -22,8 +21,7 @@ impl Source {
     /// Returns the source that a choice means.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where a repo and a project are both named; `E_NO_PROJECT`, `E_NOT_FOUND`, and those of
-    /// [`Repo::open`].
+    /// `E_INVALID_ARGUMENT` where a repo and a project are both named.
     pub(super) fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
         let named = context.selection.named.as_deref();
         let allowed = choice.allow_outside.iter().chain(&context.allow_outside);

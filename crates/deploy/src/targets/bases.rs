@@ -24,9 +24,6 @@ pub struct Bases {
 
 impl Bases {
     /// Returns the deploy root.
-    ///
-    /// # Errors
-    /// `E_ROOT_REQUIRED`.
     pub fn root(&self) -> Result<&PathBuf> {
         self.root.as_ref().ok_or_else(|| {
             Error::new(

@@ -16,7 +16,6 @@ const RULES: Rules = Rules {
     format: &CLAUDE_CODE,
 };
 
-/// Claude Code.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "claude_code",
     in_contract: true,

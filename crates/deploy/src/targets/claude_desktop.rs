@@ -3,7 +3,6 @@
 use super::facts::{Facts, ProjectPlaces, Reading, UserPlaces};
 use super::target::Target;
 
-/// Claude Desktop.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "claude_desktop",
     in_contract: false,

@@ -6,7 +6,6 @@ use mcpkg_content::formats::skill::Fault;
 use mcpkg_content::formats::subagent;
 use crate::module::Kind;
 
-/// Codex.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "codex",
     in_contract: true,

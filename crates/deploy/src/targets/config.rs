@@ -13,10 +13,8 @@ pub enum Layout {
     Current,
 }
 
-/// A target's configuration.
 #[derive(Clone, Debug)]
 pub struct TargetConfig {
-    /// The target.
     pub target: Target,
     /// Whether files are written to the user's own folders.
     pub user: bool,

@@ -12,7 +12,6 @@ const RULES: Rules = Rules {
     format: &CURSOR,
 };
 
-/// Cursor.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "cursor",
     in_contract: true,

@@ -7,7 +7,6 @@ use mcpkg_content::formats::subagent::SubagentForm;
 
 /// Everything that is different about a target.
 pub struct Facts {
-    /// Its name.
     pub name: &'static str,
     /// Whether contract 000 knows it: its tools and config repos take no other.
     pub in_contract: bool,
@@ -110,7 +109,6 @@ pub enum Manual {
     Key,
     /// The policy in `agents/openai.yaml` next to it.
     OpenaiYaml,
-    /// Nothing.
     Nothing,
 }
 
@@ -206,7 +204,6 @@ impl ProjectPlaces {
 /// When a target reads AGENTS.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
-    /// Always.
     Always,
     /// Reads AGENTS.md unless one of these files hides it, in the same folder or one above. A file that is empty or
     /// imports AGENTS.md does not hide it.
@@ -224,7 +221,6 @@ pub enum OwnInstructions {
     Rules(Rules),
     /// A block in one file.
     Block {
-        /// The folder.
         folder: &'static str,
         /// The file in it.
         file: &'static str,
@@ -234,7 +230,6 @@ pub enum OwnInstructions {
 /// A folder of rules, each a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// The folder.
     pub folder: &'static str,
     /// How the files' names end.
     pub ending: &'static str,
@@ -245,7 +240,6 @@ pub struct Rules {
 /// A file that an agent reads in a folder for the files below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderFile {
-    /// Its name.
     pub name: &'static str,
     /// The files that hide it if they are in the same folder and do not import it.
     pub hidden_by: &'static [&'static str],
@@ -258,7 +252,6 @@ pub enum Commands {
     Files(&'static str),
     /// As files in a folder; it fills in no arguments, so they are asked for in words.
     FilesInWords {
-        /// The folder.
         folder: &'static str,
         /// Whether it looks into folders below.
         nested: bool,
@@ -324,7 +317,6 @@ pub struct OriginalPlace {
     pub option: &'static str,
     /// Whether it is on by default.
     pub default: bool,
-    /// The folder.
     pub folder: &'static str,
     /// What is written there.
     pub form: OriginalForm,

@@ -4,7 +4,6 @@ use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, Proj
 use super::target::Target;
 use mcpkg_content::formats::subagent;
 
-/// OpenCode.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "opencode",
     in_contract: false,

@@ -27,7 +27,6 @@ impl Target {
         Self(facts)
     }
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         self.0.name
     }

@@ -8,7 +8,6 @@ use super::target::Target;
 use mcpkg_content::formats::subagent;
 use mcpkg_content::formats::rule::COPILOT;
 
-/// VS Code.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "vscode",
     in_contract: true,

@@ -7,7 +7,6 @@ use mcpkg_content::formats::rule::WINDSURF;
 /// Rules apply always, for globs, by their description, or by hand.
 const RULES: Rules = Rules { folder: ".windsurf/rules", ending: ".md", format: &WINDSURF };
 
-/// Windsurf.
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "windsurf",
     in_contract: false,

@@ -17,17 +17,11 @@ pub const ALIASES: Names =
 
 /// Returns what a user named, with the alias replaced by its tool: `weather@^1.2:forecast` becomes
 /// `alice/utils/weather@^1.2:forecast`. A name of several segments is never one, and neither is what an agent names.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn expanded(context: &Context, text: &str) -> Result<String> {
     context.store.read(|db| expanded_in(db, context, text))
 }
 
 /// As [`expanded`], in a transaction that is open already.
-///
-/// # Errors
-/// As [`expanded`].
 pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String> {
     // The first character may be the `@` of a name.
     let end = text.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | ':')).map_or(text.len(), |(at, _)| at);
@@ -40,9 +34,6 @@ pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String>
 }
 
 /// Refuses what cannot be an alias: it is one segment of a tool's name, which no tool in a registry has.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(alias: &str) -> Result<()> {
     match Name::parse(alias) {
         Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),

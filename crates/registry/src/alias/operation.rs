@@ -86,9 +86,6 @@ impl Operation for Alias {
 }
 
 /// Returns the tool that an alias stands for.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
 fn required(db: &mcpkg_store::Db<'_>, alias: &str) -> Result<String> {
     if let Some(tool) = aliases::get(db, alias)? {
         return Ok(tool);

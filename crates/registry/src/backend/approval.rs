@@ -20,9 +20,6 @@ pub fn approve(context: &Context, place: &Place) -> Result<()> {
 }
 
 /// Returns whether this user uses a registry.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
     Ok(context.approved.get(Kind::Registry, &key(place))?.is_some())
 }
@@ -30,7 +27,7 @@ pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
 /// Refuses a registry that this user never added on this machine, unless a person approves it at a terminal now.
 ///
 /// # Errors
-/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+/// `E_CONFIRM_REQUIRED` where the person says no.
 pub fn check(context: &Context, place: &Place) -> Result<()> {
     if is_approved(context, place)? {
         return Ok(());

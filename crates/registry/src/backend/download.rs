@@ -15,7 +15,6 @@ use mcpkg_store::tools::{attestations, packages};
 /// An archive with a verified digest, and the claims about it.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// The archive.
     pub archive: NewContent,
     /// Its attestations, each a bundle as JSON: unverified claims.
     pub attestations: Vec<String>,
@@ -23,10 +22,6 @@ pub struct Download {
 
 /// Returns the archive of a version, from this database if it has it, else from its registry. The registry's claims are stored, so that
 /// an objection to an archive is never lost.
-///
-/// # Errors
-/// `E_DIGEST_MISMATCH`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_UNAPPROVED`,
-/// `E_CANCELLED`.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::kept(db, &sha256)? {
@@ -48,9 +43,6 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
 }
 
 /// Fetches a registry's claims about a version, and returns all that are known. An unreachable registry adds none.
-///
-/// # Errors
-/// `E_CANCELLED`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<Vec<String>> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,

@@ -14,9 +14,7 @@ const TAG: usize = 64;
 pub struct Facts {
     /// What it does, in one line.
     pub description: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// Its licence.
     pub license: Option<String>,
 }
 

@@ -18,7 +18,6 @@ pub const LOCAL_PRIORITY: i64 = 0;
 /// A registry of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Its name.
     pub name: String,
     /// Where it is; `None` for this database.
     pub place: Option<Place>,
@@ -27,10 +26,6 @@ pub struct Known {
 }
 
 impl Known {
-    /// Returns all registries.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn all(context: &Context) -> Result<Vec<Self>> {
         let rows = context.store.read(registries::list)?;
         let mut known: Vec<Self> = rows.into_iter().map(Self::of).collect();
@@ -40,9 +35,6 @@ impl Known {
     }
 
     /// Returns the registry called `name`.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn named(context: &Context, name: &str) -> Result<Self> {
         match name {
             LOCAL => Ok(Self::local()),
@@ -51,9 +43,6 @@ impl Known {
     }
 
     /// Returns the registry called `name`, or all of them.
-    ///
-    /// # Errors
-    /// As [`Known::named`].
     pub fn meant(context: &Context, name: Option<&str>) -> Result<Vec<Self>> {
         match name {
             Some(name) => Ok(vec![Self::named(context, name)?]),
@@ -83,7 +72,7 @@ impl Known {
     /// Returns the registry, if this user uses it on this machine.
     ///
     /// # Errors
-    /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for an invalid URL.
+    /// `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for an invalid URL.
     pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
         let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
         approval::check(context, place)?;

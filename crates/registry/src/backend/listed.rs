@@ -6,9 +6,6 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::listings::{self, Listing};
 
 /// Finds tools of a registry; also returns how many match.
-///
-/// # Errors
-/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, registry: &str, query: &Query) -> Result<(Vec<Hit>, u64)> {
     let words: Vec<&str> = query.words().collect();
     let (listings, total) = listings::find(db, registry, &words, &query.tags, query.limit)?;

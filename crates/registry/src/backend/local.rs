@@ -34,9 +34,6 @@ impl<'c> Local<'c> {
     }
 
     /// Returns the versions of a tool that the caller is shown, the highest first.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn rows(&self, db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
         let mut rows = all_rows(db, name)?;
         rows.retain(|(_, row)| self.shows(row));
@@ -50,9 +47,6 @@ impl<'c> Local<'c> {
     }
 
     /// Returns a version that the caller is shown.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn row(&self, db: &Db<'_>, name: &Name, version: &Version) -> Result<PackageRow> {
         match packages::get(db, LOCAL, name.as_str(), &version.to_string())?.filter(|row| self.shows(row)) {
             Some(row) => Ok(row),
@@ -67,9 +61,6 @@ impl<'c> Local<'c> {
     }
 
     /// Sets the visibility of all versions of a tool; returns how many there are.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub fn show_to(&self, name: &Name, visibility: Visibility) -> Result<usize> {
         let author = self.context.author();
         self.context.store.write(|db| {
@@ -218,18 +209,12 @@ fn version_of(row: &PackageRow) -> Result<Version> {
 }
 
 /// Returns the manifest of a version as JSON.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
     let text = packages::manifest(db, row.id)?.unwrap_or_default();
     serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
 }
 
 /// Returns the attestations of an archive that this database has.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn bundles(db: &Db<'_>, sha256: &Sha) -> Result<Vec<String>> {
     Ok(attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }

@@ -4,7 +4,6 @@ use unicode_normalization::char::is_combining_mark;
 
 use mcpkg_base::clock::Millis;
 
-/// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// Any text; its words are searched in names, descriptions and tags. Without words, every tool matches.
@@ -32,13 +31,10 @@ impl Query {
 /// A hit, by the highest version that is neither yanked nor a pre-release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Its name.
     pub name: String,
-    /// The version.
     pub version: String,
     /// What it does, in one line of text from a stranger.
     pub description: String,
-    /// Its tags.
     pub tags: Vec<String>,
 }
 

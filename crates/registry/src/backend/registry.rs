@@ -18,51 +18,28 @@ use mcpkg_store::tools::packages::Yank;
 /// and with
 /// `E_CANCELLED` where the caller gave up.
 pub trait Registry: Send {
-    /// Finds tools.
-    ///
-    /// # Errors
-    /// See [`Registry`].
     fn search(&self, query: &Query) -> Result<Found>;
 
-    /// Returns a tool.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`; see [`Registry`].
     fn info(&self, name: &Name) -> Result<ToolInfo>;
 
     /// Returns a version, yanked or not.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
     fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo>;
 
     /// Returns a version's archive, verified by its digest.
-    ///
-    /// # Errors
-    /// `E_DIGEST_MISMATCH`; see [`Registry`].
     fn archive(&self, version: &VersionInfo) -> Result<NewContent>;
 
     /// Returns the attestations of a version, each a bundle as JSON: unverified claims.
-    ///
-    /// # Errors
-    /// See [`Registry`].
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>>;
 
     /// Publishes a version; returns whether it was not there before.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where the version is there with another digest, `E_NAMESPACE_MISMATCH`; see [`Registry`].
+    /// `E_ALREADY_EXISTS` where the version is there with another digest, `E_NAMESPACE_MISMATCH`.
     fn publish(&self, publication: &Publication<'_>) -> Result<bool>;
 
     /// Yanks a version with a reason; `None` takes that back.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_NAMESPACE_MISMATCH`; see [`Registry`].
     fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()>;
 
     /// Adds an attestation to a version; adding one again is not an error.
-    ///
-    /// # Errors
-    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()>;
 }

@@ -12,7 +12,6 @@ use mcpkg_core::op::Context;
 /// The outcome of a search in one registry.
 #[derive(Debug)]
 pub enum State {
-    /// It answered.
     Answered,
     /// It could not be reached, and an older answer is used.
     Stale,
@@ -39,9 +38,7 @@ impl State {
 /// A registry that was to be asked.
 #[derive(Debug)]
 pub struct Asked {
-    /// Its name.
     pub registry: String,
-    /// The outcome.
     pub state: State,
     /// The time of the answer that is shown.
     pub checked_at: Option<Millis>,
@@ -61,7 +58,7 @@ pub struct Everything {
 /// Searches the named registry, or all of them. An unreachable registry does not fail the search.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for the registry; `E_CANCELLED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_NOT_FOUND` for the registry.
 pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Result<Everything> {
     let known = Known::meant(context, registry)?;
     if !query.offline && known.iter().any(Known::is_remote) {

@@ -13,13 +13,10 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 /// A tool in a registry.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
-    /// Its name.
     pub name: Name,
     /// What it does, in one line of text from a stranger.
     pub description: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// Its licence.
     pub license: Option<String>,
     /// Its versions, the highest first.
     pub versions: Vec<Listed>,
@@ -28,7 +25,6 @@ pub struct ToolInfo {
 /// A version in a tool's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The version.
     pub version: Version,
     /// The SHA-256 of its archive, if the list has it.
     pub sha256: Option<Sha>,
@@ -41,9 +37,7 @@ pub struct Listed {
 /// A version in a registry.
 #[derive(Clone, Debug)]
 pub struct VersionInfo {
-    /// The tool.
     pub name: Name,
-    /// The version.
     pub version: Version,
     /// The SHA-256 of its archive.
     pub sha256: Sha,
@@ -51,7 +45,6 @@ pub struct VersionInfo {
     pub size: u64,
     /// Its publisher, according to the registry.
     pub publisher: Option<String>,
-    /// Its visibility.
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
@@ -62,11 +55,8 @@ pub struct VersionInfo {
 /// A version to publish.
 #[derive(Clone, Copy, Debug)]
 pub struct Publication<'p> {
-    /// The tool.
     pub name: &'p Name,
-    /// The version.
     pub version: &'p Version,
-    /// The archive.
     pub archive: &'p NewContent,
     /// Its SHA-256.
     pub sha256: &'p Sha,

@@ -17,7 +17,6 @@ const IMAGES: usize = 64;
 /// The longest time that a run may be given.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Whether tools may run without a sandbox at all.
@@ -75,9 +74,6 @@ impl Key {
     }
 
     /// Returns the setting of a name.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn of_name(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|key| key.name() == name).ok_or_else(|| {
             Error::new(Code::InvalidArgument, format!("There is no setting '{}'", name.escape_debug())).suggest(
@@ -89,9 +85,6 @@ impl Key {
     }
 
     /// Returns a value in its stored form.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn check(self, text: &str) -> Result<String> {
         let text = text.trim();
         let wrong = |why: String, hint: &str| {

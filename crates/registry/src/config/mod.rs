@@ -29,8 +29,7 @@ pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
 /// Returns the text of a setting: what was set, as far as it counts, else its usual value.
 ///
 /// # Errors
-/// `E_DAMAGED` if the text is not a valid value of the setting; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`;
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
+/// `E_DAMAGED` if the text is not a valid value of the setting.
 pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
     let Some(text) = stored(db, key)? else { return Ok(key.usual().to_owned()) };
     match counts(approved, key, &text)? {
@@ -42,7 +41,7 @@ pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
 /// Returns what was set, whether it counts or not.
 ///
 /// # Errors
-/// `E_DAMAGED` if the text is not a valid value of the setting; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_DAMAGED` if the text is not a valid value of the setting.
 pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
     let Some(text) = settings::get(db, key.name())? else { return Ok(None) };
     let damaged = |error| damaged_value(&format!("the setting {} is malformed", key.name())).with_source(error);
@@ -52,32 +51,23 @@ pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
 /// Sets a setting in the database. Where it loosens, [`approve`] comes first.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for a text that the setting does not take; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` for a text that the setting does not take.
 pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
     settings::set(db, key.name(), &key.check(text)?)
 }
 
 /// Keeps the record that makes a setting count that loosens.
-///
-/// # Errors
-/// `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
     let (name, note) = record(key, text);
     approved.put(Kind::ToolSetting, &name, &note)
 }
 
 /// Takes the record of a setting away.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn withdraw(approved: &Approved, key: Key, text: &str) -> Result<()> {
     approved.withdraw(Kind::ToolSetting, &record(key, text).0)
 }
 
 /// Whether a text counts as the value of a setting on this machine.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
     if !key.loosens(text) {
         return Ok(true);
@@ -86,25 +76,16 @@ pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
 }
 
 /// Returns whether tools may run without a sandbox at all; each tool also needs a person's grant.
-///
-/// # Errors
-/// As [`get`].
 pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
     Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
 }
 
 /// Returns the images that this machine's own programs stand in for.
-///
-/// # Errors
-/// As [`get`].
 pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }
 
 /// Returns how long a run may take where neither its caller nor its manifest says.
-///
-/// # Errors
-/// As [`get`].
 pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
     let read = |time: String| {
         unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::Timeout.name())))
@@ -113,18 +94,12 @@ pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
 }
 
 /// Returns how many bytes the unpacked copies of archives take together.
-///
-/// # Errors
-/// As [`get`].
 pub fn cache_size(db: &Db<'_>) -> Result<u64> {
     let size = text(db, Key::CacheSize)?;
     unit::size(&size).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::CacheSize.name())))
 }
 
 /// Returns for how long an answer of a registry holds without asking again.
-///
-/// # Errors
-/// As [`get`].
 pub fn answers_hold(db: &Db<'_>) -> Result<Millis> {
     let time = text(db, Key::CacheTtl)?;
     let time =

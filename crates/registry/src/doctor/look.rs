@@ -8,7 +8,6 @@ use mcpkg_core::op::{Context, Finding};
 pub(super) enum Depth {
     /// What takes a moment: no other host is asked, and no large archive is read.
     Brief,
-    /// All of it.
     Whole,
 }
 

@@ -36,9 +36,7 @@ pub struct Trust {
     pub auditors: Vec<String>,
     /// Trusted auditors: the spelling of the contract.
     pub trusted_auditors: Vec<String>,
-    /// Trusted publishers.
     pub trusted_publishers: Vec<String>,
-    /// The policy's word.
     pub policy: Option<String>,
     /// What the policy was called once.
     pub require_signatures: Option<bool>,
@@ -52,7 +50,6 @@ pub struct Trust {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Registry {
-    /// Its address.
     pub url: Option<String>,
     /// Where its token is kept.
     pub auth_token_ref: Option<String>,

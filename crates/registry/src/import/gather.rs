@@ -28,7 +28,6 @@ const REGISTRY: &str = "enact";
 
 /// A project of the original's, and the scope of its tools.
 pub struct Project {
-    /// Its folders.
     pub home: Home,
     /// The project that applies.
     pub scope: Scope,
@@ -37,8 +36,7 @@ pub struct Project {
 /// Returns what an import takes and leaves out.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where a file is malformed, `E_IO_INVALID_PATH` where one leads elsewhere, `E_TOO_LARGE`;
-/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`; `E_CANCELLED`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` where a file is malformed, `E_IO_INVALID_PATH` where one leads elsewhere, `E_TOO_LARGE`.
 pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result<Plan> {
     let mut plan = Plan::default();
     // All files are read before anything is decided by one of them.
@@ -78,9 +76,6 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
 
 /// Returns the plan of a server that stands in for the original, and the error of each file that cannot be read. The other file still
 /// counts.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the records of what the user approved.
 pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
     let (mut plan, mut failed) = (Plan::default(), Vec::new());
     let served = home.own_text("mcp.json").and_then(|text| read(text, &mut plan.left));
@@ -270,9 +265,6 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
 }
 
 /// Returns the project of the original's in a folder, for the project that applies.
-///
-/// # Errors
-/// `E_NO_PROJECT`, `E_NOT_FOUND`; as [`Home::of_project`].
 pub fn project(context: &Context, folder: &std::path::Path) -> Result<Project> {
     let home = Home::of_project(folder)?;
     let project = context.store.read(|db| mcpkg_store::projects::require(db, &context.selection))?;

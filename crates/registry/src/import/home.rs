@@ -23,7 +23,7 @@ impl Home {
     /// Returns the original's folder of a user; the usual one where none is named.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where the home folder is not known; `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_FILE_FAILED`.
+    /// `E_ROOT_REQUIRED` where the home folder is not known.
     pub fn of_user(named: Option<&Path>) -> Result<Self> {
         let own = match named {
             Some(named) => named.to_owned(),
@@ -44,9 +44,6 @@ impl Home {
     }
 
     /// Returns a project's folder.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_FILE_FAILED`.
     pub fn of_project(folder: &Path) -> Result<Self> {
         let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
         let home = Self { own: above.join(".enact"), above };
@@ -65,16 +62,13 @@ impl Home {
     /// Returns the text of a file below the folder that contains the original's folder; `None` if there is no file.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of that folder; `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
+    /// `E_IO_INVALID_PATH` where a link leads out of that folder.
     pub fn text(&self, relative: &str) -> Result<Option<Text>> {
         let path = self.above.join(relative);
         self.read(path, relative)
     }
 
     /// As [`Home::text`], of a file in the original's own folder.
-    ///
-    /// # Errors
-    /// As [`Home::text`].
     pub fn own_text(&self, name: &str) -> Result<Option<Text>> {
         self.read(self.own.join(name), name)
     }
@@ -98,9 +92,7 @@ impl Home {
 pub struct Text {
     /// Its name in messages: its path below the folder that was named.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// What it holds.
     pub text: String,
 }
 

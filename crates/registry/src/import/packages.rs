@@ -28,17 +28,14 @@ pub struct Named {
     pub name: String,
     /// Its version in the file.
     pub version: String,
-    /// Its scope.
     pub scope: Scope,
-    /// The file.
     pub from: String,
 }
 
 /// Packs the tools that are named, out of the first of `roots` that has each.
 ///
 /// # Errors
-/// `E_TOO_LARGE` where all of it is more than one import takes; `E_CANCELLED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`,
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
+/// `E_TOO_LARGE` where all of it is more than one import takes.
 pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Plan) -> Result<()> {
     if named.len() > MOST {
         return Err(Error::new(Code::TooLarge, format!("Cannot import more than {MOST} tools at once")));

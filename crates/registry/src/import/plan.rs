@@ -20,7 +20,6 @@ pub const EVERY: &str = "*";
 /// Something that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What it is.
     pub what: String,
     /// The file or folder that has it.
     pub from: String,
@@ -39,14 +38,12 @@ impl LeftOut {
 pub struct Package {
     /// Its archive, made from its folder.
     pub package: installed::Package,
-    /// Its scope.
     pub scope: Scope,
     /// The file that names it.
     pub from: String,
 }
 
 impl Package {
-    /// Returns its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.package.opened.manifest
     }
@@ -82,13 +79,11 @@ pub struct Plan {
     pub follow: Option<Follow>,
     /// The registry that is added.
     pub registry: Option<Place>,
-    /// Settings.
     pub settings: Vec<(Key, String)>,
     /// Variables of tools, none of which is a secret.
     pub variables: Vec<Variable>,
     /// Where the settings file is.
     pub config: String,
-    /// Newly trusted identities.
     pub trusted: Vec<TrustedRow>,
     /// Identities that were trusted in both roles and are now trusted in one.
     pub reduced: Vec<TrustedRow>,

@@ -53,9 +53,6 @@ fn take(context: &Context) -> Result<Vec<String>> {
 }
 
 /// Reports for `doctor` which file cannot be read, and what waits for a person.
-///
-/// # Errors
-/// As [`gather::of_server`].
 pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (plan, failed) = gather::of_server(context, &home)?;

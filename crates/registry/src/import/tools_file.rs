@@ -15,9 +15,7 @@ use mcpkg_base::error::Result;
 pub struct ToolsFile {
     /// Each tool with its version.
     pub tools: BTreeMap<String, String>,
-    /// Short names.
     pub aliases: BTreeMap<String, String>,
-    /// Sets of tools.
     pub toolsets: BTreeMap<String, Vec<String>>,
     /// The set that narrows what agents see.
     pub active_toolset: Option<String>,

@@ -50,9 +50,6 @@ impl Stored {
 
 /// Takes new toolsets. A stored toolset keeps only the tools that the file names too, and a person has to approve those that the file
 /// adds.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn take(context: &Context, (file, from): File, plan: &mut Plan) -> Result<()> {
     let mut stored = Stored::read(context)?;
     let taken = plan.packages.iter().filter(|package| package.scope == Scope::Global);

@@ -25,9 +25,6 @@ pub(super) fn policy(trust: &Trust, text: &Text) -> Result<Option<Policy>> {
 
 /// Takes what the section says. Trust that came from this file ends once the file does not name it any more; trust that a person gave
 /// by hand stays.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub(super) fn take(
     context: &Context,
     trust: &Trust,

@@ -10,9 +10,7 @@ const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASS
 /// A line of a `.env` file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The variable.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 

@@ -15,7 +15,7 @@ use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 /// fails.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`, `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`; nothing was taken then.
+/// Nothing was taken then.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);
@@ -125,9 +125,6 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
 }
 
 /// Withdraws the records that a plan ends, before it is written: if something fails after that, they no longer allow anything.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
     for row in &plan.withdrawn {
         Record::Identity(row).end_from(context, &plan.config)?;

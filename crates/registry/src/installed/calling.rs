@@ -21,7 +21,6 @@ use mcpkg_core::op::Context;
 pub enum Answer {
     /// A document's text: nothing was run.
     Document(String),
-    /// A run.
     Ran(Box<Outcome>),
 }
 
@@ -37,9 +36,6 @@ pub struct Called<'c> {
 
 /// Checks whether a tool may be run with these arguments, and records the run if it is refused. `before` is the publisher of the tool if
 /// this version is not installed.
-///
-/// # Errors
-/// As [`publisher::require`].
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -73,7 +69,7 @@ impl Called<'_> {
     /// Calls an action of the tool.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
+    /// `E_INVALID_ARGUMENT` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each.
     pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
@@ -82,9 +78,6 @@ impl Called<'_> {
     }
 
     /// Returns the run that a call would start; `None` for a document.
-    ///
-    /// # Errors
-    /// As [`Called::call`], before anything is started.
     pub fn prepare(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Option<Call>> {
         let Some(action) = self.manifest.action(action)? else { return Ok(None) };
         let tool = tool_of(self.subject, Some(self.verdict));
@@ -128,9 +121,6 @@ impl Called<'_> {
 }
 
 /// Returns the command that a call starts, and adds the files that it gets to `given`.
-///
-/// # Errors
-/// `E_TOOL_INPUT`.
 fn argv(
     context: &Context,
     tool: &run::Tool,
@@ -144,9 +134,6 @@ fn argv(
 }
 
 /// Checks the arguments of a call by the action's schema.
-///
-/// # Errors
-/// `E_TOOL_INPUT`.
 fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     let Some(schema) = &action.input_schema else { return Ok(()) };
     let misfits = schema::check_input(schema, &Value::Object(input.clone()));
@@ -238,9 +225,6 @@ fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool
 }
 
 /// Returns the command to start, and adds the files that it reads values from to `given`.
-///
-/// # Errors
-/// As [`template::CommandLine::render`].
 fn render(action: &Action, values: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
     let files = RefCell::new(given);
     let mut file = |parameter: &str, text: &str| {

@@ -26,15 +26,12 @@ type Read = Result<Arc<Manifest>, String>;
 /// Returns the manifest in the archive of an install, which is verified by its SHA-256.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it cannot be used; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ARCHIVE_INVALID` where it cannot be used.
 pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
     manifest_of(db, &subject(install))
 }
 
 /// Returns the manifest in an archive that is kept, which is verified by its SHA-256.
-///
-/// # Errors
-/// As [`manifest`].
 pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     of_archive(&subject.sha256, || {
         let row = packages::kept(db, &subject.sha256)?;
@@ -50,7 +47,7 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
 /// Returns the manifest in the archive with this SHA-256; `archive` returns the archive if it was not read before.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it cannot be used; what `archive` fails with.
+/// `E_ARCHIVE_INVALID` where it cannot be used.
 pub fn of_archive(sha256: &[u8; 32], archive: impl FnOnce() -> Result<NewContent>) -> Result<Arc<Manifest>> {
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept().get(sha256).cloned();
@@ -76,9 +73,6 @@ pub fn subject(install: &Install) -> Subject {
 }
 
 /// Returns the subject of an archive that a registry sent, if it is the one that was asked for.
-///
-/// # Errors
-/// `E_ARCHIVE_INVALID`.
 pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) -> Result<Subject> {
     let (name, version) = (&resolved.version.name, &resolved.version.version);
     if manifest.name != *name || manifest.version.as_ref() != Some(version) {

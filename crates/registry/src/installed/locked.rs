@@ -25,7 +25,6 @@ use mcpkg_store::tools::registries::LOCAL;
 /// What a locked install accepts that would otherwise be refused.
 #[derive(Clone, Copy)]
 pub struct Allowed {
-    /// Yanked versions.
     pub yanked: bool,
     /// Tools whose publisher changed; a person is asked.
     pub another_publisher: bool,
@@ -48,8 +47,7 @@ struct Ready {
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock; `E_DIGEST_MISMATCH` where every registry
-/// has another archive; `E_VERSION_YANKED`; `E_TRUST_REQUIRED` where somebody whom the lock names does not speak for an archive
-/// here; as `resolve` and `trust::require`. Nothing is installed then.
+/// has another archive; `E_TRUST_REQUIRED` where somebody whom the lock names does not speak for an archive here.
 pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();

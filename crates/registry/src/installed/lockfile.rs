@@ -31,7 +31,6 @@ pub struct Lockfile {
 /// A locked version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locked {
-    /// The tool.
     pub name: Name,
     /// The version of the tool.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
@@ -82,9 +81,6 @@ impl Lockfile {
     }
 
     /// Reads a lock, which may come from an untrusted source.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
             .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg tool lock`"))?;

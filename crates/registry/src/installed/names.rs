@@ -6,18 +6,12 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::names;
 
 /// Gives an action of a tool its name and returns it; `None` is the main action. A name never changes its meaning.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn give(db: &Db<'_>, tool: &Name, action: Option<&str>) -> Result<Option<String>> {
     let wanted = [mcp_name(tool, action), longer_mcp_name(tool, action)];
     names::give(db, tool.as_str(), action.unwrap_or_default(), &wanted)
 }
 
 /// Returns the names of a tool's actions that have one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, tool: &str, actions: &[Option<&str>]) -> Result<Vec<String>> {
     let found = actions.iter().map(|action| names::of(db, tool, action.unwrap_or_default()));
     Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())

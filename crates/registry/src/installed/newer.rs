@@ -19,9 +19,6 @@ pub struct Standing {
 /// Compares an install with what was last seen of its registry; asks no registry.
 ///
 /// Pre-releases count with `pre`, and where the installed version is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn standing(db: &Db<'_>, install: &Install, pre: bool) -> Result<Standing> {
     let rows = packages::versions(db, &install.registry, &install.name)?;
     let yank = rows.iter().find(|row| row.release.version == install.version).and_then(|row| row.release.yank.clone());

@@ -28,7 +28,7 @@ impl<'c> Origins<'c> {
     ///
     /// # Errors
     /// `E_NOT_FOUND` where the registry was removed; `E_DIGEST_CHANGED` where it has another archive as the installed version;
-    /// `E_VERSION_NOT_FOUND` where it has none that is wanted; as [`resolve`].
+    /// `E_VERSION_NOT_FOUND` where it has none that is wanted.
     pub fn ask(&mut self, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
         if let Some(why) = self.down.get(&install.registry) {
             return Err(Error::new(Code::RegistryUnreachable, why.clone()));

@@ -25,9 +25,6 @@ pub struct Package {
 
 impl Package {
     /// Fetches the archive of a version, opens it and compares its manifest with what was asked for.
-    ///
-    /// # Errors
-    /// As [`download`]; `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
     pub fn fetch(context: &Context, resolved: &Resolved) -> Result<Self> {
         let opened = archive::open(download(context, resolved)?.archive)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
@@ -35,9 +32,6 @@ impl Package {
     }
 
     /// Packs the folder or opens the archive at a path; `None` if the text names a tool.
-    ///
-    /// # Errors
-    /// As [`at_path`].
     pub fn at_path(text: &str) -> Result<Option<Self>> {
         let Some(opened) = at_path(text)? else { return Ok(None) };
         let (name, version) = (opened.manifest.name.to_string(), opened.manifest.published("installed")?.to_string());
@@ -62,9 +56,6 @@ impl Package {
 
     /// Runs the build that its manifest asks for, in a sandbox: the first call need not wait, and a package that does not build is not
     /// installed. A failed build leaves nothing behind.
-    ///
-    /// # Errors
-    /// As [`trust::require`]; as [`build::tree`].
     pub fn build(&self, context: &Context, verdict: &Verdict) -> Result<()> {
         let manifest = &self.opened.manifest;
         if manifest.builds().is_empty() {

@@ -17,7 +17,6 @@ use mcpkg_store::{Db, blobs};
 pub struct Arrival<'a> {
     /// What it is, as one archive.
     pub subject: &'a Subject,
-    /// Its manifest.
     pub manifest: &'a Manifest,
     /// The text of its manifest.
     pub raw_manifest: &'a str,
@@ -32,7 +31,6 @@ pub struct Arrival<'a> {
 /// The bytes of an archive with a verified SHA-256.
 #[derive(Clone, Copy)]
 pub enum Bytes<'a> {
-    /// In memory.
     Here(&'a NewContent),
     /// Stored ahead; this is their number.
     Stored(u64),
@@ -49,7 +47,7 @@ pub struct Placed {
 /// Installs a package for a scope, as the version that agents see there.
 ///
 /// # Errors
-/// `E_DIGEST_CHANGED`; `E_PLAN_CHANGED` where its bytes were stored ahead and are gone; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_PLAN_CHANGED` where its bytes were stored ahead and are gone.
 pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'_>) -> Result<Placed> {
     let Subject { name, version, .. } = arrival.subject;
     let id = keep(db, arrival, author.now)?;

@@ -21,7 +21,6 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::installs::{self, Install};
 use mcpkg_store::tools::names::{self, Installed, Named};
 
-/// The installed tools.
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
 
 /// Where the list says which tool it is, and how it stands.

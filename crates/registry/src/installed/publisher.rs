@@ -17,8 +17,7 @@ use mcpkg_store::tools::installs::{Install, Scope};
 /// identity. With `accept` a person at a terminal is asked whether another publisher may take the tool over.
 ///
 /// # Errors
-/// `E_PUBLISHER_CHANGED`; `E_TERMINAL_REQUIRED` where another publisher shall be accepted and nobody sits at a terminal;
-/// as [`trust::require`].
+/// `E_TERMINAL_REQUIRED` where another publisher shall be accepted and nobody sits at a terminal.
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -44,9 +43,6 @@ pub fn require(
 }
 
 /// Returns the previous publisher of a tool: the recorded one, else that of the installed version.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn before(context: &Context, name: &str, install: Option<&Install>) -> Result<Option<String>> {
     Ok(remembered(context, name)?.or_else(|| install.and_then(|install| install.publisher.clone())))
 }
@@ -60,7 +56,7 @@ fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
 /// What a session has installed ends with it, and is not remembered.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` where the user has no home.
 pub fn remember(context: &Context, scope: &Scope, name: &str, publisher: Option<&str>) -> Result<()> {
     if matches!(scope, Scope::Session(_)) || remembered(context, name)?.as_deref() == publisher {
         return Ok(());
@@ -75,9 +71,6 @@ pub fn remember(context: &Context, scope: &Scope, name: &str, publisher: Option<
 }
 
 /// As [`remember`], of installs that go, where nobody is remembered yet.
-///
-/// # Errors
-/// As [`remember`].
 pub fn remember_gone(context: &Context, scope: &Scope, gone: &[Install]) -> Result<()> {
     for install in gone {
         if let (Some(publisher), None) = (&install.publisher, remembered(context, &install.name)?) {

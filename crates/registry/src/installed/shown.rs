@@ -25,7 +25,6 @@ type Kept = HashMap<[u8; 32], Arc<[Shown]>>;
 pub struct Shown {
     /// Its name; empty for the main action.
     pub action: String,
-    /// What it does.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input: Arc<Map<String, Value>>,
@@ -38,9 +37,6 @@ pub struct Shown {
 }
 
 /// Returns the actions of an archive that are tools of their own.
-///
-/// # Errors
-/// As [`checked::manifest_of`].
 pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shown) = kept().get(&subject.sha256) {

@@ -10,9 +10,6 @@ pub struct Unverified(Option<(Rules, Approved)>);
 
 impl Unverified {
     /// Reads the policy that decides it.
-    ///
-    /// # Errors
-    /// As [`trust::rules`].
     pub fn of(db: &Db<'_>) -> Result<Self> {
         // Only a policy that this user set allows such tools; without one there is nothing more to read.
         if !trust::names_a_policy(db)? {
@@ -24,9 +21,6 @@ impl Unverified {
     }
 
     /// Whether a tool is one of these.
-    ///
-    /// # Errors
-    /// As [`trust::judge`].
     pub fn has(&self, db: &Db<'_>, subject: &Subject) -> Result<bool> {
         match &self.0 {
             Some((rules, approved)) => Ok(trust::status(rules, db, approved, subject)? == Status::Unverified),

@@ -10,9 +10,6 @@ use mcpkg_store::tools::installs::{self, Install, Scope};
 use mcpkg_store::tools::toolsets::{self, Toolset};
 
 /// Returns the scopes that an audience sees, the nearest first: a tool in two scopes counts in the first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
     let key = audience.key.map(|name| Scope::Key(name.to_owned()));
     let session = audience.session.map(|session| Scope::Session(Arc::clone(session)));
@@ -21,9 +18,6 @@ pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
 }
 
 /// Returns the version of a tool that an audience sees, whatever its toolset.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Install>> {
     for scope in scopes(db, audience)? {
         if let Some(found) = installs::active(db, &scope, name)? {
@@ -36,7 +30,7 @@ pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option
 /// Returns the version of a tool that an audience sees, whatever its toolset.
 ///
 /// # Errors
-/// `E_TOOL_NOT_FOUND` where it sees none; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_TOOL_NOT_FOUND` where it sees none.
 pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Install> {
     if let Some(found) = active(db, audience, name)? {
         return Ok(found);
@@ -50,9 +44,6 @@ pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Insta
 }
 
 /// Returns all installs that an audience sees, whatever its toolset: by name, the nearest scope first.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
     let mut found = Vec::new();
     for scope in scopes(db, audience)? {
@@ -67,7 +58,6 @@ pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
 pub enum Border {
     /// No toolset: every installed tool is seen.
     Open,
-    /// This toolset.
     Set(Toolset),
     /// A toolset that was deleted: nothing is seen.
     Gone(String),
@@ -76,9 +66,6 @@ pub enum Border {
 impl Border {
     /// Returns the border of an audience: the toolset of its server, else the active one, else the one that `~/.enact/mcp.json` names
     /// for a server that stands in for Enact.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
         let named = match audience.toolset {
             Some(name) => Some(name.to_owned()),
@@ -97,9 +84,6 @@ impl Border {
     }
 
     /// Whether a tool may be seen and called.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub fn admits(&self, db: &Db<'_>, tool: &str) -> Result<bool> {
         match self {
             Border::Open => Ok(true),
@@ -118,9 +102,6 @@ impl Border {
     }
 
     /// Refuses a tool that is outside.
-    ///
-    /// # Errors
-    /// `E_NOT_IN_TOOLSET`; `E_DB_BUSY`, `E_STORAGE`.
     pub fn require(&self, db: &Db<'_>, tool: &str) -> Result<()> {
         if self.admits(db, tool)? {
             return Ok(());

@@ -22,9 +22,6 @@ pub struct Name(String);
 
 impl Name {
     /// Returns the name that a text is.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn parse(text: &str) -> Result<Self> {
         match wrong(text) {
             None => Ok(Self(text.to_owned())),
@@ -40,7 +37,6 @@ impl Name {
         &self.0
     }
 
-    /// Its segments.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }

@@ -10,9 +10,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// A tool, with the version and the action that are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The tool.
     pub name: Name,
-    /// Which version.
     pub version: Wanted,
     /// The action, where one is named.
     pub action: Option<String>,
@@ -20,9 +18,6 @@ pub struct Reference {
 
 impl Reference {
     /// Reads `NAME[@VERSION][:ACTION]` or `NAME:ACTION@VERSION`.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn parse(text: &str) -> Result<Self> {
         // The first character may be the `@` of a name.
         let first = text.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | ':'));

@@ -58,7 +58,7 @@ impl Scaffold {
     /// Writes the files of a new package into `folder`, and returns their paths in it. Nothing that is there is changed.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where there is a package already, or one of the files; `E_FILE_FAILED`.
+    /// `E_ALREADY_EXISTS` where there is a package already, or one of the files.
     pub(super) fn write(self, name: &Name, folder: &Path) -> Result<Vec<&'static str>> {
         let files = self.files(name);
         for path in FILES.into_iter().chain(files.iter().map(|file| file.path)) {

@@ -10,9 +10,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The version that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// The highest.
     Latest,
-    /// This one.
     Exact(Version),
     /// The highest of a range, such as `^1.2`.
     Range(VersionReq),
@@ -23,9 +21,6 @@ const MAX_VERSION: usize = 100;
 
 impl Wanted {
     /// Reads an exact version, a range or `latest`.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn parse(text: &str) -> Result<Self> {
         if text == "latest" {
             return Ok(Self::Latest);

@@ -84,9 +84,6 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
 
 /// Returns standard output as data: where there is a schema it has to be one JSON value that fits, else it is what it parses
 /// to as JSON, if it does. Nothing of `secrets` is in it, in whichever form JSON had it.
-///
-/// # Errors
-/// `E_TOOL_OUTPUT`.
 pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets: &Secrets) -> Result<Option<Value>> {
     let parsed = stdout.map(|stdout| {
         serde_json::from_str::<Value>(stdout).map(|mut value| {

@@ -19,7 +19,6 @@ use mcpkg_base::process::Environment;
 use mcpkg_base::process::cgroup::{Cgroup, Together};
 use mcpkg_base::process::starter::{self, Ended, Meeting, Within};
 
-/// Runs in bubblewrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bubblewrap;
 

@@ -44,8 +44,8 @@ const EACH: &str = "for text do sh -c \"$text\" || exit; done";
 /// Returns the folder of a tool's files, built where its manifest says so.
 ///
 /// # Errors
-/// As [`tree::of`]; `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`,
-/// `E_CANCELLED` for the build.
+/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`, `E_CANCELLED`
+/// for the build.
 pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if call.build.is_empty() {
         return tree::of(context, &call.tree);
@@ -78,9 +78,6 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
 }
 
 /// Builds a tool that is to be installed. Where it fails its files are taken out of the cache again.
-///
-/// # Errors
-/// As [`tree`].
 pub fn ahead(context: &Context, call: &Call) -> Result<()> {
     let built = Plan::of(context, call).and_then(|plan| tree(context, call, &plan));
     if let (Err(_), Tree::Fetched(archive)) = (&built, &call.tree) {

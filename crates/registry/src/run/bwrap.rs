@@ -14,7 +14,6 @@ pub const USER: &str = "1000";
 /// Bytes that a file system in memory needs in addition to its files.
 const OVERHEAD: u64 = 1 << 20;
 
-/// A sandbox.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     /// What is mounted, in order.

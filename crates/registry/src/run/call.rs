@@ -14,7 +14,6 @@ use mcpkg_store::new_content::NewContent;
 /// A call of one action of a tool, by what was checked of it: its archive, its manifest and its arguments.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The tool.
     pub tool: Tool,
     /// The action; `main` where the tool has only one.
     pub action: String,
@@ -83,7 +82,6 @@ pub enum Tree {
 pub struct Given {
     /// The path inside of the sandbox.
     pub at: String,
-    /// Its contents.
     pub content: Content,
 }
 
@@ -99,7 +97,6 @@ pub enum Content {
 /// A variable that a manifest declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// Whether its value is a secret.
     pub secret: bool,
@@ -114,7 +111,6 @@ pub struct Variable {
 pub struct Outcome {
     /// The run's id: `mcpkg tool runs ID` shows it.
     pub run: Uuid,
-    /// What ran it.
     pub runner: RunnerKind,
     /// The id of the image that it ran in, where it ran in one.
     pub image: Option<String>,

@@ -29,9 +29,6 @@ pub struct Settings {
 
 impl Settings {
     /// Returns what this user set.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
     pub fn of(db: &Db<'_>, approved: &Approved) -> Result<Self> {
         Ok(Self { allow_unsandboxed: config::allows_unsandboxed(db, approved)?, stand_in: config::stand_in(db)? })
     }
@@ -42,11 +39,9 @@ impl Settings {
 pub struct Wanted<'w> {
     /// What the call runs in.
     pub context: &'w Context,
-    /// The call.
     pub call: &'w Call,
     /// What a person allowed the tool.
     pub granted: &'w Granted,
-    /// The settings.
     pub settings: &'w Settings,
     /// The one that the caller names.
     pub kind: Option<RunnerKind>,
@@ -177,9 +172,6 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
 }
 
 /// Whether a tool runs without a sandbox where it is called on this machine: what a person has to know when tools are listed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
 pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &str) -> Result<bool> {
     let may = is_trusted(verdict) && grants::of(db, approved, tool)?.unsandboxed;
     Ok(may && Settings::of(db, approved)?.allow_unsandboxed)

@@ -26,7 +26,6 @@ const LIBRARIES: &str = "/run/mcpkg-libraries";
 /// Where the folder of the socket is.
 const MEET: &str = "/run/mcpkg-meet";
 
-/// The socket's name.
 const SOCKET: &str = "socket";
 
 /// Bytes that a file system in memory needs in addition to its files.

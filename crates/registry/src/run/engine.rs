@@ -26,7 +26,6 @@ const VARIABLES: [&str; 7] = [
 /// An engine that works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// Which one.
     pub kind: RunnerKind,
     /// Whether it limits memory and processes of a container together.
     pub limits: bool,
@@ -37,7 +36,6 @@ pub struct Engine {
 /// An image that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its id.
     pub id: String,
 }
 

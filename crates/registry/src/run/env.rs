@@ -46,7 +46,7 @@ pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String,
 /// Returns the variables with their values; `set` are those that the user set for this tool, the narrower pattern first.
 ///
 /// # Errors
-/// `E_TOOL_ENV` where a required one has no value, names them all; `E_SECRET_MISSING`, `E_CANCELLED`.
+/// `E_TOOL_ENV` where a required one has no value, names them all.
 pub fn values(
     tool: &str,
     declared: &[Variable],

@@ -27,8 +27,7 @@ static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 /// It may take minutes: what others wait for is given back first.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start; `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`,
-/// `E_TOOL_OUTPUT`, `E_CANCELLED`; what keeps its row from being written, in which case nothing runs.
+/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start.
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
     let asked = Asked { tool: &call.tool, action: &call.action, input: &call.input, verdict: &call.verdict };

@@ -36,7 +36,7 @@ impl CallFiles {
     /// a folder where nothing is written too.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`, `E_DISK_FULL`; `E_NOT_FOUND` for a file of the user's that is not there.
+    /// `E_NOT_FOUND` for a file of the user's that is not there.
     pub fn of(call: &Call, needs_scratch: bool) -> Result<Self> {
         let parent = std::env::temp_dir();
         SWEPT.call_once(|| sweep(&parent));

@@ -26,9 +26,6 @@ pub struct Granted {
 }
 
 /// Returns what a tool is allowed.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the records; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
     let mut granted = Granted::default();
     for grant in grants::of(db, &tool.name, &tool.holder())? {
@@ -45,34 +42,22 @@ pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
 }
 
 /// Keeps the record that makes a grant count.
-///
-/// # Errors
-/// `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(approved: &Approved, grant: &Grant) -> Result<()> {
     let note = note(grant);
     approved.put(Kind::ToolGrant, &sha256(&note), &note)
 }
 
 /// Takes the record of a grant away.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn withdraw(approved: &Approved, grant: &Grant) -> Result<()> {
     approved.withdraw(Kind::ToolGrant, &sha256(&note(grant)))
 }
 
 /// Whether a grant counts on this machine.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn counts(approved: &Approved, grant: &Grant) -> Result<bool> {
     Ok(approved.get(Kind::ToolGrant, &sha256(&note(grant)))?.is_some())
 }
 
 /// Keeps the record that lets the secret of a variable be read.
-///
-/// # Errors
-/// `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     match secret_note(variable) {
         Some(note) => approved.put(Kind::ToolSecret, &sha256(&note), &note),
@@ -81,17 +66,11 @@ pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<(
 }
 
 /// Takes the record of a variable's secret away.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn withdraw_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     secret_note(variable).map_or(Ok(()), |note| approved.withdraw(Kind::ToolSecret, &sha256(&note)))
 }
 
 /// Whether this user set a variable on this machine, where it refers to a secret.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn may_read(approved: &Approved, variable: &env::Variable) -> Result<bool> {
     secret_note(variable).map_or(Ok(true), |note| Ok(approved.get(Kind::ToolSecret, &sha256(&note))?.is_some()))
 }

@@ -8,7 +8,6 @@ use mcpkg_base::process::cgroup;
 /// A runner, and whether it works here.
 #[derive(Debug)]
 pub struct Probed {
-    /// Which one.
     pub kind: RunnerKind,
     /// The limits that it cannot hold a tool to here; else why it does not work.
     pub works: Result<Vec<&'static str>, String>,

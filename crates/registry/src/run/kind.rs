@@ -16,7 +16,6 @@ pub enum RunnerKind {
 }
 
 impl RunnerKind {
-    /// Every runner.
     pub const ALL: [Self; 5] = [Self::Bubblewrap, Self::Podman, Self::Docker, Self::Wasm, Self::None];
 
     /// Returns the word that is kept and shown.

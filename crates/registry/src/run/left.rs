@@ -86,9 +86,6 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
 }
 
 /// Writes what a build left below `folder`, which must not exist. Links come last, so that nothing is written through one.
-///
-/// # Errors
-/// `E_DAMAGED` if [`pack`] did not make the archive; `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
     let entries = read(archive)?;
     archive::whole(folder, |beside| write(&entries, beside))

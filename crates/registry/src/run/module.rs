@@ -81,7 +81,7 @@ impl Runner for Module {
 ///
 /// # Errors
 /// `E_TOOL_FAILED` where it cannot be started, `E_TOOL_INPUT` for a file that it is given, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
-/// `E_FILE_FAILED`; `E_INTERNAL` where the interpreter fails.
+/// `E_FILE_FAILED`.
 fn run(context: &Context, call: &Call, job: Job<'_>) -> error::Result<wasm::Ran> {
     let program = program(context, call, job.tree)?;
     let inputs = inputs(call)?;

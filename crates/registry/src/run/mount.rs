@@ -31,11 +31,9 @@ pub enum Mount {
         /// Where it is inside.
         at: PathBuf,
     },
-    /// A symbolic link.
     Link {
         /// What it leads to.
         to: PathBuf,
-        /// Where it is.
         at: PathBuf,
     },
 }

@@ -25,7 +25,6 @@ const NO_RUN: &str = "(the run's own folder)";
 /// What a run would have.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The limits.
     pub limits: Limits,
     /// What the user set of its variables, the narrower pattern first.
     pub set: Vec<stored::Variable>,
@@ -37,9 +36,6 @@ pub struct Plan {
 
 impl Plan {
     /// Returns what a call would have on this machine.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
     pub fn of(context: &Context, call: &Call) -> Result<Self> {
         let approved = &context.approved;
         let (mut set, granted, settings) = context
@@ -63,9 +59,6 @@ impl Plan {
     }
 
     /// Fails if an allowed folder no longer exists.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`.
     pub fn check_folders(&self, tool: &Tool) -> Result<()> {
         for folder in &self.granted.folders {
             if !Path::new(folder).is_dir() {

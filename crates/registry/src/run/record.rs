@@ -24,9 +24,7 @@ const UNKNOWN: &str = "unknown";
 /// What is asked to run, as its row says it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The tool.
     pub tool: &'a Tool,
-    /// The action.
     pub action: &'a str,
     /// The arguments: only their hash is kept.
     pub input: &'a Map<String, Value>,
@@ -37,9 +35,7 @@ pub struct Asked<'a> {
 /// What a run printed, and how it ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
-    /// What ran it.
     pub runner: Option<RunnerKind>,
-    /// Its exit status.
     pub exit_code: Option<i32>,
     /// Bytes that it printed.
     pub stdout: u64,
@@ -50,7 +46,6 @@ pub struct Facts {
 /// A run that is under way. Others see that it is by its lock, which ends with this process, however that ends.
 #[derive(Debug)]
 pub struct UnderWay {
-    /// Its id.
     pub id: Uuid,
     begun: Begun,
     /// Whether its row was written; `None` until that was tried.
@@ -60,9 +55,6 @@ pub struct UnderWay {
 
 impl UnderWay {
     /// Returns a run that nothing is noted of yet.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where its lock cannot be had.
     pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
@@ -95,9 +87,6 @@ impl UnderWay {
 }
 
 /// Notes that a run begins.
-///
-/// # Errors
-/// As [`UnderWay::of`] and [`UnderWay::refusal`].
 pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
     let run = UnderWay::of(context, asked)?;
     run.note(context)();
@@ -137,9 +126,6 @@ pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
 }
 
 /// Removes the locks that killed processes left.
-///
-/// # Errors
-/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn sweep_locks(context: &Context) -> Result<()> {
     for run in context.store.read(runs::open)? {
         if context.store.holding(run) == Holding::Free {

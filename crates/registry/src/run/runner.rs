@@ -49,7 +49,6 @@ pub enum Takes {
     Output,
     /// All of [`WORKSPACE`](super::mount::WORKSPACE), which is a copy of the tool's files that it changes: what a build leaves.
     Workspace,
-    /// Nothing.
     Nothing,
 }
 
@@ -58,11 +57,8 @@ pub enum Takes {
 pub struct Ran {
     /// How the program ended; `None` where it was killed with what started it.
     pub ended: Option<Ended>,
-    /// Its standard output.
     pub stdout: Printed,
-    /// Its standard error.
     pub stderr: Printed,
-    /// What it left.
     pub files: Vec<Left>,
     /// What it left that was not taken: links, pipes, devices, and what was too much.
     pub left_out: Vec<String>,
@@ -122,9 +118,6 @@ pub trait Runner: Send + Sync {
     }
 
     /// Runs a program to its end.
-    ///
-    /// # Errors
-    /// See [`NotRun`]. A program that fails is not an error.
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun>;
 }
 

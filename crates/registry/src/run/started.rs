@@ -21,9 +21,6 @@ pub(super) struct Start<'s> {
 }
 
 /// Runs a job in what `program` starts.
-///
-/// # Errors
-/// See [`NotRun`].
 pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Result<Ran, NotRun> {
     let program = program.capture(Capture { head: PRINTED / 4 * 3, tail: PRINTED / 4 });
     let program = match job.told.take() {

@@ -13,8 +13,7 @@ use mcpkg_store::tools::packages;
 /// Returns the folder of a tool's files, whose content is what was checked.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_DAMAGED` where the archive is gone from the database or is another one, `E_ARCHIVE_INVALID`;
-/// `E_FILE_FAILED`, `E_DISK_FULL` for the copy.
+/// `E_NOT_FOUND`, `E_DAMAGED` where the archive is gone from the database or is another one, `E_ARCHIVE_INVALID`.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
     match tree {

@@ -47,9 +47,6 @@ pub fn cache() -> Result<PathBuf> {
 }
 
 /// Returns the folder of the copies.
-///
-/// # Errors
-/// As [`cache`].
 pub fn folder() -> Result<PathBuf> {
     Ok(cache()?.join("tools"))
 }
@@ -66,16 +63,13 @@ impl Cache {
     /// Returns this user's, with the size that they set.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where the user's cache is not known; `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// `E_ROOT_REQUIRED` where the user's cache is not known.
     pub fn of(context: &Context) -> Result<Self> {
         Ok(Self { folder: folder()?, most: context.store.read(config::cache_size)? })
     }
 }
 
 /// Returns the copy of the archive with this digest; `archive` is called if there is no correct copy.
-///
-/// # Errors
-/// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn checked(
     cache: &Cache,
     sha256: &[u8; 32],
@@ -86,9 +80,6 @@ pub fn checked(
 }
 
 /// Returns the tree of this digest; `lay_out` creates its folder if there is no correct one.
-///
-/// # Errors
-/// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn kept(
     Cache { folder: cache, most }: &Cache,
     sha256: &[u8; 32],
@@ -119,9 +110,6 @@ pub fn kept(
 }
 
 /// Forgets the tree of this digest: it is created again when it is needed.
-///
-/// # Errors
-/// `E_FILE_FAILED`.
 pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
     let name = hex::encode(sha256);
     for beside in [format!("{name}.json"), format!("{name}.lock")] {
@@ -228,7 +216,6 @@ mod tests {
 
     use super::*;
 
-    /// A package's archive.
     fn package(folder: &Path) -> NewContent {
         fs::create_dir_all(folder.join("lib")).expect("a folder");
         let manifest = "name: alice/tool\nversion: 1.0.0\ndescription: A tool\ncommand: sh run.sh\n";

@@ -13,9 +13,6 @@ const DIGEST: usize = 64;
 
 /// Returns the copies below `cache` whose digest `is_needed` does not take, and that were last used before `before`; what was
 /// left half unpacked by then is one too. They are removed, unless this is a dry run.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime, is_dry: bool) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {
@@ -55,9 +52,6 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
 }
 
 /// Returns how much the copies below `cache` take, all of them.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn all(cache: &Path) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {

@@ -16,9 +16,6 @@ fn files() -> [(&'static str, String); 2] {
 }
 
 /// Returns the folder of the files.
-///
-/// # Errors
-/// As [`trees::cache`].
 pub(super) fn folder() -> Result<PathBuf> {
     Ok(trees::cache()?.join("sandbox"))
 }
@@ -29,9 +26,6 @@ pub(super) fn mounts(folder: &Path) -> impl Iterator<Item = Mount> {
 }
 
 /// Writes those of the files that are not what they should be.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub(super) fn write(folder: &Path) -> Result<()> {
     for (name, text) in files() {
         let path = folder.join(name);

@@ -46,9 +46,6 @@ pub struct Claim {
 
 impl Claim {
     /// Returns the attestations of a version, in the order in which they came.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn all(db: &Db<'_>, package: &PackageRow) -> Result<Vec<Self>> {
         Self::first(db, package, i64::MAX)
     }
@@ -111,9 +108,6 @@ impl Claim {
 
 /// Returns how many auditors say of an archive that they found nothing that forbids its use, among the first attestations of
 /// it. Whether they are to be believed is for who asks.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     let claims = Claim::first(db, package, COUNTED)?;
     let passed = claims

@@ -21,7 +21,6 @@ pub enum Route {
     Tool(Name),
     /// What is known of a version.
     Version(Name, Version),
-    /// Its archive.
     Download(Name, Version),
     /// To publish a version of a tool.
     Publish(Name),

@@ -31,12 +31,10 @@ const PARTS: usize = 32;
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// What was uploaded.
 #[derive(Debug)]
 pub struct Upload {
     /// The fields that were sent with the archive.
     pub manifest: Value,
-    /// The archive.
     pub bundle: Vec<u8>,
     /// Its visibility, if it was given.
     pub visibility: Option<Visibility>,

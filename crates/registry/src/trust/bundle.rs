@@ -17,7 +17,6 @@ const LONGEST_WHY: usize = 300;
 /// An attestation that was read.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Its form.
     pub form: Form,
     /// Its statement, or why it is not valid.
     pub statement: Result<Statement, String>,

@@ -55,9 +55,6 @@ pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Signs a statement; returns the envelope as text.
-///
-/// # Errors
-/// `E_INTERNAL`, which cannot be.
 pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
     let signature = key.sign(&pre_authentication(STATEMENT, statement));
     let written = Written {

@@ -101,9 +101,6 @@ pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
 }
 
 /// Returns the OpenSSH line of a key, without a comment.
-///
-/// # Errors
-/// `E_INTERNAL`, which cannot be.
 pub fn line_of(key: &VerifyingKey) -> Result<String> {
     PublicKey::from(KeyData::Ed25519(Ed25519PublicKey(key.to_bytes())))
         .to_openssh()

@@ -29,26 +29,17 @@ static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::d
 
 /// Returns the verdict on an archive, from its attestations, the identities that this user trusts on this machine, the policy, and
 /// whether a person approved it. Reads the database and this user's records, and asks nobody.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`: without a verdict, callers stop.
 pub fn judge(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
     judge_by(&records::rules(db, context)?, db, context, subject)
 }
 
 /// As [`judge`], with rules that the caller has read: for a list of many archives.
-///
-/// # Errors
-/// As [`judge`].
 pub fn judge_by(rules: &Rules, db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
     let claims = attestations::of(db, &subject.sha256)?;
     judge_claims(rules, db, context, subject, &claims)
 }
 
 /// As [`judge_by`], with these attestations instead of those in the database.
-///
-/// # Errors
-/// As [`judge`].
 pub fn judge_claims(
     rules: &Rules,
     db: &Db<'_>,
@@ -60,9 +51,6 @@ pub fn judge_claims(
 }
 
 /// Returns the status of an archive, from rules that the caller has read and these records of the user's.
-///
-/// # Errors
-/// As [`judge`].
 pub fn status(rules: &Rules, db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<Status> {
     Ok(decide(rules, db, approved, subject, &attestations::of(db, &subject.sha256)?)?.status)
 }

@@ -31,7 +31,6 @@ const SIGN: Duration = Duration::from_secs(30);
 pub struct Key {
     /// Its name, where it is one of the user's data folder.
     pub name: Option<String>,
-    /// Its file.
     pub path: PathBuf,
     /// The identity that signs.
     pub identity: Identity,
@@ -43,7 +42,6 @@ pub struct Key {
 /// How a key signs.
 #[derive(Debug)]
 enum Secret {
-    /// Here.
     Open(Box<SigningKey>),
     /// By `ssh-keygen`, which asks for its passphrase.
     Locked,
@@ -105,9 +103,6 @@ pub fn make(name: &str) -> Result<Key> {
 }
 
 /// Deletes one of the user's keys.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn remove(name: &str) -> Result<()> {
     exists(name)?;
     let path = path_of(name)?;
@@ -118,9 +113,6 @@ pub fn remove(name: &str) -> Result<()> {
 }
 
 /// Fails if the user has no key of this name.
-///
-/// # Errors
-/// As [`remove`].
 pub fn exists(name: &str) -> Result<()> {
     match disk::metadata(&path_of(name)?)? {
         Some(_) => Ok(()),
@@ -129,9 +121,6 @@ pub fn exists(name: &str) -> Result<()> {
 }
 
 /// Returns the names of the user's keys, in order.
-///
-/// # Errors
-/// `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn names() -> Result<Vec<String>> {
     let folder = folder()?;
     let entries = match std::fs::read_dir(&folder) {
@@ -148,9 +137,6 @@ pub fn names() -> Result<Vec<String>> {
 }
 
 /// Returns the key that the user named: one of theirs, or a file. Without a name it is the only key, or the one named `default`.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_KEY_INVALID`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn choose(named: Option<&str>) -> Result<Key> {
     let names = names()?;
     match named {
@@ -169,18 +155,12 @@ pub fn choose(named: Option<&str>) -> Result<Key> {
 }
 
 /// Returns one of the user's keys.
-///
-/// # Errors
-/// As [`choose`].
 pub fn of_user(name: &str) -> Result<Key> {
     exists(name)?;
     load(&path_of(name)?, Some(name))
 }
 
 /// Reads a key file: a private key, or the public half of one that an agent has.
-///
-/// # Errors
-/// `E_KEY_INVALID`.
 pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     let read = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
@@ -209,9 +189,6 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
 }
 
 /// Returns the public key in a file; for a private key, its public half.
-///
-/// # Errors
-/// `E_KEY_INVALID`.
 pub fn public(path: &Path) -> Result<VerifyingKey> {
     let unreadable = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
@@ -233,8 +210,7 @@ impl Key {
     /// Signs a statement and returns the attestation as text. If the key has a passphrase, `ssh-keygen` asks for it and signs.
     ///
     /// # Errors
-    /// `E_TERMINAL_REQUIRED` where somebody would have to type a passphrase; `E_KEY_INVALID` where `ssh-keygen` refuses it;
-    /// `E_CANCELLED`, `E_FILE_FAILED`.
+    /// `E_TERMINAL_REQUIRED` where somebody would have to type a passphrase; `E_KEY_INVALID` where `ssh-keygen` refuses it.
     pub fn sign(&self, context: &Context, statement: &str) -> Result<String> {
         match &self.secret {
             Secret::Open(key) => dsse::sign(statement.as_bytes(), key),

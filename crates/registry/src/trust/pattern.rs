@@ -32,17 +32,11 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// Refuses what no tool's name could match.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(pattern: &str) -> Result<()> {
     check_by(pattern, |_| true)
 }
 
 /// Refuses what no published tool's name could match. Only these are signed.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_published(pattern: &str) -> Result<()> {
     check_by(pattern, Name::is_publishable)
 }

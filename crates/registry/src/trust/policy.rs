@@ -5,7 +5,6 @@ use mcpkg_base::error::{Code, Error, Result};
 /// What happens to an archive that is not verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// It is refused.
     RequireAttestation,
     /// A person is asked; a yes is kept for this archive.
     #[default]
@@ -59,7 +58,6 @@ impl Policy {
 pub enum Verb {
     /// To read its documentation.
     Learn,
-    /// To install it.
     Install,
     /// To put it instead of another version.
     Update,
@@ -74,7 +72,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb.
     pub const ALL: [Self; 7] =
         [Self::Learn, Self::Install, Self::Update, Self::Run, Self::Call, Self::Build, Self::Import];
 

@@ -50,16 +50,13 @@ impl Record<'_> {
     /// Keeps it; it is on the disk when this returns.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_UNAPPROVED` where the user has no home.
     pub fn keep(self, context: &Context) -> Result<()> {
         let (name, note) = self.named();
         context.approved.put(Kind::Trust, &name, &note)
     }
 
     /// Keeps it as [`Record::keep`] does, and remembers the file that said it: it ends once the file no longer says it.
-    ///
-    /// # Errors
-    /// As [`Record::keep`].
     pub fn keep_from(self, context: &Context, file: &str) -> Result<()> {
         let (name, mut note) = self.named();
         note[FROM] = file.into();
@@ -67,9 +64,6 @@ impl Record<'_> {
     }
 
     /// Ends trust that came from a file. The record stays, since the identity's objections to tools still count.
-    ///
-    /// # Errors
-    /// As [`Record::keep`].
     pub fn end_from(self, context: &Context, file: &str) -> Result<()> {
         let (name, mut note) = self.named();
         note[FROM] = file.into();
@@ -78,25 +72,15 @@ impl Record<'_> {
     }
 
     /// Whether it came from a file and has ended.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn has_ended(self, context: &Context) -> Result<bool> {
         Ok(self.state(&context.approved)? == State::Ended)
     }
 
-    /// Takes it away.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn withdraw(self, context: &Context) -> Result<()> {
         context.approved.withdraw(Kind::Trust, &self.named().0)
     }
 
     /// Whether it is there.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn is_kept(self, context: &Context) -> Result<bool> {
         self.is_among(&context.approved)
     }
@@ -129,9 +113,6 @@ enum State {
 }
 
 /// Returns the identities that are trusted because a file named them, without those that a person trusted by hand.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
     let row = |note: &Value| {
         let text = |key| note.get(key).and_then(Value::as_str);
@@ -148,17 +129,11 @@ pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
 }
 
 /// Returns the trusted identities and the policy in the database, as far as this user approved them on this machine.
-///
-/// # Errors
-/// `E_DB_CORRUPT` if the database's policy is invalid; `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
     rules_by(db, &context.approved)
 }
 
 /// As [`rules`], by these records.
-///
-/// # Errors
-/// As [`rules`].
 pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
     let (mut trusted, mut withdrawn) = (Vec::new(), Vec::new());
     for row in trust::list(db)? {
@@ -173,17 +148,11 @@ pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
 }
 
 /// Returns whether the database names a policy; otherwise the usual one applies.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
     Ok(trust::policy(db)?.is_some())
 }
 
 /// Returns the policy that applies, and the database's policy if this user never approved it here.
-///
-/// # Errors
-/// As [`rules`].
 pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)> {
     policy_by(db, &context.approved)
 }
@@ -198,9 +167,6 @@ fn policy_by(db: &Db<'_>, approved: &Approved) -> Result<(Policy, Option<Policy>
 }
 
 /// Returns whether a person approved an archive on this machine.
-///
-/// # Errors
-/// As [`rules`].
 pub fn is_approved(db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<bool> {
     Ok(trust::is_approved(db, &approval(subject))? && Record::Archive(subject).is_among(approved)?)
 }

@@ -17,8 +17,7 @@ use mcpkg_store::tools::trust;
 ///
 /// # Errors
 /// `E_TRUST_FAILED` where somebody trusted speaks against it, whatever the policy is; `E_TRUST_REQUIRED` where the policy asks
-/// for attestations, or nobody can be asked; `E_CONSENT_REQUIRED`, `E_CONSENT_DENIED`, `E_CONFIRM_REQUIRED` and `E_TOO_MANY` as
-/// [`request::ask`]; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`, `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+/// for attestations, or nobody can be asked.
 pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
     let verdict = context.store.read(|db| judge(db, context, subject))?;
     match (verdict.status, verdict.policy) {

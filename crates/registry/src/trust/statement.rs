@@ -32,7 +32,6 @@ const LONGEST: usize = 1_024;
 /// What an audit found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing was found.
     Passed,
     /// Something that users should know.
     PassedWithWarnings,
@@ -41,7 +40,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome.
     pub const ALL: [Self; 3] = [Self::Passed, Self::PassedWithWarnings, Self::Failed];
 
     /// The word for people and programs.
@@ -54,9 +52,6 @@ impl Outcome {
     }
 
     /// Returns the outcome of a word.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn of_word(word: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.word() == word).ok_or_else(|| {
             Error::new(Code::InvalidArgument, format!("'{}' is not an audit result", word.escape_debug()))
@@ -68,7 +63,6 @@ impl Outcome {
 /// An audit that is to be stated.
 #[derive(Clone, Debug)]
 pub struct Audit {
-    /// What was found.
     pub outcome: Outcome,
     /// What else there is to say.
     pub notes: Option<String>,

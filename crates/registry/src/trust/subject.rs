@@ -8,7 +8,6 @@ use mcpkg_base::hex;
 pub struct Subject {
     /// The tool's full name, such as `alice/utils/weather`.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// The SHA-256 of the archive's bytes.
     pub sha256: [u8; 32],

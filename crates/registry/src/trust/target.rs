@@ -45,8 +45,7 @@ impl Target {
     /// Finds the archive: the one at a path, else one that the database knows, else one from a registry.
     ///
     /// # Errors
-    /// As [`resolve`] and [`download`]; `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_INVALID_ARGUMENT` where the name is none, or several archives are meant;
-    /// `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`, `E_FILE_FAILED`; `E_DB_CORRUPT`, `E_STORAGE`.
+    /// `E_INVALID_ARGUMENT` where the name is none, or several archives are meant.
     pub fn find(&self, context: &Context) -> Result<Subject> {
         match at_path(&self.tool)? {
             Some(opened) => Found::of(&opened).map(|found| found.subject),
@@ -61,7 +60,7 @@ impl Target {
     /// not stored here. A registry that cannot be reached adds a warning.
     ///
     /// # Errors
-    /// As [`Target::find`]; `E_DIGEST_CHANGED`, `E_DIGEST_MISMATCH` where a registry has another archive.
+    /// `E_DIGEST_CHANGED`, `E_DIGEST_MISMATCH` where a registry has another archive.
     pub fn ask(&self, context: &Context) -> Result<(Subject, Vec<String>)> {
         if let Some(opened) = at_path(&self.tool)? {
             return Ok((Found::of(&opened)?.subject, Vec::new()));
@@ -88,9 +87,6 @@ impl Target {
     }
 
     /// As [`Target::find`], with the archive's manifest: you can only sign an archive that is here to be inspected.
-    ///
-    /// # Errors
-    /// As [`Target::find`].
     pub fn open(&self, context: &Context) -> Result<Found> {
         if let Some(opened) = at_path(&self.tool)? {
             return Found::of(&opened);
@@ -198,7 +194,6 @@ fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
 
 /// An archive that can be signed.
 pub struct Found {
-    /// Which it is.
     pub subject: Subject,
     /// The path of its manifest and the SHA-256 of that.
     pub manifest: Option<(&'static str, Sha)>,
@@ -219,7 +214,7 @@ impl Found {
 /// Returns the archive at a path; a folder is packed first. `None` if the text names a tool.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`; `E_ROOT_REQUIRED` where the home folder is not known.
+/// `E_ROOT_REQUIRED` where the home folder is not known.
 pub fn at_path(text: &str) -> Result<Option<Opened>> {
     if !is_path(text) {
         return Ok(None);

@@ -11,7 +11,6 @@ pub fn check(text: &[u8]) -> Result<(), String> {
     Keys.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| error.to_string())
 }
 
-/// Walks a value.
 struct Keys;
 
 impl<'de> DeserializeSeed<'de> for Keys {

@@ -9,9 +9,7 @@ use mcpkg_base::hex;
 /// The role in which an identity signs, or is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Its publisher.
     Publisher,
-    /// An auditor.
     Auditor,
 }
 
@@ -28,13 +26,11 @@ impl Part {
 /// The form of an attestation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A DSSE envelope.
     Dsse,
     /// A statement with a signature by `ssh-keygen`.
     Ssh,
     /// A Sigstore bundle, which never counts if this mcpkg cannot check it.
     Sigstore,
-    /// An unknown form.
     Unknown,
 }
 
@@ -57,7 +53,6 @@ pub enum Status {
     Verified,
     /// A person approved exactly this archive.
     Approved,
-    /// Neither.
     Unverified,
     /// A trusted identity objects to it: no policy lets it through.
     Refused,
@@ -80,13 +75,11 @@ impl Status {
 pub struct Counted {
     /// The SHA-256 of the attestation's bytes.
     pub sha256: [u8; 32],
-    /// Its form.
     pub form: Form,
     /// The signer, if the signature is valid.
     pub identity: Option<Identity>,
     /// The role of the signer, if the statement names it.
     pub part: Option<Part>,
-    /// Whether it counts.
     pub counted: bool,
     /// Whether it is a trusted objection to the archive: a failed audit, or a statement over another archive.
     pub refuses: bool,

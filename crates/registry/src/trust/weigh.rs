@@ -15,7 +15,6 @@ use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 /// The rules that decide which attestations count: the identities that this user trusts on this machine, and how many are required.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The trusted identities.
     pub trusted: Vec<TrustedRow>,
     /// Identities that a file no longer names. They no longer vouch for a tool, but their objections still count: otherwise an agent that
     /// can write the file could silence an auditor.

@@ -171,9 +171,6 @@ const USES: &[Use] = &[
 ];
 
 /// Returns what names a blob; "nothing" where no row does.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     let mut users = Vec::new();
     for Use { rows, name, .. } in USES {

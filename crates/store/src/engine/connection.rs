@@ -109,9 +109,6 @@ impl<'c> Link<'c> {
     }
 
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
-    ///
-    /// # Errors
-    /// Errors of `f`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub(crate) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),
@@ -132,9 +129,6 @@ impl<'c> Link<'c> {
     }
 
     /// Waits until no other transaction has locked this project, and locks it until this one has ended.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub(crate) fn lock_project(self, id: i64) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -143,9 +137,6 @@ impl<'c> Link<'c> {
     }
 
     /// Waits until no other transaction that appended events is open, and is the one that may until it has ended.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub(crate) fn lock_events(self) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -154,9 +145,6 @@ impl<'c> Link<'c> {
     }
 
     /// Returns what differs from the last one where anything was committed between, by any process.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_STORAGE`.
     pub(crate) fn version(self) -> Result<Version> {
         match self {
             Self::Sqlite(connection) => sqlite::data_version(connection).map(Version),
@@ -185,9 +173,6 @@ impl<'c> Link<'c> {
     /// Waits until something may have been committed, for at most `limit`, or half a second where commits are told; on a connection of
     /// [`Engine::listener`](super::Engine::listener).
     /// Returns whether something may have been.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE` where the connection was lost.
     pub(crate) fn wait(self, limit: Duration) -> Result<bool> {
         match self {
             Self::Sqlite(_) => {
@@ -207,9 +192,6 @@ impl<'c> Link<'c> {
     }
 
     /// Until [`Link::release`], asks `has_passed` regularly while a statement runs, and ends it with `E_TIMEOUT` once that returns true.
-    ///
-    /// # Errors
-    /// `E_INTERNAL`.
     pub(crate) fn watch(self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
         /// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
         const STEPS: i32 = 4_000;

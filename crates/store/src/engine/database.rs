@@ -11,7 +11,6 @@ use super::sqlite::{self, Access};
 use crate::{Db, Location};
 use mcpkg_base::error::Result;
 
-/// An open database.
 pub(crate) enum Engine {
     Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
@@ -198,9 +197,6 @@ impl Engine {
     }
 
     /// Refuses to go on where the database was found replaced.
-    ///
-    /// # Errors
-    /// `E_DB_REPLACED`.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_in_place(),
@@ -247,9 +243,6 @@ impl Engine {
     }
 
     /// Takes a lock; `None` if somebody else holds it.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where it cannot be had.
     pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
         match self {
             Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(Held::File)),

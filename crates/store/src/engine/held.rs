@@ -6,9 +6,7 @@ use mcpkg_base::error::Result;
 /// A lock that is held; released when dropped.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// Of this machine.
     File(#[expect(dead_code, reason = "it is given back when it is dropped")] sqlite::FileLock),
-    /// Of all machines.
     Session(postgres::SessionLock),
 }
 

@@ -5,13 +5,11 @@ use uuid::Uuid;
 /// The subject of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// Serving the database.
     Serving,
     /// Applying deploys to this machine's disk.
     Applying,
     /// The tasks of one runner.
     Tasks(Uuid),
-    /// One run.
     Run(Uuid),
 }
 
@@ -42,7 +40,6 @@ impl Subject {
 /// Whether somebody holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// Somebody does.
     Held,
     /// Nobody does: a process that did has ended.
     Free,

@@ -62,9 +62,6 @@ impl<M: ManageConnection<Error = Error>> Pool<M> {
     }
 
     /// Takes a connection; waits for at most `limit` while all are in use, but not where none can be opened.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, or why none can be opened.
     pub(super) fn get(&self, limit: Duration) -> Result<PooledConnection<M>> {
         let deadline = Instant::now() + limit;
         self.failed.take();

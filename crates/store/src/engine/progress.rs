@@ -22,18 +22,12 @@ impl<'a> Progress<'a> {
     }
 
     /// Tells how much is done, and of how much.
-    ///
-    /// # Errors
-    /// `E_CANCELLED`.
     pub(crate) fn tell(&self, done: u64, total: u64) -> Result<()> {
         (self.told)(done, total);
         self.go_on()
     }
 
     /// Ends work that was given up.
-    ///
-    /// # Errors
-    /// `E_CANCELLED`.
     pub(crate) fn go_on(&self) -> Result<()> {
         match self.cancelled.is_cancelled() {
             true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),

@@ -42,9 +42,6 @@ pub(crate) fn find<T>(
 }
 
 /// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
-///
-/// # Errors
-/// As [`find`].
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

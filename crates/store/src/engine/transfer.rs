@@ -13,9 +13,6 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// Replaces all rows of `to` with those of `from`, and rebuilds its search index. Both are in a transaction, and one of them is a file of
 /// this program's schema. Afterwards the copy is compared with the original.
-///
-/// # Errors
-/// `E_INTERNAL` where it differs; `E_CANCELLED`; those of either engine.
 pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Result<()> {
     let tables = match (from.link(), to.link()) {
         (Link::Sqlite(file), _) | (_, Link::Sqlite(file)) => sqlite::tables::tables(file)?,

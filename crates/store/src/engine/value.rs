@@ -10,11 +10,9 @@ use mcpkg_base::error::{Error, Result};
 /// A value, borrowed from its owner or from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'v> {
-    /// NULL.
     Null,
     /// An integer; 0 or 1 for a bool.
     Integer(i64),
-    /// A floating-point number.
     Real(f64),
     /// A text: UTF-8, unless the file is damaged.
     Text(&'v [u8]),
@@ -24,18 +22,12 @@ pub(crate) enum Value<'v> {
 
 impl<'v> Value<'v> {
     /// Returns the value, which is of column `column` of a row, as `T`.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT` where `T` does not take it.
     pub(crate) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
         T::from_value(self).ok_or_else(|| mismatch(column, self))
     }
 
     /// Returns the bytes of a text, which is of column `column` of a row, without a look at whether they are UTF-8: for a row
     /// whose checksum shows that it holds what was written. `None` for NULL.
-    ///
-    /// # Errors
-    /// `E_DB_CORRUPT` where it is not a text.
     pub(crate) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
         match self {
             Value::Text(text) => Ok(Some(text)),

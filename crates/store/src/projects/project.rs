@@ -6,7 +6,6 @@ use crate::engine::Row;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A project's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// The key inside the database.

@@ -45,9 +45,6 @@ pub(crate) use resolved;
 
 /// Returns the key of the project that applies, if any. A list of several statements asks for it first; one of a single
 /// statement has it in a subquery of its own, which is resolved once: resolved in each row, it would cost as much as the row.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(crate) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
     let resolved =
         db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;

@@ -31,7 +31,6 @@ pub struct Attributes {
     /// The placeholder syntax of the template; `None` for Jinja.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
-    /// The template's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
     /// The front matter of the imported file, including its `---` lines; `None` if mcpkg would generate the same text.
@@ -42,7 +41,6 @@ pub struct Attributes {
     pub file: Option<String>,
 }
 
-/// A prompt's row.
 pub type Prompt = Item<Attributes>;
 
 impl items::Attributes for Attributes {

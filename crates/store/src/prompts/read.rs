@@ -15,15 +15,12 @@ use mcpkg_base::error::Result;
 /// Returns a page of a project's prompts by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_DAMAGED` that names the first one that is damaged.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
 
 /// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -39,17 +36,11 @@ fn slice(
 }
 
 /// Returns the prompt `name` of a project.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
     find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(db, project, name))
 }
 
 /// Returns the prompt `name` of a project, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
     db.one(sql, params![project, name], |row| {
@@ -61,9 +52,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 }
 
 /// Returns the prompt with the id `uuid` of a project, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Prompt>> {
     let sql = sql!(prompt_columns!(), " WHERE p.uuid = ?2 AND p.project_id = ?1");
     match db.one(sql, params![project, uuid], from_row)? {
@@ -73,9 +61,6 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Prompt>> 
 }
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }
@@ -99,9 +84,6 @@ pub fn each_template(
 }
 
 /// Returns the attributes a revision kept.
-///
-/// # Errors
-/// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
     items::attributes(json)
 }

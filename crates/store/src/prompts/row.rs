@@ -43,9 +43,6 @@ const ROW: Range<usize> = 4..14;
 pub(super) const REST: usize = 15;
 
 /// Refuses a row that is not as it was written.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get(3)?) {
         return Ok(());
@@ -84,9 +81,6 @@ pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>) -> (i
 }
 
 /// Reads a row of the query `prompt_columns!`.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(crate) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     check(row)?;
     let arguments: Option<&str> = row.get(3)?;

@@ -16,11 +16,8 @@ use mcpkg_base::error::Result;
 /// holds. A damaged row has only its name, as far as it can be read, and a description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
-    /// The project's key.
     pub project: i64,
-    /// The name.
     pub name: &'r [u8],
-    /// The description.
     pub description: Option<&'r [u8]>,
     /// The arguments, as a JSON array in MCP's form.
     pub arguments: Option<&'r [u8]>,
@@ -34,7 +31,6 @@ const LINE: &[u8] = b"[{\"name\":\"arguments\"";
 /// The columns that prompts/get needs, borrowed from a row.
 #[derive(Debug)]
 pub struct Body<'r> {
-    /// The description.
     pub description: Option<&'r str>,
     /// Whether the content is rendered.
     pub template: bool,
@@ -44,7 +40,6 @@ pub struct Body<'r> {
     pub arguments: Option<&'r str>,
     /// The front matter of the imported file.
     pub front_matter: Option<&'r str>,
-    /// The content.
     pub content: Blob<'r>,
 }
 

@@ -15,9 +15,6 @@ use mcpkg_base::error::{Error, Result};
 const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 
 /// Adds a prompt; one with the name of a deleted one continues its id and history.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`.
 pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
@@ -52,9 +49,6 @@ pub fn update(
 }
 
 /// Deletes a prompt; its revisions stay, and the deletion is one of them.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     items::delete(db, author, project, get(db, project, name)?)
 }

@@ -12,9 +12,6 @@ use crate::{Db, items};
 use mcpkg_base::error::Result;
 
 /// Returns the names in a project that begin with `prefix`, at most `limit`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Resource, prefix, limit)
 }
@@ -22,15 +19,12 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// Returns a page of a project's resources by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_DAMAGED` that names the first one that is damaged.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, from_row)
 }
 
 /// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -46,17 +40,11 @@ fn slice(
 }
 
 /// Returns the resource `name` of a project.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
     find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(db, project, name))
 }
 
 /// Returns the resource `key` of a project, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>> {
     let (sql, value) = match key {
         Key::Name(name) => (sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.name = ?2"), name),
@@ -73,9 +61,6 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
 /// Returns the key and the id of the resource `name` of a project if it has exactly these attributes and content with this SHA-256.
 /// Returns `None` if anything differs, and if the resource is damaged or missing. The content's row is not read: its key is found by its
 /// SHA-256, which the resource's checksum covers.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unchanged(
     db: &Db<'_>,
     project: i64,
@@ -107,9 +92,6 @@ pub fn unchanged(
 }
 
 /// Returns a project's resources whose URI begins with `prefix`, by URI.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
     // No URI holds the last character there is.
@@ -117,9 +99,6 @@ pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
 }
 
 /// Returns the resource with the id `uuid` of a project, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.uuid = ?2 AND r.project_id = ?1");
     match db.one(sql, params![project, uuid], from_row)? {
@@ -129,9 +108,6 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>
 }
 
 /// Returns the attributes a revision kept.
-///
-/// # Errors
-/// `E_DAMAGED` where they cannot be read.
 pub fn attributes(json: &str) -> Result<Attributes> {
     items::attributes(json)
 }

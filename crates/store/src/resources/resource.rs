@@ -10,7 +10,6 @@ use crate::revisions::Kind;
 pub struct Attributes {
     /// Unique in its project.
     pub uri: String,
-    /// The resource's description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The resource's MIME type.
@@ -23,7 +22,6 @@ pub struct Attributes {
     pub executable: bool,
 }
 
-/// A resource's row.
 pub type Resource = Item<Attributes>;
 
 impl items::Attributes for Attributes {
@@ -33,9 +31,7 @@ impl items::Attributes for Attributes {
 /// By which of its two unique columns a resource is meant.
 #[derive(Clone, Copy, Debug)]
 pub enum Key<'a> {
-    /// Its name.
     Name(&'a str),
-    /// Its URI.
     Uri(&'a str),
 }
 

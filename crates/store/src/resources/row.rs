@@ -50,9 +50,6 @@ pub(crate) const SHA256: usize = 8;
 pub(super) const REST: usize = 14;
 
 /// Refuses a row that is not as it was written.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? {
         return Ok(());
@@ -87,9 +84,6 @@ pub(super) fn row_sum(
 }
 
 /// Reads a row of the query `resource_columns!`.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(crate) fn from_row(row: &Row<'_>) -> Result<Resource> {
     check(row)?;
     Ok(Resource {

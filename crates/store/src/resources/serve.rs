@@ -16,38 +16,26 @@ use mcpkg_base::error::Result;
 /// checksum holds. A damaged row has only its name and URI, as far as they can be read, and a description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
-    /// The project's key.
     pub project: i64,
-    /// The name.
     pub name: &'r [u8],
-    /// The URI.
     pub uri: &'r [u8],
-    /// The description.
     pub description: Option<&'r [u8]>,
-    /// The MIME type.
     pub mime_type: Option<&'r [u8]>,
 }
 
 /// The columns that resources/read needs, borrowed from a row.
 #[derive(Debug)]
 pub struct Body<'r> {
-    /// The name.
     pub name: &'r str,
-    /// The URI.
     pub uri: &'r str,
-    /// The MIME type.
     pub mime_type: Option<&'r str>,
     /// Whether the content is text.
     pub text: bool,
-    /// The content.
     pub content: Blob<'r>,
 }
 
 /// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes one
 /// statement.
-///
-/// # Errors
-/// Errors of `each`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -90,9 +78,6 @@ pub fn each(
 }
 
 /// Hands `f` the resource `key` of the project that applies; `None` if there is none.
-///
-/// # Errors
-/// Errors of `f`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

@@ -57,9 +57,6 @@ pub fn update(
 }
 
 /// Deletes a resource; its revisions stay, and the deletion is one of them.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     items::delete(db, author, project, get(db, project, name)?)
 }

@@ -8,9 +8,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The kinds of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A prompt.
     Prompt,
-    /// A resource.
     Resource,
 }
 

@@ -8,7 +8,6 @@ use mcpkg_base::error::Result;
 /// The setting that says that old revisions were deleted.
 const FORGOT: &str = "revisions_forgotten";
 
-/// Which revisions go.
 #[derive(Clone, Copy, Debug)]
 pub struct Outdated {
     /// How many of the newest of each prompt, resource and workflow stay; at least one does.
@@ -27,9 +26,6 @@ macro_rules! outdated {
 }
 
 /// Returns how many revisions of prompts and resources are outdated.
-///
-/// # Errors
-/// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     let sql = sql!("SELECT count(*) FROM revision WHERE ", outdated!());
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
@@ -41,9 +37,6 @@ pub(crate) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
 }
 
 /// Deletes outdated revisions, at most `limit` and the oldest first, and returns how many.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let noted = sql!("INSERT INTO setting (key, value) VALUES (?1, '1') ON CONFLICT (key) DO NOTHING");
     db.run(noted, params![FORGOT])?;

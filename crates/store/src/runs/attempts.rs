@@ -28,7 +28,6 @@ pub struct Begun {
     pub path: Option<String>,
     /// The arguments as JSON, redacted.
     pub arguments: String,
-    /// When it begins.
     pub started_at: Millis,
 }
 
@@ -47,14 +46,11 @@ pub struct Ended {
     pub excerpt: Option<String>,
     /// A message about it.
     pub reason: Option<String>,
-    /// When it ended.
     pub ended_at: Millis,
 }
 
-/// An attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// How it began.
     pub begun: Begun,
     /// Its outcome; `None` while it runs, or if its process was killed.
     pub ended: Option<Ended>,
@@ -69,9 +65,6 @@ macro_rules! attempts {
 }
 
 /// Adds an attempt that begins.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
     let Begun { seq, number, round, key, actor, command, method, host, path, arguments, started_at } = begun;
     let sql = sql!(
@@ -84,9 +77,6 @@ pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
 }
 
 /// Records the outcome of an attempt.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, run: i64, seq: i64, number: i64, ended: &Ended) -> Result<()> {
     let Ended { outcome, status, bytes, sha256, excerpt, reason, ended_at } = ended;
     let sql = sql!(
@@ -99,17 +89,11 @@ pub fn end(db: &Db<'_>, run: i64, seq: i64, number: i64, ended: &Ended) -> Resul
 }
 
 /// Returns the attempts of a run, by step and number.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, run: i64) -> Result<Vec<Attempt>> {
     db.all(sql!(attempts!(), " WHERE run_id = ?1 ORDER BY seq, number"), params![run], from_row)
 }
 
 /// Returns the last attempt at a step, where there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, run: i64, seq: i64) -> Result<Option<Attempt>> {
     let sql = sql!(attempts!(), " WHERE run_id = ?1 AND seq = ?2 ORDER BY number DESC LIMIT 1");
     db.one(sql, params![run, seq], from_row)

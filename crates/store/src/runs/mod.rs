@@ -20,7 +20,6 @@ use mcpkg_base::error::Result;
 
 pub use state::{Kind, State, StepState, Wanted};
 
-/// The table.
 pub const GROWING: Growing = Growing {
     name: "workflow-runs",
     about: "runs of workflows and commands, with every attempt; unfinished runs are never deleted",
@@ -32,7 +31,6 @@ pub const GROWING: Growing = Growing {
 /// A run that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its id.
     pub uuid: Uuid,
     /// The key of its project, where it has one.
     pub project: Option<i64>,
@@ -50,14 +48,11 @@ pub struct New<'a> {
     pub asker: &'a str,
     /// The person or program that started it, as named in the trail.
     pub actor: &'a str,
-    /// When.
     pub now: Millis,
 }
 
-/// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its key.
     pub id: i64,
     /// The id that users see.
     pub uuid: Uuid,
@@ -77,7 +72,6 @@ pub struct Run {
     pub state: State,
     /// A request to the run that it has not fulfilled yet.
     pub wanted: Option<Wanted>,
-    /// Its requester.
     pub asker: String,
     /// The person or program that started it, as named in the trail.
     pub actor: String,
@@ -85,9 +79,7 @@ pub struct Run {
     pub reason: Option<String>,
     /// The key of its final output.
     pub output: Option<i64>,
-    /// When it began.
     pub created_at: Millis,
-    /// When it ended.
     pub ended_at: Option<Millis>,
 }
 
@@ -133,9 +125,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 
 /// Adds a run that its holder works on, with its steps, the name and the command of each, in the order in which they run; returns
 /// its key. Each hundredth time the runs that are beyond the limits go.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> {
     let definition = blobs::put(db, new.definition.as_bytes())?;
     let sql = sql!(
@@ -171,17 +160,11 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
 }
 
 /// Returns the run with this id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// Whether a row is still that run of this database: it was not deleted, and no backup was restored over it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<bool> {
     let sql = sql!(
         "SELECT 1 FROM run JOIN setting ON setting.key = 'generation' AND setting.value = ?3
@@ -192,9 +175,6 @@ pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<boo
 
 /// Returns a page of the runs of a project, or of those without one, the newest first; it begins after the run whose id is
 /// `page.after`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>> {
     let before = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let found = match project {
@@ -211,9 +191,6 @@ pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>
 }
 
 /// Returns the last run of a workflow in a project that succeeded, where there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last_succeeded(db: &Db<'_>, project: i64, workflow: &str) -> Result<Option<Run>> {
     let sql = sql!(
         runs!(),
@@ -223,26 +200,17 @@ pub fn last_succeeded(db: &Db<'_>, project: i64, workflow: &str) -> Result<Optio
 }
 
 /// Returns the name of a run's project, where it has one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn project_name(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
     let Some(project) = run.project else { return Ok(None) };
     db.one(sql!("SELECT name FROM project WHERE id = ?1"), params![project], |row| row.get(0))
 }
 
 /// Returns the text of what was planned.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn definition(db: &Db<'_>, run: &Run) -> Result<String> {
     text(blobs::get(db, run.definition)?)
 }
 
 /// Returns the text of a run's final output, where it has one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn output(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
     run.output.map(|output| blobs::show(db, output).and_then(text)).transpose()
 }
@@ -252,9 +220,6 @@ fn text(bytes: Vec<u8>) -> Result<String> {
 }
 
 /// Notes how far a run is and why; what was wanted of it is done then.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     let sql = sql!("UPDATE run SET state = ?2, reason = ?3, ended_at = ?4, wanted = NULL WHERE id = ?1");
@@ -262,9 +227,6 @@ pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: 
 }
 
 /// Records whether a running run waits. A wanted change of its state is kept.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
     let state = if waits { State::Waiting } else { State::Running };
     let sql = sql!("UPDATE run SET state = ?2 WHERE id = ?1 AND state IN ('running', 'waiting')");
@@ -272,26 +234,17 @@ pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
 }
 
 /// Notes that a person accepted another plan for the rest of a run.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_plan_hash(db: &Db<'_>, id: i64, plan_hash: &str) -> Result<()> {
     db.run(sql!("UPDATE run SET plan_hash = ?2 WHERE id = ?1"), params![id, plan_hash]).map(drop)
 }
 
 /// Keeps the final output of a run.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_output(db: &Db<'_>, id: i64, output: &str) -> Result<()> {
     let blob = blobs::put(db, output.as_bytes())?;
     db.run(sql!("UPDATE run SET output_blob = ?2 WHERE id = ?1"), params![id, blob]).map(drop)
 }
 
 /// Asks something of a run that has not ended; a cancel is not taken back by a pause. Returns whether there is such a run.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
     let changed = match wanted {
         Wanted::Pause => {
@@ -308,9 +261,6 @@ pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
 }
 
 /// Returns the open request to a run, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn wanted(db: &Db<'_>, id: i64) -> Result<Option<Wanted>> {
     let sql = sql!("SELECT wanted FROM run WHERE id = ?1");
     let wanted = db.one(sql, params![id], |row| row.get::<Option<&str>>(0)?.map(Wanted::of).transpose())?;

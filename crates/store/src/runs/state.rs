@@ -19,9 +19,6 @@ macro_rules! words {
             }
 
             /// Returns the value for a word.
-            ///
-            /// # Errors
-            /// `E_DB_CORRUPT` if no value has this word.
             pub(super) fn of(word: &str) -> Result<Self> {
                 match word {
                     $($word => Ok(Self::$variant),)*
@@ -35,9 +32,7 @@ macro_rules! words {
 words! {
     /// The kind of run.
     Kind {
-        /// A single command.
         Command "command",
-        /// A workflow.
         Workflow "workflow",
     }
 }
@@ -63,9 +58,7 @@ words! {
         Unknown "unknown",
         /// Every step succeeded, or was skipped as the workflow says.
         Succeeded "succeeded",
-        /// A step failed.
         Failed "failed",
-        /// It was cancelled.
         Canceled "canceled",
     }
 }
@@ -97,7 +90,6 @@ words! {
     Wanted {
         /// That it stops, to be resumed later.
         Pause "pause",
-        /// That it ends.
         Cancel "cancel",
     }
 }

@@ -6,7 +6,6 @@ use crate::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Its place in its run, from 0 on.
@@ -31,7 +30,6 @@ pub struct Step {
     pub secrets: Option<String>,
     /// When its first attempt began.
     pub started_at: Option<Millis>,
-    /// When it ended.
     pub ended_at: Option<Millis>,
 }
 
@@ -43,17 +41,11 @@ macro_rules! steps {
 }
 
 /// Returns the steps of a run, in the order in which they run.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, run: i64) -> Result<Vec<Step>> {
     db.all(sql!(steps!(), " WHERE run_id = ?1 ORDER BY seq"), params![run], from_row)
 }
 
 /// Notes that a step is under way; its first attempt began then.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<Millis>, now: Millis) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'running', rounds = ?3, deadline_at = ?4, next_at = NULL, reason = NULL,
@@ -64,18 +56,12 @@ pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<M
 }
 
 /// Notes that a step waits until `next_at` for its next round.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn wait(db: &Db<'_>, run: i64, seq: i64, next_at: Millis) -> Result<()> {
     let sql = sql!("UPDATE run_step SET state = 'waiting', next_at = ?3 WHERE run_id = ?1 AND seq = ?2");
     db.run(sql, params![run, seq, next_at]).map(drop)
 }
 
 /// Keeps the output of a step, and the JSON pointers of the secrets that were left out of it as a JSON array.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str) -> Result<()> {
     let blob = blobs::put(db, output.as_bytes())?;
     let before = sql!("SELECT blob_id FROM run_step WHERE run_id = ?1 AND seq = ?2");
@@ -89,18 +75,12 @@ pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str)
 }
 
 /// Returns the text of a step's output, where it has one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
     let Some(output) = step.output else { return Ok(None) };
     String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is not text"))
 }
 
 /// Records how a step ended, or that its outcome is unknown, and why.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&str>, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     let sql = sql!(
@@ -110,9 +90,6 @@ pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&st
 }
 
 /// Has a step that ended begin again, with all the time that it has for its rounds.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'pending', reason = NULL, ended_at = NULL, next_at = NULL, deadline_at = NULL
@@ -122,9 +99,6 @@ pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
 }
 
 /// Records that the run's unfinished steps are given up. A step with an unknown outcome keeps that state.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn give_up(db: &Db<'_>, run: i64, now: Millis) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'canceled', ended_at = ?2, next_at = NULL

@@ -21,11 +21,8 @@ const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 /// An item whose words are indexed before it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'w> {
-    /// Its kind.
     pub kind: Kind,
-    /// Its name.
     pub name: &'w str,
-    /// Its description.
     pub description: Option<&'w str>,
     /// Its content, which is a text.
     pub content: &'w NewContent,
@@ -45,8 +42,8 @@ impl Store {
     /// will be.
     ///
     /// # Errors
-    /// Errors of `between`, with what was indexed taken back; as [`Store::write`]; `E_FILE_FAILED` where a file
-    /// cannot be read or is no longer what it was.
+    /// Errors of `between`, with what was indexed taken back; `E_FILE_FAILED` where a file cannot be read or is no longer what it
+    /// was.
     pub fn index_ahead(
         &self,
         project: i64,
@@ -86,9 +83,6 @@ impl IndexedAhead<'_> {
     /// Returns the ids under which the words stand, in their order, for the items that this transaction writes to
     /// `project`; empty where none do. It ends the reservation: words of items that are not written after all are to be
     /// taken out with [`super::unindex`].
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {

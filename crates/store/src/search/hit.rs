@@ -5,15 +5,11 @@ use crate::revisions::Kind;
 /// A prompt or resource that holds the words, best first.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Its kind.
     pub kind: Kind,
     /// The name of its project.
     pub project: String,
-    /// Its name.
     pub name: String,
-    /// A resource's URI.
     pub uri: Option<String>,
-    /// Its description.
     pub description: Option<String>,
     /// How well it fits; higher is better, only comparable within one search.
     pub score: f64,

@@ -85,9 +85,7 @@ pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
 
 /// A text while it is cut.
 struct Cutting {
-    /// The output.
     out: String,
-    /// The current run.
     run: String,
     /// The last letter of the run before, which belongs there only where something follows in the same word.
     last: Option<char>,

@@ -8,17 +8,11 @@ use crate::projects::Project;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns a project's servers by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Server>> {
     db.all(sql!(server_columns!(), " WHERE project_id = ?1 ORDER BY name"), params![project], from_row)
 }
 
 /// Returns the server `name` of a project, if there is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Server>> {
     db.one(sql!(server_columns!(), " WHERE project_id = ?1 AND name = ?2"), params![project, name], from_row)
 }
@@ -38,17 +32,11 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
 }
 
 /// Returns the names of a project's servers.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     db.all(sql!("SELECT name FROM mcp_server WHERE project_id = ?1 ORDER BY name"), params![project], |row| row.get(0))
 }
 
 /// Returns what changes whenever a server of the project does, without its content.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<Vec<(uuid::Uuid, i64)>> {
     let sql = sql!("SELECT uuid, revision FROM mcp_server WHERE project_id = ?1 ORDER BY uuid");
     db.all(sql, params![project], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -25,9 +25,6 @@ pub(crate) use server_columns;
 const SUMMED: Range<usize> = 0..20;
 
 /// Reads a row of the query `server_columns!`.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(crate) fn from_row(row: &Row<'_>) -> Result<Server> {
     let damaged = || {
         Error::new(Code::Damaged, format!("MCP server '{}' is damaged in the database", legible(row, 2)))
@@ -82,9 +79,6 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Returns the columns of a definition.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` where it cannot be written as JSON.
     pub(super) fn of(definition: &Definition) -> Result<Self> {
         Ok(Self {
             command: definition.command.as_ref().map(json).transpose()?,

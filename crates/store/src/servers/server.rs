@@ -19,7 +19,6 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Every transport.
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
     /// Returns the word in the table.
@@ -36,11 +35,9 @@ impl Transport {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Part {
-    /// A literal value.
     Text(String),
     /// The value of a variable, when the server is started.
     Env {
-        /// The variable's name.
         env: String,
         /// The value to use if the variable is not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +50,6 @@ pub enum Part {
     },
     /// The content of a file.
     File {
-        /// The file's path.
         file: String,
     },
 }
@@ -83,7 +79,6 @@ impl Text {
         Self::new([Part::Text(text.into())])
     }
 
-    /// Appends a part.
     pub fn push(&mut self, part: Part) {
         match (self.0.last_mut(), part) {
             (_, Part::Text(text)) if text.is_empty() => {}
@@ -92,7 +87,6 @@ impl Text {
         }
     }
 
-    /// Returns the parts.
     pub fn parts(&self) -> &[Part] {
         &self.0
     }
@@ -123,7 +117,6 @@ pub struct Definition {
     /// The program to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Text>,
-    /// The program's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<Text>,
     /// The program's environment variables.
@@ -196,7 +189,6 @@ pub struct Origin {
     pub entry: Option<String>,
 }
 
-/// A server's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// The key inside the database.
@@ -205,9 +197,7 @@ pub struct Server {
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// Its definition.
     pub definition: Definition,
-    /// Its origin.
     pub origin: Origin,
     /// Whether it is deployed and run.
     pub enabled: bool,

@@ -13,10 +13,6 @@ use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("mcp_server", &["project_id", "name"]);
 
-/// Adds a server.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`.
 #[expect(clippy::too_many_arguments, reason = "all of a row, each column with its own word")]
 pub fn insert(
     db: &Db<'_>,
@@ -69,10 +65,6 @@ pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Serve
     }
 }
 
-/// Removes a server.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
     let server = get(db, project, name)?;
     db.run(sql!("DELETE FROM mcp_server WHERE id = ?1"), params![server.id])?;

@@ -15,9 +15,6 @@ macro_rules! kept {
 
 /// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
 /// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
         // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
@@ -29,9 +26,6 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 
 /// Returns the files of a place that snapshot `id` or a later one changed, each as it stood just before: with what the
 /// user had changed about it then. `after` of a row is that image.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
@@ -79,9 +73,6 @@ fn changed_since(
 }
 
 /// Returns what snapshot `from` and later ones did to a file of a place, newest first.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
     let sql = sql!(
         snapshot_files!(),

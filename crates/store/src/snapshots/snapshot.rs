@@ -12,7 +12,6 @@ use mcpkg_base::error::Result;
 pub enum Kind {
     /// A deploy that was applied.
     Deploy,
-    /// A rollback.
     Rollback,
     /// Missing files that were written again.
     Restore,
@@ -89,32 +88,26 @@ impl State {
 pub struct NewSnapshot<'a> {
     /// The id that users see.
     pub uuid: Uuid,
-    /// Where.
     pub place: i64,
     /// The action that made it.
     pub kind: Kind,
     /// The targets it was asked for.
     pub targets: &'a [String],
-    /// The profile.
     pub profile: &'a str,
     /// The SHA-256 of the plan that is applied, in hex.
     pub plan_hash: &'a str,
     /// The target of a rollback: a snapshot's id, or `pristine`.
     pub rolled_back_to: Option<&'a str>,
-    /// Who.
     pub actor: &'a str,
-    /// When.
     pub now: Millis,
 }
 
-/// A snapshot's row.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Its key; later ones are greater.
     pub id: i64,
     /// The id that users see.
     pub uuid: Uuid,
-    /// Where.
     pub place: i64,
     /// The action that made it: deploy, rollback or restore.
     pub kind: String,
@@ -122,15 +115,12 @@ pub struct Snapshot {
     pub state: String,
     /// The targets it was asked for.
     pub targets: Vec<String>,
-    /// The profile.
     pub profile: String,
     /// The target of a rollback.
     pub rolled_back_to: Option<String>,
     /// Whether pruning leaves it alone.
     pub pinned: bool,
-    /// Who.
     pub actor: String,
-    /// When.
     pub created_at: Millis,
     /// How many files it changed.
     pub files: i64,
@@ -153,11 +143,8 @@ pub struct File {
     pub module_ids: Vec<String>,
     /// Whether only a block in it is kept.
     pub block: bool,
-    /// Its owner afterwards.
     pub keep: Keep,
-    /// Its image before.
     pub before: Image,
-    /// Its image after.
     pub after: Image,
     /// Other facts about the file that was there, as stored in the column. In rows that describe a file to restore
     /// ([`state_at`](super::state_at), [`state_before`](super::state_before)), the facts of that file.

@@ -5,25 +5,16 @@ use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
 /// Returns the tool of an alias.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, alias: &str) -> Result<Option<String>> {
     db.one(sql!("SELECT tool FROM tool_alias WHERE alias = ?1"), params![alias], |row| row.get(0))
 }
 
 /// Returns all aliases in order, each with its tool.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>) -> Result<Vec<(String, String)>> {
     db.all(sql!("SELECT alias, tool FROM tool_alias ORDER BY alias"), params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Sets the tool of an alias.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, alias: &str, tool: &str) -> Result<()> {
     let sql = sql!(
         "INSERT INTO tool_alias (alias, tool) VALUES (?1, ?2) ON CONFLICT (alias) DO UPDATE SET tool = excluded.tool"
@@ -32,9 +23,6 @@ pub fn set(db: &Db<'_>, alias: &str, tool: &str) -> Result<()> {
 }
 
 /// Takes an alias away; returns whether it was there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, alias: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM tool_alias WHERE alias = ?1"), params![alias])? > 0)
 }

@@ -13,16 +13,12 @@ pub const KEPT: u32 = 2000;
 pub struct Answer {
     /// The registry's tag for this version of it.
     pub etag: Option<String>,
-    /// The answer.
     pub body: String,
     /// When the registry last answered so.
     pub fetched_at: Millis,
 }
 
 /// Returns what a registry answered to a request.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>> {
     let sql = sql!("SELECT etag, body, fetched_at FROM registry_answer WHERE registry = ?1 AND request = ?2");
     db.one(sql, params![registry, request], |row| {
@@ -31,9 +27,6 @@ pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>>
 }
 
 /// Stores a registry's answer to a request, replacing the previous one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, registry: &str, request: &str, answer: &Answer) -> Result<()> {
     let sql = sql!(
         "INSERT INTO registry_answer (registry, request, etag, body, fetched_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -50,18 +43,12 @@ pub fn put(db: &Db<'_>, registry: &str, request: &str, answer: &Answer) -> Resul
 }
 
 /// Notes that an answer still holds.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn touch(db: &Db<'_>, registry: &str, request: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE registry_answer SET fetched_at = ?3 WHERE registry = ?1 AND request = ?2");
     db.run(sql, params![registry, request, now]).map(drop)
 }
 
 /// Forgets all answers of a registry.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove_all(db: &Db<'_>, registry: &str) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE registry = ?1"), params![registry]).map(drop)
 }

@@ -8,7 +8,6 @@ use crate::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// An attestation's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
     /// The SHA-256 of its bytes.
@@ -17,14 +16,10 @@ pub struct Attestation {
     pub bundle: String,
     /// The name of the access key that it was sent with.
     pub poster: Option<String>,
-    /// When it came.
     pub added_at: Millis,
 }
 
 /// Adds an attestation of the archive with this SHA-256; returns whether it was not there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
     let sha256: [u8; 32] = Sha256::digest(bundle).into();
     let sql = sql!(
@@ -39,17 +34,11 @@ pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str
 }
 
 /// Returns the attestations of an archive, in the order in which they came.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
     first(db, package, i64::MAX)
 }
 
 /// Returns the first `most` attestations of an archive, in the order in which they came.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn first(db: &Db<'_>, package: &[u8; 32], most: i64) -> Result<Vec<Attestation>> {
     let sql = sql!(
         "SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id LIMIT ?2"
@@ -60,9 +49,6 @@ pub fn first(db: &Db<'_>, package: &[u8; 32], most: i64) -> Result<Vec<Attestati
 }
 
 /// Removes the attestation of an archive whose bytes have this SHA-256.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> {
     let sql = sql!("DELETE FROM tool_attestation WHERE package_sha256 = ?1 AND sha256 = ?2");
     db.run(sql, params![package, sha256])?;
@@ -72,9 +58,7 @@ pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> 
 /// An archive that some registry has as a version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
-    /// The registry.
     pub registry: String,
-    /// The version.
     pub version: String,
     /// The archive's SHA-256.
     pub sha256: [u8; 32],
@@ -83,9 +67,6 @@ pub struct Archive {
 }
 
 /// Returns the archives that are known of a tool: those of this database's own registry first, then by registry.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
     let sql = sql!(
         "SELECT registry, version, sha256, blob_id IS NOT NULL FROM tool_package WHERE name = ?1
@@ -97,9 +78,6 @@ pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
 }
 
 /// Returns the names of the tools of which an archive is known, by name.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_package ORDER BY name"), params![], |row| row.get(0))
 }

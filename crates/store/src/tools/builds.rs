@@ -16,14 +16,10 @@ pub struct Build {
     pub sha256: [u8; 32],
     /// The key of that archive.
     pub blob: i64,
-    /// When.
     pub built_at: Millis,
 }
 
 /// Stores the result of a build, replacing the previous one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn keep(db: &Db<'_>, build: &Build) -> Result<()> {
     let before = get(db, &build.package, &build.runner)?;
     let sql = sql!(
@@ -40,9 +36,6 @@ pub fn keep(db: &Db<'_>, build: &Build) -> Result<()> {
 }
 
 /// Returns what the build of an archive left there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, package: &[u8; 32], runner: &str) -> Result<Option<Build>> {
     let sql = sql!(
         "SELECT package_sha256, runner, sha256, blob_id, built_at FROM tool_build
@@ -52,9 +45,6 @@ pub fn get(db: &Db<'_>, package: &[u8; 32], runner: &str) -> Result<Option<Build
 }
 
 /// Returns the results of builds of archives that are not installed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unused(db: &Db<'_>) -> Result<Vec<Build>> {
     let sql = sql!(
         "SELECT package_sha256, runner, sha256, blob_id, built_at FROM tool_build
@@ -66,9 +56,6 @@ pub fn unused(db: &Db<'_>) -> Result<Vec<Build>> {
 }
 
 /// Lets go of what a build left; it is built again where it is needed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, build: &Build) -> Result<()> {
     let sql = sql!("DELETE FROM tool_build WHERE package_sha256 = ?1 AND runner = ?2");
     db.run(sql, params![build.package, build.runner])?;

@@ -14,23 +14,17 @@ pub enum Setting {
     Value(String),
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// The pattern of the tools that get it.
     pub pattern: String,
-    /// Its setting.
     pub setting: Setting,
     /// When it was set.
     pub set_at: Millis,
 }
 
 /// Sets a variable for the tools of a pattern.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
     let (reference, value) = match &variable.setting {
         Setting::Reference(reference) => (Some(reference), None),
@@ -45,17 +39,11 @@ pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
 }
 
 /// Takes a variable away from the tools of a pattern; returns whether it was set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn unset(db: &Db<'_>, name: &str, pattern: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM tool_env WHERE name = ?1 AND pattern = ?2"), params![name, pattern])? > 0)
 }
 
 /// Returns the variables by name and pattern.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>) -> Result<Vec<Variable>> {
     let sql = sql!("SELECT name, pattern, reference, value, set_at FROM tool_env ORDER BY name, pattern");
     db.all(sql, params![], from_row)

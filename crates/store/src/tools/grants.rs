@@ -6,10 +6,8 @@ use crate::engine::{Row, damaged, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The permission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Allowed {
-    /// The host's network.
     Network,
     /// A folder of the host's, for reading and writing.
     Files(String),
@@ -36,23 +34,17 @@ impl Allowed {
     }
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The tool's full name.
     pub tool: String,
     /// The identity that published it; empty if nobody signed it.
     pub publisher: String,
-    /// The permission.
     pub allowed: Allowed,
-    /// When.
     pub granted_at: Millis,
 }
 
 /// Adds a grant, unless it exists.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, grant: &Grant) -> Result<()> {
     let sql = sql!(
         "INSERT INTO tool_grant (tool, publisher, kind, value, granted_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -63,9 +55,6 @@ pub fn insert(db: &Db<'_>, grant: &Grant) -> Result<()> {
 }
 
 /// Takes a grant away; returns whether it was there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, grant: &Grant) -> Result<bool> {
     let sql = sql!("DELETE FROM tool_grant WHERE tool = ?1 AND publisher = ?2 AND kind = ?3 AND value = ?4");
     let Grant { tool, publisher, allowed, .. } = grant;
@@ -73,9 +62,6 @@ pub fn delete(db: &Db<'_>, grant: &Grant) -> Result<bool> {
 }
 
 /// Returns all grants by tool.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
@@ -85,9 +71,6 @@ pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
 }
 
 /// Returns the grants of a tool that `publisher` published.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, tool: &str, publisher: &str) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant

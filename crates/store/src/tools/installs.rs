@@ -55,18 +55,14 @@ impl Scope {
     }
 }
 
-/// An install.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Install {
-    /// Its key.
     pub id: i64,
     /// Whom it is for, as [`Scope::key`] writes it.
     pub scope: String,
     /// The key of the package.
     pub package: i64,
-    /// The tool's name.
     pub name: String,
-    /// The version.
     pub version: String,
     /// Whether it is the version of its scope that agents see.
     pub active: bool,
@@ -92,9 +88,6 @@ macro_rules! select {
 }
 
 /// Installs a package for a scope, as the version that agents see there; returns whether it was not installed before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn install(
     db: &Db<'_>,
     scope: &Scope,
@@ -125,9 +118,6 @@ pub fn install(
 }
 
 /// Makes a version the one of its scope that agents see; returns whether it is installed there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result<bool> {
     if let Scope::Session(session) = scope {
         return Ok(session.activate(name, version));
@@ -146,9 +136,6 @@ pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result
 }
 
 /// Takes an install of a scope away.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, scope: &Scope, id: i64) -> Result<()> {
     match scope {
         Scope::Session(session) => {
@@ -160,17 +147,11 @@ pub fn remove(db: &Db<'_>, scope: &Scope, id: i64) -> Result<()> {
 }
 
 /// Takes away all that is installed for a scope that is gone.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove_all(db: &Db<'_>, scope: &Scope) -> Result<()> {
     db.run(sql!("DELETE FROM tool_install WHERE scope = ?1"), params![scope.key()]).map(drop)
 }
 
 /// Returns all installs of a scope, by name; the versions of a tool in the order in which they were installed.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         let mut found = of_session(db, session, |_| true)?;
@@ -181,25 +162,16 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
 }
 
 /// Returns the installs of all scopes, by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn all(db: &Db<'_>) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "ORDER BY i.name, i.id"), params![], from_row)
 }
 
 /// Returns the names of all tools that are installed for anybody.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
 }
 
 /// Returns what agents see of a scope, by name: of each tool its version.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, |one| one.active);
@@ -208,9 +180,6 @@ pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
 }
 
 /// Returns the installs of a tool in a scope, in the order in which they were made.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, |one| one.name == name);
@@ -219,9 +188,6 @@ pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
 }
 
 /// Returns the version of a tool that agents see in a scope.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>> {
     if let Scope::Session(session) = scope {
         return Ok(of_session(db, session, |one| one.active && one.name == name)?.pop());
@@ -257,9 +223,6 @@ fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> 
 }
 
 /// Whether any tool is installed, in any scope.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn any(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql!("SELECT 1 FROM tool_install LIMIT 1"), params![], |_| Ok(()))?.is_some())
 }

@@ -13,22 +13,17 @@ use mcpkg_base::error::Result;
 /// A tool as a search finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Its name.
     pub name: String,
     /// The version that counts.
     pub version: String,
     /// A summary, in one line.
     pub description: String,
-    /// Its tags.
     pub tags: Vec<String>,
     /// When the version was published.
     pub published_at: Millis,
 }
 
 /// Lists a tool of a registry, replacing its previous listing.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, registry: &str, listing: &Listing) -> Result<()> {
     let Listing { name, version, description, tags, published_at } = listing;
     let sql = sql!(
@@ -43,9 +38,6 @@ pub fn put(db: &Db<'_>, registry: &str, listing: &Listing) -> Result<()> {
 }
 
 /// Lists a tool of a registry no more.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
     let sql = sql!("DELETE FROM tool_listing WHERE registry = ?1 AND name = ?2 RETURNING id");
     match db.one(sql, params![registry, name], |row| row.get(0))? {
@@ -55,9 +47,6 @@ pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
 }
 
 /// Lists exactly these tools of a registry. Unchanged listings are not written again.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> {
     let sql = sql!("SELECT name, version, description, tags, published_at FROM tool_listing WHERE registry = ?1");
     let mut before = HashMap::new();
@@ -77,9 +66,6 @@ pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> 
 /// Finds the best `limit` tools of a registry that contain all of `words`, of which the last may be the beginning of a word. If there are
 /// none, finds those that contain any of them. Without words, finds all tools, by name. All results have all of `tags`. Also returns how
 /// many tools match.
-///
-/// # Errors
-/// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit: u32) -> Result<(Vec<Listing>, u64)> {
     let tags = json(&tags)?;
     if words.is_empty() {
@@ -95,9 +81,6 @@ pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit:
 }
 
 /// Returns the names of the tools that are listed and begin with `prefix`, in order, each once.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, prefix: &str, limit: usize) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT DISTINCT name FROM tool_listing WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1

@@ -19,9 +19,6 @@ pub struct Named {
 }
 
 /// Returns the name of an action of a tool: the one it has, else the first of `wanted` that is free; `None` where none is.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<Option<String>> {
     if let Some(known) = of(db, tool, action)? {
         return Ok(Some(known));
@@ -38,18 +35,12 @@ pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<
 }
 
 /// Returns the name of an action of a tool, if it has one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, tool: &str, action: &str) -> Result<Option<String>> {
     let sql = sql!("SELECT mcp_name FROM tool_name WHERE tool = ?1 AND action = ?2");
     db.one(sql, params![tool, action], |row| row.get(0))
 }
 
 /// Returns what a name refers to.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, mcp_name: &str) -> Result<Option<Named>> {
     let sql = sql!("SELECT mcp_name, tool, action FROM tool_name WHERE mcp_name = ?1");
     db.one(sql, params![mcp_name], |row| Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? }))
@@ -60,16 +51,12 @@ pub fn find(db: &Db<'_>, mcp_name: &str) -> Result<Option<Named>> {
 pub struct Installed {
     /// The name, with the tool and the action behind it.
     pub named: Named,
-    /// The version.
     pub version: String,
     /// The SHA-256 of its archive.
     pub sha256: [u8; 32],
 }
 
 /// Returns at most `limit` names after `after` of tools that are installed in a scope, in their order.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Vec<Installed>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, after, limit);

@@ -62,9 +62,7 @@ pub struct Yank {
 /// A registry's facts about a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The registry's name.
     pub registry: String,
-    /// The tool's name.
     pub name: String,
     /// The version, as semver writes it.
     pub version: String,
@@ -82,10 +80,8 @@ pub struct Release {
     pub yank: Option<Yank>,
 }
 
-/// A package's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageRow {
-    /// Its key.
     pub id: i64,
     /// The facts about it.
     pub release: Release,
@@ -116,7 +112,7 @@ macro_rules! packages {
 /// Adds a version with its archive, which `blob` is the key of.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where there is such a version; `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` where there is such a version.
 pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>, now: Millis) -> Result<i64> {
     let Release { registry, name, version, sha256, size, publisher, visibility, published_at, .. } = release;
     let size = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -150,7 +146,7 @@ pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>,
 /// Notes what a registry said of a version, and returns the row.
 ///
 /// # Errors
-/// `E_DIGEST_CHANGED` where it was seen with another digest; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DIGEST_CHANGED` where it was seen with another digest.
 pub fn see(db: &Db<'_>, release: &Release, now: Millis) -> Result<PackageRow> {
     let Release { registry, name, version, sha256, size, publisher, visibility, published_at, yank } = release;
     let size = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -171,9 +167,6 @@ pub fn see(db: &Db<'_>, release: &Release, now: Millis) -> Result<PackageRow> {
 }
 
 /// Compares what a registry says of a version with what was seen of it.
-///
-/// # Errors
-/// `E_DIGEST_CHANGED`.
 pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     if seen.release.sha256 == release.sha256 {
         return Ok(());
@@ -196,9 +189,6 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
 }
 
 /// Returns a registry's version of a tool.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Option<PackageRow>> {
     let sql = sql!(packages!(), " WHERE registry = ?1 AND name = ?2 AND version = ?3");
     db.one(sql, params![registry, name, version], from_row)
@@ -209,42 +199,27 @@ fn require(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Pac
 }
 
 /// Returns the package with key `id`.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn by_id(db: &Db<'_>, id: i64) -> Result<Option<PackageRow>> {
     db.one(sql!(packages!(), " WHERE id = ?1"), params![id], from_row)
 }
 
 /// Returns the versions of a tool that a registry has, or had, in no order.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn versions(db: &Db<'_>, registry: &str, name: &str) -> Result<Vec<PackageRow>> {
     db.all(sql!(packages!(), " WHERE registry = ?1 AND name = ?2"), params![registry, name], from_row)
 }
 
 /// Returns a package with this digest whose archive is kept, from whichever registry.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn kept(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
     let sql = sql!(packages!(), " WHERE sha256 = ?1 AND blob_id IS NOT NULL ORDER BY id LIMIT 1");
     db.one(sql, params![sha256], from_row)
 }
 
 /// Returns the packages whose archive is kept, by name and version.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn all_kept(db: &Db<'_>) -> Result<Vec<PackageRow>> {
     db.all(sql!(packages!(), " WHERE blob_id IS NOT NULL ORDER BY name, version, registry"), params![], from_row)
 }
 
 /// Returns the names of a registry's tools that begin with `prefix`, in order.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, registry: &str, prefix: &str, page: &Page) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT DISTINCT name FROM tool_package
@@ -255,9 +230,6 @@ pub fn names(db: &Db<'_>, registry: &str, prefix: &str, page: &Page) -> Result<V
 }
 
 /// Keeps the archive of a package that was only seen so far, and its manifest.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = ?2, size = ?3, manifest = ?4, raw_manifest = ?5 WHERE id = ?1");
     let size = i64::try_from(size).unwrap_or(i64::MAX);
@@ -265,9 +237,6 @@ pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) 
 }
 
 /// Deletes the archive of a package; the record that it was seen is kept.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = NULL, manifest = NULL, raw_manifest = NULL WHERE id = ?1");
     db.run(sql, params![row.id])?;
@@ -275,52 +244,34 @@ pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
 }
 
 /// Returns the archive of a package and its manifest as JSON, verified by its SHA-256; `None` where it is not kept.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<NewContent>> {
     row.blob.map(|blob| blobs::content(db, blob)).transpose()
 }
 
 /// Returns the manifest of a package as JSON; `None` where its archive is not kept.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT manifest FROM tool_package WHERE id = ?1");
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
 /// Returns the manifest from a package's archive; `None` if the archive is not kept.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn raw_manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT raw_manifest FROM tool_package WHERE id = ?1");
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
 /// Sets the visibility of a version.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn set_visibility(db: &Db<'_>, id: i64, visibility: Visibility) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET visibility = ?2 WHERE id = ?1");
     db.run(sql, params![id, visibility.word()]).map(drop)
 }
 
 /// Counts a download of a version's archive.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn count_download(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("UPDATE tool_package SET downloads = downloads + 1 WHERE id = ?1"), params![id]).map(drop)
 }
 
 /// Returns how often archives of a tool were downloaded from the registry that a server offers.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
     let sql =
         sql!("SELECT CAST(coalesce(sum(downloads), 0) AS BIGINT) FROM tool_package WHERE registry = ?1 AND name = ?2");
@@ -328,9 +279,6 @@ pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
 }
 
 /// Yanks a version, or undoes that.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET yanked_at = ?2, yank_reason = ?3, yank_replacement = ?4 WHERE id = ?1");
     let (at, reason, replacement) =

@@ -19,7 +19,6 @@ const NAME: Unique = Unique::new("registry", &["name"]);
 pub enum Kind {
     /// A folder on this machine.
     Directory,
-    /// Another host.
     Http,
 }
 
@@ -36,9 +35,7 @@ impl Kind {
 /// All of a registry but its key and when it was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub kind: Kind,
     /// The folder's real path, or the base URL without a slash at its end.
     pub location: String,
@@ -48,10 +45,8 @@ pub struct Place {
     pub priority: i64,
 }
 
-/// A registry's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryRow {
-    /// Its key.
     pub id: i64,
     /// Its kind and place.
     pub place: Place,
@@ -68,7 +63,7 @@ macro_rules! registries {
 /// Adds a registry.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+/// `E_ALREADY_EXISTS` for its name.
 pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
     let Place { name, kind, location, token, priority } = place;
     let sql = sql!(
@@ -86,17 +81,10 @@ pub fn taken(name: &str) -> Error {
 }
 
 /// Returns the registries in the order in which they are asked.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn list(db: &Db<'_>) -> Result<Vec<RegistryRow>> {
     db.all(sql!(registries!(), " ORDER BY priority, name"), params![], from_row)
 }
 
-/// Returns a registry.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<RegistryRow> {
     if let Some(found) = db.one(sql!(registries!(), " WHERE name = ?1"), params![name], from_row)? {
         return Ok(found);
@@ -108,9 +96,6 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<RegistryRow> {
 }
 
 /// Returns the priority after that of all registries.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn next_priority(db: &Db<'_>) -> Result<i64> {
     let last: i64 = db.single(sql!("SELECT coalesce(max(priority), 0) FROM registry"), params![], |row| row.get(0))?;
     Ok(last.saturating_add(10))
@@ -118,9 +103,6 @@ pub fn next_priority(db: &Db<'_>) -> Result<i64> {
 
 /// Forgets a registry. The rows of its packages stay, so that what was seen there is not taken for something else when it is
 /// added again.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM registry WHERE id = ?1"), params![id]).map(drop)
 }

@@ -9,7 +9,6 @@ use crate::page::{Page, Slice};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The table.
 pub const GROWING: Growing = Growing {
     name: "runs",
     about: "runs of tools, including refused ones",
@@ -21,7 +20,6 @@ pub const GROWING: Growing = Growing {
 /// A run that begins, or that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its id.
     pub uuid: Uuid,
     /// The caller, as the trail names it.
     pub actor: String,
@@ -31,7 +29,6 @@ pub struct Begun {
     pub tool: String,
     /// Its version; `None` for a folder that is used by its path.
     pub version: Option<String>,
-    /// The action.
     pub action: String,
     /// The digest of its archive.
     pub sha256: Option<[u8; 32]>,
@@ -39,7 +36,6 @@ pub struct Begun {
     pub input_hash: [u8; 32],
     /// The verdict on its archive: verified, approved, unverified or refused.
     pub verdict: String,
-    /// When.
     pub started_at: Millis,
 }
 
@@ -56,14 +52,11 @@ pub struct Ended {
     pub stdout_size: i64,
     /// Bytes that it printed to standard error.
     pub stderr_size: i64,
-    /// When.
     pub ended_at: Millis,
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How it began.
     pub begun: Begun,
     /// How it ended; `None` where it runs, or its process was killed.
     pub ended: Option<Ended>,
@@ -96,9 +89,6 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
 }
 
 /// Adds a run that begins.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
     db.run(
         sql!(
@@ -122,9 +112,6 @@ pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
 }
 
 /// Records the outcome of a run.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn end(db: &Db<'_>, uuid: Uuid, ended: &Ended) -> Result<()> {
     db.run(
         sql!(
@@ -146,9 +133,6 @@ pub fn end(db: &Db<'_>, uuid: Uuid, ended: &Ended) -> Result<()> {
 }
 
 /// Returns a page of runs, the newest first; it begins after the run whose id is `page.after`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, tool: Option<&str>, page: &Page) -> Result<Slice<Run>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let found = match tool {
@@ -165,17 +149,11 @@ pub fn list(db: &Db<'_>, tool: Option<&str>, page: &Page) -> Result<Slice<Run>> 
 }
 
 /// Returns the run with this id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
 /// Returns the ids of runs that did not end: they run, or their process was killed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn open(db: &Db<'_>) -> Result<Vec<Uuid>> {
     db.all(sql!("SELECT uuid FROM tool_run WHERE ended_at IS NULL ORDER BY id"), params![], |row| row.get(0))
 }

@@ -22,13 +22,10 @@ pub(super) struct Kept {
     pub(super) id: i64,
     /// The key of the package.
     pub(super) package: i64,
-    /// The tool's name.
     pub(super) name: String,
-    /// The version.
     pub(super) version: String,
     /// Whether it is the version that agents see.
     pub(super) active: bool,
-    /// Its publisher.
     pub(super) publisher: Option<String>,
     /// When it was installed.
     pub(super) installed_at: Millis,

@@ -5,17 +5,10 @@ use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
 /// Returns the text of a setting, where it was set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, key: &str) -> Result<Option<String>> {
     db.one(sql!("SELECT value FROM setting WHERE key = ?1"), params![row(key)], |row| row.get(0))
 }
 
-/// Sets a setting.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, key: &str, value: &str) -> Result<()> {
     let sql =
         sql!("INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
@@ -23,9 +16,6 @@ pub fn set(db: &Db<'_>, key: &str, value: &str) -> Result<()> {
 }
 
 /// Takes a setting back; returns whether it was set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn unset(db: &Db<'_>, key: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![row(key)])? > 0)
 }

@@ -11,12 +11,9 @@ const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
 
-/// A toolset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolset {
-    /// Its key.
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// Whether it narrows what agents see.
     pub active: bool,
@@ -35,18 +32,12 @@ macro_rules! select {
 }
 
 /// Makes a toolset without tools.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn create(db: &Db<'_>, name: &str, now: Millis) -> Result<i64> {
     let sql = sql!("INSERT INTO toolset (name, active, created_at) VALUES (?1, 0, ?2) RETURNING id");
     db.insert(sql, params![name, now]).map_err(|error| taken(name, error))
 }
 
 /// Gives a toolset another name.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn rename(db: &Db<'_>, id: i64, name: &str) -> Result<()> {
     let renamed = db.run(sql!("UPDATE toolset SET name = ?2 WHERE id = ?1"), params![id, name]);
     renamed.map(drop).map_err(|error| taken(name, error))
@@ -61,17 +52,11 @@ fn taken(name: &str, error: Error) -> Error {
 }
 
 /// Deletes a toolset; its tools stay installed.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM toolset WHERE id = ?1"), params![id]).map(drop)
 }
 
 /// Makes a toolset the active one, or none of them.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn activate(db: &Db<'_>, id: Option<i64>) -> Result<()> {
     db.run(sql!("UPDATE toolset SET active = 0 WHERE active = 1 AND id <> ?1"), params![id.unwrap_or_default()])?;
     match id {
@@ -81,17 +66,10 @@ pub fn activate(db: &Db<'_>, id: Option<i64>) -> Result<()> {
 }
 
 /// Returns all toolsets, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn list(db: &Db<'_>) -> Result<Vec<Toolset>> {
     db.all(sql!(select!(), "ORDER BY name"), params![], from_row)
 }
 
-/// Returns a toolset.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Toolset> {
     if let Some(found) = db.one(sql!(select!(), "WHERE name = ?1"), params![name], from_row)? {
         return Ok(found);
@@ -106,25 +84,16 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Toolset> {
 }
 
 /// Returns the active toolset, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
 }
 
 /// Returns the name of the toolset that narrows servers which stand in for contract 002's original, while no toolset is active.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn followed(db: &Db<'_>) -> Result<Option<String>> {
     settings::get(db, FOLLOWED)
 }
 
 /// Sets the name of that toolset, or takes it back.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => settings::set(db, FOLLOWED, name),
@@ -133,9 +102,6 @@ pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
 }
 
 /// Adds a tool; returns whether it was not in the set before.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn add(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     let sql =
         sql!("INSERT INTO toolset_item (toolset_id, tool) VALUES (?1, ?2) ON CONFLICT (toolset_id, tool) DO NOTHING");
@@ -143,25 +109,16 @@ pub fn add(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
 }
 
 /// Takes a tool out; returns whether it was in the set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn take_out(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM toolset_item WHERE toolset_id = ?1 AND tool = ?2"), params![id, tool])? == 1)
 }
 
 /// Returns the tools of a set, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn tools(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
     db.all(sql!("SELECT tool FROM toolset_item WHERE toolset_id = ?1 ORDER BY tool"), params![id], |row| row.get(0))
 }
 
 /// Whether a tool is in a set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn has(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM toolset_item WHERE toolset_id = ?1 AND tool = ?2");
     Ok(db.one(sql, params![id, tool], |_| Ok(()))?.is_some())

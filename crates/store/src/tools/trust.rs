@@ -21,7 +21,6 @@ pub enum TrustedPart {
     Publisher,
     /// As an auditor of tools.
     Auditor,
-    /// As either.
     #[default]
     Both,
 }
@@ -42,36 +41,27 @@ impl TrustedPart {
     }
 }
 
-/// A trusted identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedRow {
     /// Who, as identities are written.
     pub identity: String,
     /// The user's name for them.
     pub label: Option<String>,
-    /// For which tools.
     pub pattern: String,
-    /// In which part.
     pub part: TrustedPart,
-    /// Since when.
     pub added_at: Millis,
 }
 
 /// An archive that a person said yes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// The tool's name.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// The archive's SHA-256.
     pub sha256: [u8; 32],
 }
 
 /// Adds an identity, or renames an existing one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn add(db: &Db<'_>, row: &TrustedRow) -> Result<()> {
     let TrustedRow { identity, label, pattern, part, added_at } = row;
     let sql = sql!(
@@ -83,9 +73,6 @@ pub fn add(db: &Db<'_>, row: &TrustedRow) -> Result<()> {
 }
 
 /// Removes an identity. Returns whether it was there.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, row: &TrustedRow) -> Result<bool> {
     let sql = sql!("DELETE FROM trusted_identity WHERE identity = ?1 AND pattern = ?2 AND part = ?3");
     let removed = db.run(sql, params![row.identity, row.pattern, row.part.word()])? == 1;
@@ -94,9 +81,6 @@ pub fn remove(db: &Db<'_>, row: &TrustedRow) -> Result<bool> {
 }
 
 /// Returns everybody, by identity and pattern.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>) -> Result<Vec<TrustedRow>> {
     let sql =
         sql!("SELECT identity, label, pattern, part, added_at FROM trusted_identity ORDER BY identity, pattern, part");
@@ -104,17 +88,11 @@ pub fn list(db: &Db<'_>) -> Result<Vec<TrustedRow>> {
 }
 
 /// Returns the word of the policy, where one was set.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn policy(db: &Db<'_>) -> Result<Option<String>> {
     setting(db, POLICY)
 }
 
 /// Sets the word of the policy.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
     set(db, POLICY, word)?;
     raise_epoch(db)
@@ -123,7 +101,7 @@ pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
 /// Returns how many identities have to count, where that was set.
 ///
 /// # Errors
-/// `E_DB_CORRUPT` where it is not a number, or none that asks for anybody; `E_STORAGE`.
+/// `E_DB_CORRUPT` where it is not a number, or none that asks for anybody.
 pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
     let Some(text) = setting(db, MINIMUM)? else { return Ok(None) };
     match text.parse() {
@@ -133,35 +111,23 @@ pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
 }
 
 /// Sets how many identities have to count.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_minimum(db: &Db<'_>, number: u32) -> Result<()> {
     set(db, MINIMUM, &number.to_string())?;
     raise_epoch(db)
 }
 
 /// Sets how many identities have to count, as whatever text: for tests of a damaged one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
     set(db, MINIMUM, text)
 }
 
 /// Returns a number that is another one whenever trust, the policy, an attestation or an approval changed.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn epoch(db: &Db<'_>) -> Result<i64> {
     let sql = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     Ok(db.one(sql, params![EPOCH], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Notes that something changed of what decides which tools are trusted.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn raise_epoch(db: &Db<'_>) -> Result<()> {
     let sql = sql!(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
@@ -171,9 +137,6 @@ pub fn raise_epoch(db: &Db<'_>) -> Result<()> {
 }
 
 /// Keeps a person's yes to an archive.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn approve(db: &Db<'_>, approval: &Approval) -> Result<()> {
     raise_epoch(db)?;
     let sql = sql!(
@@ -185,9 +148,6 @@ pub fn approve(db: &Db<'_>, approval: &Approval) -> Result<()> {
 }
 
 /// Takes a person's yes to an archive back; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn withdraw(db: &Db<'_>, approval: &Approval) -> Result<bool> {
     let Approval { name, version, sha256 } = approval;
     let sql = sql!("DELETE FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
@@ -197,9 +157,6 @@ pub fn withdraw(db: &Db<'_>, approval: &Approval) -> Result<bool> {
 }
 
 /// Whether a row says that a person said yes to an archive.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn is_approved(db: &Db<'_>, approval: &Approval) -> Result<bool> {
     let Approval { name, version, sha256 } = approval;
     let sql = sql!("SELECT 1 FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
@@ -207,9 +164,6 @@ pub fn is_approved(db: &Db<'_>, approval: &Approval) -> Result<bool> {
 }
 
 /// Returns the archives that a person said yes to, by name and version.
-///
-/// # Errors
-/// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn approvals(db: &Db<'_>) -> Result<Vec<Approval>> {
     let sql = sql!("SELECT name, version, package_sha256 FROM tool_verdict ORDER BY name, version, package_sha256");
     db.all(sql, params![], |row| Ok(Approval { name: row.get(0)?, version: row.get(1)?, sha256: row.get(2)? }))

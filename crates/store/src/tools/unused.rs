@@ -50,14 +50,12 @@ pub struct Since {
 /// How many, and how many bytes they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// How many.
     pub count: u64,
     /// Bytes.
     pub bytes: u64,
 }
 
 impl Amount {
-    /// Adds another one.
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -65,9 +63,6 @@ impl Amount {
 }
 
 /// Returns the archives that are kept for nothing.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn archives(db: &Db<'_>, since: Since) -> Result<Amount> {
     let sql = sql!(
         "SELECT p.blob_id, p.size, (SELECT count(*) FROM tool_package AS o WHERE o.blob_id = p.blob_id)
@@ -88,9 +83,6 @@ pub fn archives(db: &Db<'_>, since: Since) -> Result<Amount> {
 }
 
 /// Lets the archives go that are kept for nothing, some of them at a time; returns how many those were.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
     let sql = sql!("SELECT p.id FROM tool_package AS p WHERE ", unused!(), " ORDER BY p.id LIMIT ?3");
     let ids: Vec<i64> = db.all(sql, params![since.runs, since.seen, AT_ONCE], |row| row.get(0))?;
@@ -103,9 +95,6 @@ pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
 }
 
 /// Returns what builds left of archives that are no longer here.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
     let sql = sql!(
         "SELECT count(*), CAST(coalesce(sum(blob.size), 0) AS BIGINT) FROM tool_build AS b JOIN blob ON blob.id = b.blob_id WHERE ",
@@ -115,9 +104,6 @@ pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
 }
 
 /// Lets go what builds left of archives that are no longer here.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
     let sql = sql!("SELECT b.package_sha256, b.runner, b.blob_id FROM tool_build AS b WHERE ", unused_build!());
     let rows: Vec<([u8; 32], String, i64)> =
@@ -139,9 +125,6 @@ macro_rules! outdated {
 }
 
 /// Returns the answers of registries that hold no longer.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn answers(db: &Db<'_>, before: Millis) -> Result<Amount> {
     let sql = sql!(
         "SELECT count(*), CAST(coalesce(sum(length(body)), 0) AS BIGINT) FROM registry_answer WHERE ",
@@ -151,9 +134,6 @@ pub fn answers(db: &Db<'_>, before: Millis) -> Result<Amount> {
 }
 
 /// Forgets the answers of registries that hold no longer.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn forget_answers(db: &Db<'_>, before: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE ", outdated!()), params![before]).map(drop)
 }
@@ -166,17 +146,11 @@ macro_rules! unknown {
 }
 
 /// Returns how many approvals are of archives that no registry was seen to have.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn approvals(db: &Db<'_>) -> Result<u64> {
     db.single(sql!("SELECT count(*) FROM tool_verdict WHERE ", unknown!()), params![], |row| row.get(0))
 }
 
 /// Forgets approvals of archives that no registry was seen to have.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
 pub fn forget_approvals(db: &Db<'_>) -> Result<()> {
     if db.run(sql!("DELETE FROM tool_verdict WHERE ", unknown!()), params![])? > 0 {
         trust::raise_epoch(db)?;
@@ -186,9 +160,6 @@ pub fn forget_approvals(db: &Db<'_>) -> Result<()> {
 
 /// Returns the SHA-256 of every archive that is not kept for nothing, what builds left among them: their unpacked copies are
 /// used.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn needed(db: &Db<'_>, since: Since) -> Result<HashSet<[u8; 32]>> {
     let sql = sql!(
         "SELECT p.sha256 FROM tool_package AS p WHERE p.blob_id IS NOT NULL AND NOT ",

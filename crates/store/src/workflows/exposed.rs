@@ -17,14 +17,12 @@ pub struct Exposure {
     pub effect: String,
     /// Whether a command of it reaches other hosts.
     pub open_world: bool,
-    /// When.
     pub exposed_at: Millis,
 }
 
 /// A workflow that is a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposed {
-    /// The workflow's name.
     pub name: String,
     /// The key of its text.
     pub blob: i64,
@@ -50,9 +48,6 @@ macro_rules! exposed {
 }
 
 /// Returns the first `limit` of the project that applies whose names come after `after`, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Exposed>> {
     let sql = sql!(exposed!(), " AND w.name > ?3 ORDER BY w.name LIMIT ?4");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -60,18 +55,12 @@ pub fn list(db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Re
 }
 
 /// Returns the one of this name of the project that applies, where it is a tool.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Exposed>> {
     let sql = sql!(exposed!(), " AND w.name = ?3");
     db.one(sql, params![selection.named, selection.directory, name], from_row)
 }
 
 /// Makes a workflow a tool.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, project: i64, item: Uuid, exposure: &Exposure) -> Result<()> {
     let sql = sql!(
         "INSERT INTO workflow_exposed (project_id, item, model_hash, effect, open_world, exposed_at)
@@ -84,9 +73,6 @@ pub fn set(db: &Db<'_>, project: i64, item: Uuid, exposure: &Exposure) -> Result
 }
 
 /// Makes a workflow no tool any more; returns whether it was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, project: i64, item: Uuid) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_exposed WHERE project_id = ?1 AND item = ?2");
     Ok(db.run(sql, params![project, item])? == 1)

@@ -8,7 +8,6 @@ use crate::projects::{Selection, resolved};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A fixture's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixture {
     /// Its name, unique in its workflow.
@@ -20,9 +19,6 @@ pub struct Fixture {
 }
 
 /// Returns the fixtures of a workflow by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, project: i64, item: Uuid) -> Result<Vec<Fixture>> {
     let sql =
         sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 ORDER BY name");
@@ -30,9 +26,6 @@ pub fn of(db: &Db<'_>, project: i64, item: Uuid) -> Result<Vec<Fixture>> {
 }
 
 /// Returns the fixture of this name of a workflow, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<Option<Fixture>> {
     let sql =
         sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
@@ -40,9 +33,6 @@ pub fn find(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<Option<
 }
 
 /// Sets a fixture of a workflow. An equal one is not written again.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, project: i64, item: Uuid, fixture: &Fixture) -> Result<()> {
     let sql = sql!(
         "INSERT INTO workflow_fixture (project_id, item, name, content, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -53,18 +43,12 @@ pub fn set(db: &Db<'_>, project: i64, item: Uuid, fixture: &Fixture) -> Result<(
 }
 
 /// Takes a fixture away; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
     Ok(db.run(sql, params![project, item, name])? == 1)
 }
 
 /// Returns the names of the fixtures of all workflows in the project that applies, each once.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
     let sql = sql!("SELECT DISTINCT name FROM workflow_fixture WHERE project_id = ", resolved!(), " ORDER BY name");
     db.all(sql, params![selection.named, selection.directory], |row| row.get(0))

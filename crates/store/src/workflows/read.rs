@@ -12,9 +12,6 @@ use crate::projects::{self, Project, Selection, resolved};
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns a page of a project's workflows by name, to be shown: a damaged one has a description that says so.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.project_id = ?1 AND w.name > ?2 ORDER BY w.name LIMIT ?3");
     let rows = db.all(sql, params![project, page.after, page.fetch()], |row| {
@@ -26,15 +23,12 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Workflow>> {
 /// Returns the workflow `name` of a project.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the name that was probably meant; `E_DAMAGED`.
+/// `E_NOT_FOUND` with the name that was probably meant.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Workflow> {
     find(db, project.id, name)?.ok_or_else(|| missing(db, project, name))
 }
 
 /// Returns the workflow `name` of a project, if there is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.project_id = ?1 AND w.name = ?2");
     db.one(sql, params![project, name], |row| {
@@ -46,9 +40,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Workflow>> {
 }
 
 /// Returns the workflow with the id `uuid` of a project, if there is one.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.uuid = ?2 AND w.project_id = ?1");
     match db.one(sql, params![project, uuid], from_row)? {
@@ -74,9 +65,6 @@ pub fn with<T>(
 }
 
 /// Returns the names in the project that applies that begin with `prefix`, at most `limit`.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT name FROM workflow WHERE project_id = ",
@@ -88,9 +76,6 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 }
 
 /// Returns the SHA-256 of the text of the workflow `name` of the project that applies; `None` if there is none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn validator(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM workflow w JOIN blob b ON b.id = w.blob_id WHERE w.name = ?3 AND w.project_id = ",

@@ -44,7 +44,6 @@ pub struct Revision {
     pub restored: Option<i64>,
     /// The name that it had.
     pub name: String,
-    /// The author's message.
     pub message: Option<String>,
     /// The approved draft that became this revision.
     #[serde(serialize_with = "as_id")]
@@ -60,7 +59,6 @@ pub struct Revision {
     /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
-    /// Its author.
     pub actor: String,
 }
 
@@ -134,17 +132,11 @@ pub(super) fn keep(
 
 /// Returns the revisions of the workflow that has or last had `name`, newest first; empty where none ever had it. One that
 /// is damaged has the action `damaged` and nothing but its number.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn history(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     last(db, project, name, usize::MAX)
 }
 
 /// Returns the newest `limit` of the revisions that [`history`] returns.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(db: &Db<'_>, project: i64, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, name)? else {
         return Ok(Vec::new());
@@ -157,7 +149,7 @@ pub fn last(db: &Db<'_>, project: i64, name: &str, limit: usize) -> Result<Vec<R
 /// Returns revision `number` of the workflow that has or last had `name`.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if there is no such workflow or revision; `E_DAMAGED`.
+/// `E_NOT_FOUND` if there is no such workflow or revision.
 pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, name)?.ok_or_else(|| missing(db, project, name))?;
     let sql = sql!(workflow_revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
@@ -173,9 +165,6 @@ pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Resu
 }
 
 /// Returns the number of a workflow's oldest revision that is kept; 0 if there is none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     let sql = sql!("SELECT coalesce(min(number), 0) FROM workflow_revision WHERE item = ?1");
     db.single(sql, params![item], |row| row.get(0))
@@ -210,9 +199,6 @@ fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
 }
 
 /// Reads a row of the query `workflow_revision_columns!`.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, SUMMED)? {
         let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));

@@ -30,9 +30,6 @@ pub(super) fn sum(project: i64, workflow: &Workflow) -> i64 {
 }
 
 /// Reads a row of the query `workflow_columns!`.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub(crate) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     if !intact(row, SUMMED)? {
         return Err(damaged(&legible(row, 2)));

@@ -9,7 +9,6 @@ use mcpkg_base::error::Result;
 /// A value that workflows may read as `env.NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// Its value, which is not secret.
     pub value: String,
@@ -21,26 +20,17 @@ pub struct Variable {
 const EXECUTE: &str = "execute";
 
 /// Returns the word of the project's policy on running workflows; `None` where it was never set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn policy(db: &Db<'_>, project: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT value FROM workflow_setting WHERE project_id = ?1 AND kind = 'policy' AND name = ?2");
     db.one(sql, params![project, EXECUTE], |row| row.get(0))
 }
 
 /// Sets the project's policy on running workflows; returns whether it was another one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn set_policy(db: &Db<'_>, project: i64, word: &str, now: Millis) -> Result<bool> {
     set(db, project, "policy", &Variable { name: EXECUTE.to_owned(), value: word.to_owned(), set_at: now })
 }
 
 /// Returns the values that the project's workflows may read, by name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variables(db: &Db<'_>, project: i64) -> Result<Vec<Variable>> {
     let sql =
         sql!("SELECT name, value, set_at FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' ORDER BY name");
@@ -48,9 +38,6 @@ pub fn variables(db: &Db<'_>, project: i64) -> Result<Vec<Variable>> {
 }
 
 /// Returns the names of the values that workflows of the project that applies may read.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
     let sql =
         sql!("SELECT name FROM workflow_setting WHERE kind = 'env' AND project_id = ", resolved!(), " ORDER BY name");
@@ -58,9 +45,6 @@ pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>>
 }
 
 /// Returns a value that workflows of the project that applies may read; `None` where it was not set.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variable(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<String>> {
     let sql =
         sql!("SELECT value FROM workflow_setting WHERE kind = 'env' AND name = ?3 AND project_id = ", resolved!());
@@ -68,17 +52,11 @@ pub fn variable(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option
 }
 
 /// Lets the project's workflows read a value; returns whether it was another one, or none.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn set_variable(db: &Db<'_>, project: i64, variable: &Variable) -> Result<bool> {
     set(db, project, "env", variable)
 }
 
 /// Takes a value away; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn unset_variable(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' AND name = ?2");
     Ok(db.run(sql, params![project, name])? == 1)

@@ -6,7 +6,6 @@ use crate::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A template's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Unique in its project.
@@ -24,13 +23,11 @@ pub struct Template {
 /// A template to be stored.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its title, by its text.
     pub title: Option<&'a str>,
     /// Its purpose, from its text.
     pub description: Option<&'a str>,
-    /// Its text.
     pub text: &'a str,
     /// When it is set.
     pub now: Millis,
@@ -46,25 +43,16 @@ macro_rules! templates {
 }
 
 /// Returns the templates of the project that applies, by name; none without a project.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn list(db: &Db<'_>, selection: &Selection) -> Result<Vec<Template>> {
     db.all(sql!(templates!(), " ORDER BY name"), params![selection.named, selection.directory], from_row)
 }
 
 /// Returns the template of this name of the project that applies, if there is one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Template>> {
     db.one(sql!(templates!(), " AND name = ?3"), params![selection.named, selection.directory, name], from_row)
 }
 
 /// Sets a template. One with the same text is not written again.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
     let blob = blobs::put(db, new.text.as_bytes())?;
     let sql = sql!(
@@ -78,9 +66,6 @@ pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
 }
 
 /// Takes a template away; returns whether there was one.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn remove(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_template WHERE project_id = ?1 AND name = ?2");
     Ok(db.run(sql, params![project, name])? == 1)

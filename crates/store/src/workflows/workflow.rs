@@ -4,7 +4,6 @@ use uuid::Uuid;
 
 use mcpkg_base::clock::Millis;
 
-/// A workflow's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workflow {
     /// The key inside the database.
@@ -32,9 +31,7 @@ pub struct Workflow {
 /// The summary of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Its title.
     pub title: Option<String>,
-    /// Its purpose.
     pub description: Option<String>,
     /// The SHA-256 of what it says, whatever its layout and its comments.
     pub model_hash: [u8; 32],
@@ -45,9 +42,7 @@ pub struct Summary {
 pub struct New<'a> {
     /// The name of the workflow.
     pub name: &'a str,
-    /// The text.
     pub text: &'a str,
-    /// Its summary.
     pub summary: &'a Summary,
 }
 
@@ -56,11 +51,9 @@ pub struct New<'a> {
 pub enum Action {
     /// The workflow is made.
     Create,
-    /// Its text changes.
     Update,
     /// Its name does, and so its text.
     Rename,
-    /// It is deleted.
     Delete,
     /// An earlier text comes back.
     Restore,
@@ -82,7 +75,6 @@ impl Action {
 /// The action that made a revision, and the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// The action.
     pub action: Action,
     /// The number that a restore came from.
     pub restored: Option<i64>,

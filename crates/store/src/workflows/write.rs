@@ -15,9 +15,6 @@ use mcpkg_base::error::{Code, Error, Result};
 const NAME: Unique = Unique::new("workflow", &["project_id", "name"]);
 
 /// Adds a workflow; one with the name of a deleted one continues its id and history.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`.
 pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
@@ -84,9 +81,6 @@ pub fn update(
 }
 
 /// Deletes a workflow; its revisions stay, and the deletion is one of them.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Workflow> {
     let mut workflow = get(db, project, name)?;
     workflow.revision = next(workflow.revision)?;

@@ -20,9 +20,6 @@ pub fn approve(context: &Context, catalog: &Catalog) -> Result<()> {
 }
 
 /// Whether this user uses a catalog as it is.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn is_approved(context: &Context, catalog: &Catalog) -> Result<bool> {
     Ok(context.approved.get(Kind::Catalog, &key(catalog))?.is_some())
 }
@@ -30,7 +27,7 @@ pub fn is_approved(context: &Context, catalog: &Catalog) -> Result<bool> {
 /// Refuses a catalog that this user never imported on this machine as it is, unless a person at a terminal says so now.
 ///
 /// # Errors
-/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+/// `E_CONFIRM_REQUIRED` where the person says no.
 pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
     if is_approved(context, catalog)? {
         return Ok(());

@@ -23,7 +23,6 @@ pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 pub struct Arguments {
     /// The placeholders of the path, in its order.
     pub positionals: Vec<Positional>,
-    /// The rest.
     pub flags: Vec<Flag>,
     /// The body, where there is one.
     pub body: Option<Body>,

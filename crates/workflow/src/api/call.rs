@@ -27,10 +27,8 @@ use mcpkg_core::op::Context;
 /// How many characters of an answer an error shows.
 const EXCERPT: usize = 300;
 
-/// A call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The catalog.
     pub catalog: &'a Catalog,
     /// One of its commands.
     pub spec: &'a CommandSpec,

@@ -33,18 +33,14 @@ pub const ANSWER: u64 = 8 << 20;
 /// The most that they may say.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
 
-/// A catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
     /// Its key; 0 where it has no row yet.
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// The group of its commands; empty where the first segment of each path is the group.
     pub prefix: String,
-    /// The API's title.
     pub title: String,
-    /// The API's version.
     pub version: String,
     /// The version of OpenAPI.
     pub openapi: String,
@@ -76,9 +72,6 @@ pub struct Catalog {
 
 impl Catalog {
     /// Returns the catalog of a row.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`.
     pub fn of(row: CatalogRow) -> Result<Self> {
         let CatalogRow { id, facts, imported_at, refreshed_at } = row;
         Ok(Self {
@@ -247,9 +240,6 @@ impl Catalog {
     }
 
     /// Returns the command of a row, as it is called and run.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`.
     pub fn command(&self, row: &CommandRow) -> Result<CommandSpec> {
         let mut spec: CommandSpec = read(&row.spec, &row.given)?;
         call(&mut spec, &row.given);
@@ -296,9 +286,6 @@ impl Catalog {
 }
 
 /// Returns what a person corrected of a command.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn patch(row: &CommandRow) -> Result<Patch> {
     row.patch.as_deref().map_or_else(|| Ok(Patch::default()), |patch| read(patch, &row.given))
 }
@@ -334,9 +321,6 @@ pub fn row(command: &Command, patch: &Patch) -> CommandRow {
 }
 
 /// Returns the command that a row keeps, as the document said it.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn unpatched(row: &CommandRow) -> Result<Command> {
     let mut spec: CommandSpec = read(&row.spec, &row.given)?;
     call(&mut spec, &row.given);
@@ -355,7 +339,7 @@ pub const fn effect_word(effect: CommandEffect) -> &'static str {
 /// Takes arguments `NAME=REF` apart, where `REF` says where a secret is kept; an empty one takes it away where `may_go`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`; the error does not repeat a value that was given instead of a reference.
+/// The error does not repeat a value that was given instead of a reference.
 pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {
     let one = |argument: &String| {
         let split = argument.split_once('=').map(|(name, reference)| (name.trim(), reference));

@@ -129,7 +129,7 @@ fn refusal(details: &Value) -> Option<Refusal> {
 /// away, and runs the program that prints the secret once.
 ///
 /// # Errors
-/// As [`call::argument`]; `E_NOT_FOUND` where the command is gone; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_NOT_FOUND` where the command is gone.
 pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
     let found = context.store.patiently(|| find(context, id))?;
     let (catalog, spec) = found.ok_or_else(|| gone(id))?;
@@ -138,9 +138,6 @@ pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
 
 /// Whether it is said where the secrets of a command are kept. Of several schemes one is enough, since a document names
 /// alternatives; a header that a person set may be one too.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
@@ -154,9 +151,6 @@ pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
 }
 
 /// Returns the command of an id with its catalog, as [`super::call::call`] takes them.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(context: &Context, id: &str) -> Result<Option<(Catalog, CommandSpec)>> {
     let Some((catalog, row)) = context.store.read(|db| catalogs::find(db, id))? else { return Ok(None) };
     let catalog = Catalog::of(catalog)?;

@@ -14,14 +14,12 @@ pub struct Difference {
     pub added: Vec<String>,
     /// The ids of commands that are gone, which breaks their callers.
     pub removed: Vec<String>,
-    /// Those that changed.
     pub changed: Vec<Changed>,
 }
 
 /// A command that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Its id.
     pub id: String,
     /// In what, the grave first.
     pub changes: Vec<Change>,
@@ -32,7 +30,6 @@ pub struct Changed {
 pub struct Change {
     /// Whether a call of the command as it was may no longer work.
     pub breaking: bool,
-    /// What changed.
     pub what: String,
 }
 
@@ -60,7 +57,6 @@ impl Difference {
         difference
     }
 
-    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

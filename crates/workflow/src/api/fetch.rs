@@ -23,9 +23,7 @@ const TIME: Duration = Duration::from_secs(120);
 /// Where a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A file's path.
     File(PathBuf),
-    /// A URL.
     Url(Url),
 }
 
@@ -65,8 +63,7 @@ impl Place {
     /// Reads the document. A redirect is followed within the origin alone, and no secret is sent.
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`, `E_CATALOG_INVALID` for a file that is too large; `E_HTTP_REFUSED`, `E_HTTP_FAILED`,
-    /// `E_TIMEOUT`, `E_CANCELLED`.
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`, `E_CATALOG_INVALID` for a file that is too large.
     pub fn read(&self, context: &Context, reach: Reach) -> Result<Vec<u8>> {
         match self {
             Self::File(path) => file::read(path, MOST_JSON as u64).map_err(|error| match error.kind() {

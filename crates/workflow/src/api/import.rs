@@ -44,9 +44,7 @@ pub struct Wanted {
 /// What a document says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The API's title.
     pub title: String,
-    /// The API's version.
     pub version: String,
     /// The version of OpenAPI.
     pub openapi: String,

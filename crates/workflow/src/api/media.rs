@@ -13,7 +13,6 @@ pub enum Media {
     Json,
     /// Pairs, encoded as in a URL.
     Form,
-    /// A text.
     Text,
     /// Bytes of any other type.
     Bytes,

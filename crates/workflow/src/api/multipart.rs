@@ -13,7 +13,6 @@ use mcpkg_base::hex;
 /// The `format` of what is sent as a file. It is given as base64.
 pub const BINARY: &str = "binary";
 
-/// One part.
 struct Part {
     /// What stands before the bytes.
     head: String,

@@ -27,7 +27,6 @@ pub struct Entry {
 /// Where the value of a header is. None of them holds a value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// In a variable.
     Variable(String),
     /// In a variable, after the word `Bearer`.
     Bearer(String),

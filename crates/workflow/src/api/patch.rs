@@ -39,7 +39,6 @@ impl Patch {
         *self == Self::default()
     }
 
-    /// Corrects a command.
     pub fn apply(&self, spec: &mut CommandSpec) {
         if let Some(id) = &self.id {
             call(spec, id);

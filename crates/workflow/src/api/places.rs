@@ -15,7 +15,6 @@ pub const KEY: &str = "x-mcpkg-files";
 pub struct Part {
     /// Its path below the document's folder.
     pub name: String,
-    /// Its text.
     pub text: String,
     /// How it is written.
     pub format: Format,
@@ -26,18 +25,15 @@ pub struct Part {
 pub enum Format {
     /// As JSON.
     Json,
-    /// As YAML.
     Yaml,
 }
 
 /// A text with the value that it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Parsed<'d> {
-    /// The text.
     pub text: &'d str,
     /// How it is written.
     pub format: Format,
-    /// The value.
     pub value: &'d Value,
 }
 

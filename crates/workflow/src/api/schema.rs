@@ -27,7 +27,6 @@ pub struct Shape<'d> {
     pub forms: Vec<Form<'d>>,
     /// Its `default`.
     pub default: Option<&'d Value>,
-    /// What it means.
     pub description: Option<&'d str>,
     /// The properties of an object, in order.
     pub properties: Vec<(&'d str, &'d Value)>,

@@ -17,17 +17,13 @@ pub enum Scheme {
     Basic,
     /// In a header of its own.
     Header {
-        /// The header.
         name: String,
     },
-    /// In the query.
     Query {
-        /// The parameter.
         name: String,
     },
     /// Elsewhere, so that no request can be made.
     Unsupported {
-        /// Where.
         why: String,
     },
 }

@@ -44,7 +44,6 @@ impl Rule {
 /// Something wrong, at a value of the document.
 #[derive(Clone, Debug)]
 pub struct Fault<'d> {
-    /// The rule.
     pub rule: Rule,
     /// What it is about.
     pub message: String,
@@ -61,7 +60,6 @@ pub struct Violation {
     pub line: usize,
     /// The column in code points, from 1.
     pub column: usize,
-    /// The rule.
     pub rule: Rule,
     /// What it is about.
     pub message: String,

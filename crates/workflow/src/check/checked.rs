@@ -69,7 +69,7 @@ impl Checked {
 /// Checks a text, YAML or JSON, against the schema and against the commands that can be reached.
 ///
 /// # Errors
-/// `E_SCHEMA_VERSION` where the text says that it is of a version that is not known; what `commands` returns.
+/// `E_SCHEMA_VERSION` where the text says that it is of a version that is not known.
 pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     let read = yaml::read(text);
     let places = read.places;
@@ -88,9 +88,6 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
 
 /// Reads a text as far as its shape goes: no command is looked for, and nothing is asked of what the values mean. Returns the
 /// definition, where the text is one at all, and what was found.
-///
-/// # Errors
-/// `E_SCHEMA_VERSION`.
 pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
     let read = yaml::read(text);
     let mut book = Book::new(text, &read.places, read.findings);

@@ -12,7 +12,6 @@ use mcpkg_base::error::Result;
 
 /// What is known of a definition.
 pub(super) struct Known<'a> {
-    /// The definition.
     pub(super) definition: &'a Definition,
     /// The commands that can be reached.
     pub(super) commands: &'a dyn Commands,

@@ -29,9 +29,6 @@ pub struct Surveyed {
 }
 
 /// Reads as much of a text as can be read; `None` where it is not a mapping.
-///
-/// # Errors
-/// `E_SCHEMA_VERSION`; what `commands` returns.
 pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>> {
     let read = yaml::read(text);
     let places = read.places;

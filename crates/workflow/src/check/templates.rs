@@ -26,7 +26,6 @@ pub struct Use {
 /// What a template is used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// A step's condition.
     If(usize),
     /// The condition that ends a step's repeats.
     Until(usize),

@@ -34,7 +34,6 @@ pub enum Form {
 pub struct NamedInput {
     /// The name, by which expressions know it: inputs.NAME.
     pub id: String,
-    /// The input.
     pub input: Input,
 }
 
@@ -211,16 +210,13 @@ pub enum Bound<'a> {
     Value(&'a Value),
     /// The answer of a step.
     Step {
-        /// The step's name.
         id: &'a str,
         /// The path in its answer; the whole of it where there is none.
         path: Option<&'a str>,
         /// What happens where there is no value.
         on_missing: OnMissing,
     },
-    /// Another input.
     Input {
-        /// The input's name.
         id: &'a str,
         /// The path in its value.
         path: Option<&'a str>,
@@ -236,7 +232,6 @@ pub enum OnMissing {
     Prompt,
     /// The argument is left out.
     Skip,
-    /// The run fails.
     Fail,
     /// It was not said: it fails where the argument is required, else the argument is left out.
     Unsaid,
@@ -312,7 +307,6 @@ impl Input {
 }
 
 impl InputType {
-    /// The type's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::String => "string",

@@ -22,24 +22,18 @@ const SHORTEST: usize = 4;
 /// A draft with its texts.
 #[derive(Debug)]
 pub(super) struct Kept {
-    /// Its row.
     pub(super) draft: Draft,
-    /// Its text.
     pub(super) text: String,
     /// The text that it was made from; empty for a new workflow.
     pub(super) base: String,
     /// What that workflow is now, or the one that took the name of a new one; `None` where there is none.
     pub(super) now: Option<Workflow>,
-    /// The project's name.
     pub(super) project: String,
 }
 
 impl Kept {
     /// Returns the draft of the project that `id` names: its id, or a part at its end that only one has, since ids of one
     /// hour begin alike.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
         let now = match draft.base {
@@ -72,9 +66,6 @@ impl Kept {
     }
 
     /// Refuses a draft whose base moved, with what was changed there.
-    ///
-    /// # Errors
-    /// `E_DRAFT_STALE`.
     pub(super) fn unless_stale(&self, db: &Db<'_>) -> Result<()> {
         if self.draft.state != State::Stale {
             return Ok(());

@@ -35,7 +35,7 @@ pub(super) const OPS: &[Entry] = &[
 /// Returns the text of a draft that waits for a person.
 ///
 /// # Errors
-/// `E_NOT_FOUND`; `E_DRAFT_STALE` where it was decided; `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_DRAFT_STALE` where it was decided.
 pub fn waiting_text(db: &Db<'_>, project: &Project, id: &str) -> Result<String> {
     kept::Kept::waiting(db, project, id).map(|kept| kept.text)
 }

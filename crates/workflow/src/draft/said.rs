@@ -10,9 +10,7 @@ use mcpkg_store::drafts::{self, Base};
 
 /// A text with what was found in it.
 pub(super) struct Said {
-    /// What it says.
     pub(super) model: Model,
-    /// The text.
     pub(super) text: String,
     /// What was found in it.
     pub(super) findings: Vec<Finding>,

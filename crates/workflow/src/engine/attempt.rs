@@ -36,9 +36,6 @@ pub struct Attempt {
 
 impl Drive<'_> {
     /// Makes an attempt at a step, after the `last` one. Where it cannot be noted, nothing is sent.
-    ///
-    /// # Errors
-    /// What keeps it from being noted: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`.
     pub fn attempt(
         &mut self,
         seq: usize,

@@ -25,7 +25,6 @@ const GENERATION: &str = "generation";
 /// What is asked to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// What it does.
     pub program: &'a Program,
     /// What it was made of, so that a resume can make it again.
     pub definition: &'a Value,
@@ -36,7 +35,6 @@ pub struct Asked<'a> {
 /// A run that has begun, and the right to work on it.
 #[derive(Debug)]
 pub struct Begun {
-    /// Its id.
     pub run: Uuid,
     /// The right to work on it.
     pub holder: RunHolder,
@@ -49,8 +47,7 @@ pub struct Begun {
 /// Begins a run, and uses the consent to it up.
 ///
 /// # Errors
-/// `E_CONSENT_EXPIRED` where the consent was used or withdrawn meanwhile; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`,
-/// `E_READ_ONLY`, `E_STORAGE`.
+/// `E_CONSENT_EXPIRED` where the consent was used or withdrawn meanwhile.
 pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<Begun> {
     let Asked { program, definition, plan_hash } = asked;
     let run = context.clock.uuid();
@@ -117,9 +114,6 @@ pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, 
 
 /// Whether a run was begun on this machine with this plan, has not ended, and its rows tell all that it did: no backup was restored
 /// over them since. What a command did that only reads need not be known.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
     if program.only_reads() {
         return Ok(true);

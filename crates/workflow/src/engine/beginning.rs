@@ -55,9 +55,6 @@ pub fn deadline(step: &Planned, now: Millis) -> Option<Millis> {
 }
 
 /// Notes an attempt that begins, and that its step is under way.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn note(db: &Db<'_>, run: i64, begun: &Begun, deadline: Option<Millis>) -> Result<()> {
     attempts::begin(db, run, begun)?;
     steps::begin(db, run, begun.seq, begun.round, deadline, begun.started_at)

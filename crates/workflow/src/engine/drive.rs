@@ -27,9 +27,7 @@ pub struct Drive<'a> {
     pub context: &'a Context,
     /// What the run does.
     pub program: &'a Program,
-    /// The run's key.
     pub run: i64,
-    /// The run's id.
     pub uuid: Uuid,
     /// What tells the database from one that is restored in its place.
     pub generation: String,
@@ -82,7 +80,6 @@ struct End {
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The next one.
     Step,
     /// Nothing: something ended the work.
     Stopped(Signal),
@@ -132,8 +129,7 @@ impl Drive<'_> {
     /// attempt at the next one are one commit, since nothing but the filling in of arguments lies between them.
     ///
     /// # Errors
-    /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored; `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`,
-    /// `E_STORAGE`.
+    /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored.
     pub fn note<T>(&self, mut what: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let held = self.held.take();
         let noted = self.holder.write(&self.context.store, |db| {
@@ -156,9 +152,6 @@ impl Drive<'_> {
     }
 
     /// Notes the steps that ended, where something else comes before the next attempt.
-    ///
-    /// # Errors
-    /// As [`Drive::note`].
     pub fn note_held(&self) -> Result<()> {
         let held = self.held.take();
         let is_noted = held.is_empty();
@@ -225,9 +218,6 @@ impl Drive<'_> {
     }
 
     /// Says how a step ended. That is noted with the next attempt; where it is the last one, at once with the end of the run.
-    ///
-    /// # Errors
-    /// As [`Drive::note`].
     pub fn end_step(&mut self, seq: usize, state: StepState, reason: Option<&str>, left: Left) -> Result<()> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         self.rows[seq].state = state;

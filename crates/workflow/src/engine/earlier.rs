@@ -12,9 +12,7 @@ use mcpkg_store::runs::steps::{self, Step};
 /// What a step answered before, or would have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// The step's id.
     pub step: String,
-    /// The step's output.
     pub output: Value,
     /// JSON pointers to the secrets that were removed from the output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -22,9 +20,6 @@ pub struct Earlier {
 }
 
 /// Returns what the steps of these rows answered that succeeded.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn answers(db: &Db<'_>, rows: &[Step]) -> Result<Vec<Earlier>> {
     let answered = rows.iter().filter(|row| row.state == StepState::Succeeded).map(|row| {
         let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());

@@ -52,7 +52,7 @@ pub(super) fn is_ending() -> bool {
 /// goes to the caller until then.
 ///
 /// # Errors
-/// `E_INTERNAL` where there is no thread for it; the run is not begun then.
+/// The run is not begun then.
 pub fn follow(
     context: &Context,
     run: Uuid,

@@ -47,9 +47,7 @@ impl Program {
 /// A step of a program.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Its id.
     pub id: String,
-    /// Its command.
     pub spec: Arc<CommandSpec>,
     /// The places of the steps that have to succeed before it.
     pub needs: Vec<usize>,

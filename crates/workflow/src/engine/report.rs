@@ -18,7 +18,6 @@ const MAX_OUTPUT: usize = 64 << 10;
 pub enum Detail {
     /// Its steps, and how many attempts each took.
     Steps,
-    /// Each attempt too.
     Attempts,
 }
 
@@ -59,9 +58,6 @@ pub fn line(run: &Run, state: State) -> Map<String, Value> {
 }
 
 /// Returns a run with its steps.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn whole(db: &Db<'_>, run: &Run, state: State, detail: Detail) -> Result<Map<String, Value>> {
     let (rows, tries) = (steps::of(db, run.id)?, attempts::of(db, run.id)?);
     let mut told = line(run, state);
@@ -127,9 +123,6 @@ fn try_of(attempt: &Attempt) -> Value {
 }
 
 /// Returns an output as an agent is answered it, and what is said of one that is too long.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
     if output.len() <= MAX_OUTPUT {
         return Ok((stored_json(output, "the output of a run")?, None));

@@ -39,7 +39,6 @@ pub enum Retry {
 /// A run that can go on, and the right to work on it.
 #[derive(Debug)]
 pub struct Resumable {
-    /// The run.
     pub run: Run,
     /// What it was made of.
     pub definition: Value,
@@ -52,7 +51,7 @@ pub struct Resumable {
 /// Takes over a run that stopped before its end, or a failed one that is retried.
 ///
 /// # Errors
-/// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+/// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read again under the lock: its last holder may have ended the run.
@@ -93,7 +92,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
 ///
 /// # Errors
 /// `E_STEP_UNCERTAIN` where a person has to decide of a step; `E_INVALID_ARGUMENT` where a decision is about a step of which
-/// there is nothing to decide, or a step that is tried again succeeded; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// there is nothing to decide, or a step that is tried again succeeded.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,
@@ -228,7 +227,7 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
 /// Cancels a run. If a process works on it, that process ends it; otherwise it ends here.
 ///
 /// # Errors
-/// `E_RUN_STATE` where it has ended already; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_RUN_STATE` where it has ended already.
 pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     let now = context.clock.now();
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {
@@ -248,7 +247,7 @@ pub fn cancel(context: &Context, run: &Run) -> Result<State> {
 /// Stops a run, to be resumed later.
 ///
 /// # Errors
-/// `E_RUN_STATE` where nobody works on it; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// `E_RUN_STATE` where nobody works on it.
 pub fn pause(context: &Context, run: &Run) -> Result<()> {
     let state = report::state(&context.store, run);
     if !state.is_under_way() {

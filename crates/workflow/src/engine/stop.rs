@@ -22,7 +22,6 @@ const GRACE: Duration = Duration::from_secs(5);
 pub enum Signal {
     /// Somebody paused the run.
     Pause,
-    /// Somebody canceled it.
     Cancel,
     /// This process ends, or the person at its terminal gave up.
     End,

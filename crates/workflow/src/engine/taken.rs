@@ -11,11 +11,9 @@ use mcpkg_store::{runs, watch};
 /// What is known of a run when the work on it begins.
 #[derive(Debug)]
 pub struct Taken {
-    /// Its key.
     pub id: i64,
     /// The SHA-256 of its plan, in hex.
     pub plan_hash: String,
-    /// Its steps.
     pub rows: Vec<Step>,
     /// What those answered that succeeded.
     pub earlier: Vec<Earlier>,
@@ -27,9 +25,6 @@ pub struct Taken {
 
 impl Taken {
     /// Reads a run; `None` where it was deleted.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn read(db: &Db<'_>, run: Uuid) -> Result<Option<Self>> {
         let Some(found) = runs::get(db, run)? else { return Ok(None) };
         let rows = steps::of(db, found.id)?;

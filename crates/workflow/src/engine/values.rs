@@ -31,9 +31,6 @@ pub struct Values {
 
 impl Values {
     /// Returns the values that a run begins with: secrets are read.
-    ///
-    /// # Errors
-    /// `E_SECRET_MISSING`, `E_CANCELLED`.
     pub fn of(program: &Program, cancelled: &CancellationToken) -> Result<Self> {
         let mut inputs = program.inputs.clone();
         resolve(&mut inputs, &program.secret_inputs, cancelled)?;
@@ -57,7 +54,7 @@ impl Values {
     /// name.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` where a value is missing; `E_SECRET_LOST`, `E_SECRET_MISSING`, `E_CANCELLED`.
+    /// `E_STEP_FAILED` where a value is missing.
     pub fn arguments(
         &self,
         step: &Planned,
@@ -96,9 +93,6 @@ impl Values {
     }
 
     /// As [`Values::holds`], for a condition that knows what a step answered just now.
-    ///
-    /// # Errors
-    /// As [`Values::holds`].
     pub fn holds_with(&self, text: &Value, step: &str, output: &Value, known: &Known) -> Result<(bool, String)> {
         holds(text, &With { values: self, step, output }, known)
     }

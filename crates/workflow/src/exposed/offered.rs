@@ -20,9 +20,6 @@ pub fn tool_name(workflow: &str) -> String {
 }
 
 /// Refuses a name that is too long for a tool's.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_name(workflow: &str) -> Result<()> {
     if is_short(workflow) {
         return Ok(());
@@ -33,9 +30,6 @@ pub fn check_name(workflow: &str) -> Result<()> {
 }
 
 /// Refuses a workflow that no tool can stand for.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check(definition: &Definition) -> Result<()> {
     check_name(&definition.workflow)?;
     let taken = definition.inputs.list.iter().find(|named| is_own(&named.id));

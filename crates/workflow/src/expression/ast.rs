@@ -8,7 +8,6 @@ use serde_json::Value;
 /// An expression, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// What it is.
     pub node: Node,
     /// Its bytes.
     pub at: Range<usize>,
@@ -51,7 +50,6 @@ pub struct Path {
 /// What a path begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Root {
-    /// An input.
     Input(String),
     /// The answer of a step.
     Step(String),

@@ -14,7 +14,6 @@ pub trait Scope {
 /// What something is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// This.
     Known(Value),
     /// There is no such value. In a condition it counts as null.
     Missing,

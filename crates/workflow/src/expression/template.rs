@@ -17,7 +17,6 @@ pub struct Template {
 pub enum Part {
     /// Text as it is.
     Text(String),
-    /// An expression.
     Expression(Expression),
 }
 

@@ -42,7 +42,6 @@ pub struct Diagnostic {
 /// A workflow, and what there is to know of it.
 #[derive(Debug)]
 pub struct Draft {
-    /// The workflow.
     pub definition: Definition,
     /// What there is to know.
     pub diagnostics: Vec<Diagnostic>,
@@ -59,7 +58,7 @@ struct Known {
 /// Makes a workflow of calls.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where nothing is left of them; what `commands` returns.
+/// `E_NOT_FOUND` where nothing is left of them.
 pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<Draft> {
     let mut diagnostics = Vec::new();
     let known = known(calls, commands, &mut diagnostics)?;
@@ -346,9 +345,6 @@ fn holds_secret(value: &Value) -> bool {
 }
 
 /// Returns a draft as the contract has it: `workflow`, `inputs` and `steps`, with what there is to know as `diagnostics`.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
     let Value::Object(mut data) = crate::answer::data(&draft.definition)? else {
         return Err(Error::internal("the JSON of a workflow definition is not an object"));

@@ -7,5 +7,4 @@ mod reference;
 
 use mcpkg_core::op::Entry;
 
-/// The operation.
 pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>()];

@@ -25,15 +25,12 @@ const MOST: usize = 200;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "an object with the run's id, or with command, args and output")]
 pub enum Logged {
-    /// A run's id.
     Id(String),
     /// A run by its id, as an object.
     Run(ById),
-    /// A call.
     Call(Call),
 }
 
-/// A run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ById {
@@ -67,7 +64,7 @@ pub struct Recorded {
 /// Returns the calls that are handed over, in their order.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for a run; `E_TOO_MANY`; `E_DAMAGED`, `E_STORAGE` and its like.
+/// `E_NOT_FOUND` for a run.
 pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
     let mut recorded = Vec::new();
     for logged in log {
@@ -88,9 +85,6 @@ pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
 }
 
 /// Returns the calls of the asker's newest runs in the project, the oldest first: of those that began at `since` or later.
-///
-/// # Errors
-/// As [`of_log`].
 pub fn of_asker(context: &Context, since: Option<i64>) -> Result<Vec<Recorded>> {
     let asker = context.caller.asker();
     let recorded = context.store.read(|db| {

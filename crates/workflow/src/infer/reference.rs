@@ -17,7 +17,6 @@ const TELLING: usize = 12;
 /// The most values of an answer that are looked through.
 const MOST: usize = 20_000;
 
-/// How deep.
 const DEPTH: usize = 16;
 
 /// The text that replaces a secret.
@@ -56,7 +55,6 @@ pub struct Reference {
     pub segments: Vec<Segment>,
     /// How sure that is.
     pub confidence: Confidence,
-    /// Why.
     pub why: String,
 }
 

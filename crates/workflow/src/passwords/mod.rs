@@ -56,7 +56,6 @@ pub fn of_body(spec: &CommandSpec) -> Places {
 /// What the name of a value, or of one around it, says of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// Nothing.
     Plain,
     /// Its texts are passwords.
     Texts,

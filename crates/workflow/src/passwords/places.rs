@@ -58,7 +58,6 @@ impl Places {
         self.below(&[Segment::Key(key.to_owned())])
     }
 
-    /// Adds other places.
     pub fn add(&mut self, other: Self) {
         let new: Vec<_> = other.0.into_iter().filter(|path| !self.0.contains(path)).collect();
         self.0.extend(new);

@@ -57,7 +57,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` where a value is none that its input takes, or an answer is of no
-/// step; what `commands` returns.
+/// step.
 pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Plan> {
     let Some(sound) = &checked.sound else { return Err(invalid(checked)) };
     let definition = &sound.definition;

@@ -18,7 +18,6 @@ use mcpkg_base::error::Result;
 /// Whether a step will run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WillRun {
-    /// It will.
     Yes,
     /// Its condition does not hold, or that of a step that it needs.
     No,
@@ -39,9 +38,7 @@ impl Serialize for WillRun {
 /// What a run would do with a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedStep {
-    /// Its name.
     pub id: String,
-    /// The command's id.
     pub run: String,
     /// What the command does to what is there.
     pub effect: CommandEffect,

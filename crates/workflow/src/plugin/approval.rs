@@ -23,17 +23,11 @@ pub fn approve(context: &Context, plugin: &Plugin) -> Result<()> {
 }
 
 /// Keeps it that this user runs a plugin no more.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn withdraw(context: &Context, plugin: &Plugin) -> Result<()> {
     context.approved.withdraw(Kind::Plugin, &key(plugin))
 }
 
 /// Whether this user runs a plugin as it is.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn is_approved(context: &Context, plugin: &Plugin) -> Result<bool> {
     Ok(context.approved.get(Kind::Plugin, &key(plugin))?.is_some())
 }
@@ -41,7 +35,7 @@ pub fn is_approved(context: &Context, plugin: &Plugin) -> Result<bool> {
 /// Refuses a plugin that this user never let run on this machine as it is, unless a person at a terminal says so now.
 ///
 /// # Errors
-/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+/// `E_CONFIRM_REQUIRED` where the person says no.
 pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
     if is_approved(context, plugin)? {
         return Ok(());

@@ -9,7 +9,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::redact::redact;
 use mcpkg_store::plugins::ToolRow;
 
-/// What differs.
 #[derive(Debug, Default)]
 pub struct Difference {
     /// Tools that are new, with what they do.
@@ -22,9 +21,6 @@ pub struct Difference {
 
 impl Difference {
     /// Returns how what a plugin lists differs from what was looked at.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`.
     pub fn between(seen: &[ToolRow], listed: &[(String, String)]) -> Result<Self> {
         let mut difference = Self::default();
         for (name, now) in listed {
@@ -47,7 +43,6 @@ impl Difference {
         Ok(difference)
     }
 
-    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }

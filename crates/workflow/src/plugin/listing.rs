@@ -11,9 +11,6 @@ use mcpkg_store::events::{self, NewEvent};
 use mcpkg_store::plugins;
 
 /// Asks a plugin for its tools.
-///
-/// # Errors
-/// See [`Broken`].
 pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
     let listed = connection.tools(MOST + 1, limits)?;
     let mut listing = tool::listed(listed.tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
@@ -25,15 +22,11 @@ pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> 
 /// Where to store what is learned of a plugin.
 #[derive(Clone)]
 pub struct Keeping {
-    /// The database.
     pub store: Store,
-    /// The time.
     pub clock: Clock,
     /// The actor that started it, as the trail names it.
     pub actor: String,
-    /// The plugin's key.
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// The name of its project.
     pub project: String,
@@ -41,9 +34,6 @@ pub struct Keeping {
 
 impl Keeping {
     /// Keeps what a plugin lists, where that is not kept already. A caller who may only read keeps nothing.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
     pub fn tools(&self, listing: &Listing) -> Result<()> {
         let known = self.store.read(|db| plugins::tools(db, self.id))?;
         let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));

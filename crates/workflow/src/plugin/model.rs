@@ -37,7 +37,6 @@ pub struct Provider {
 /// An MCP server of a project that mcpkg runs itself.
 #[derive(Clone, Debug)]
 pub struct Plugin {
-    /// The server.
     pub server: Server,
     /// The name of its project.
     pub project: String,
@@ -66,9 +65,6 @@ impl Plugin {
     }
 
     /// Returns the plugin of a row.
-    ///
-    /// # Errors
-    /// `E_DAMAGED`.
     pub fn of(row: PluginRow) -> Result<Self> {
         let PluginRow { server, project, facts, era, failures, reason, listed_at } = row;
         let damaged = |_| damaged_value("the stored settings of a plugin are invalid");
@@ -104,9 +100,6 @@ impl Plugin {
     }
 
     /// Returns what is stored of what a person decided.
-    ///
-    /// # Errors
-    /// `E_INTERNAL`.
     pub fn facts(&self) -> Result<Facts> {
         let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         Ok(Facts {
@@ -130,9 +123,6 @@ impl Plugin {
 }
 
 /// Returns a value as it is stored.
-///
-/// # Errors
-/// `E_INTERNAL`.
 pub fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value)
         .map_err(|error| Error::internal("the data of a plugin cannot be written as JSON").with_source(error))

@@ -65,9 +65,6 @@ impl CommandSource for Plugins {
 }
 
 /// Returns the plugins of the project that applies, by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(context: &Context) -> Result<Vec<Plugin>> {
     let rows = context.store.read(|db| plugins::of_selection(db, &context.selection))?;
     rows.into_iter().map(Plugin::of).collect()

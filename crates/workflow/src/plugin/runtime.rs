@@ -35,10 +35,6 @@ pub enum Cut {
     Cancelled,
 }
 
-/// Returns the runtime.
-///
-/// # Errors
-/// `E_INTERNAL` where the system gives it no thread.
 pub fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let start = || {

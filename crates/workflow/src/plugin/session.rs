@@ -40,7 +40,7 @@ impl Session {
     /// Starts a plugin, greets it, and keeps what it lists.
     ///
     /// # Errors
-    /// `E_PLUGIN_UNAVAILABLE`, which is kept as a failure; `E_SECRET_MISSING`, `E_INVALID_ARGUMENT`, `E_CANCELLED`.
+    /// `E_PLUGIN_UNAVAILABLE`, which is kept as a failure.
     pub fn start(plugin: &Plugin, keeping: Keeping, limits: &Limits) -> Result<Self> {
         let started = open(plugin, &keeping, limits).and_then(|connection| {
             let listing = listing::ask(&connection, limits).map_err(|broken| {
@@ -73,7 +73,7 @@ impl Session {
     /// Calls a tool.
     ///
     /// # Errors
-    /// `E_PLUGIN_FAILED`, `E_TIMEOUT`, `E_CANCELLED`; `E_PLUGIN_UNAVAILABLE` where it was not reached.
+    /// `E_PLUGIN_UNAVAILABLE` where it was not reached.
     pub fn call(
         &self,
         plugin: &Plugin,
@@ -186,7 +186,6 @@ impl Session {
         self.connection.close();
     }
 
-    /// Has it end.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         self.connection.close();
@@ -220,9 +219,6 @@ impl Drop for Used<'_> {
 }
 
 /// Starts or reaches a plugin as it was greeted last; where it does not greet so any more, in the other way.
-///
-/// # Errors
-/// As [`Session::start`].
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {

@@ -27,7 +27,6 @@ pub struct Standing {
 /// Whether a plugin may be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It may.
     Well,
     /// It may after this time.
     BackingOff(Duration),
@@ -36,7 +35,6 @@ pub enum Health {
 }
 
 impl Standing {
-    /// Reads a standing.
     pub fn of(failures: &str, reason: Option<String>) -> Self {
         Self { failures: serde_json::from_str(failures).unwrap_or_default(), reason }
     }

@@ -38,9 +38,6 @@ fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
 
 /// Calls a tool of a plugin, which is started where it does not run. `is_same` says, once it runs and what it lists is kept,
 /// whether the tool is still what was asked for.
-///
-/// # Errors
-/// `E_PLUGIN_UNAVAILABLE`, `E_PLUGIN_FAILED`, `E_TIMEOUT`, `E_CANCELLED`; what `is_same` returns.
 pub fn call(
     context: &Context,
     plugin: &Plugin,

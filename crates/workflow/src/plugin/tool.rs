@@ -70,9 +70,6 @@ pub struct Listing {
 }
 
 /// Returns what a server says of its tools, without the secrets that it was given.
-///
-/// # Errors
-/// `E_INTERNAL`.
 pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
@@ -126,9 +123,7 @@ fn said(tool: Tool) -> Said {
 /// How a tool stands to what a person saw of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// As it was.
     Same,
-    /// Nobody saw it.
     New,
     /// Something else is said of it.
     Changed,
@@ -158,17 +153,11 @@ pub fn news(tool: &ToolRow) -> News {
 }
 
 /// Reads what is stored of a tool.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn parsed(json: &str) -> Result<Said> {
     serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is invalid"))
 }
 
 /// Returns the command that a tool is; `None` where the server lists it no longer.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     let Some(listed) = &tool.listed else { return Ok(None) };
     let said = parsed(listed)?;

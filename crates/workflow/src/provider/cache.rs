@@ -35,7 +35,7 @@ pub(super) struct Asked {
 /// Returns what an answer is kept by.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for a project that is named; `E_STORAGE` and its like.
+/// `E_NOT_FOUND` for a project that is named.
 pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Key> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let project = project.map(|project| project.name).unwrap_or_default();

@@ -12,7 +12,6 @@ use crate::spec::{OutputContract, OutputField};
 /// A value that a person may choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The value.
     pub value: Value,
     /// What people read: a name, or the value itself.
     pub label: String,

@@ -39,8 +39,8 @@ pub enum Offer {
 /// Returns what the provider of an input offers, where `inputs` have these values.
 ///
 /// # Errors
-/// `E_CANCELLED`; where the input's `on_error` is `fail`, what kept the provider from being asked; `E_TERMINAL_REQUIRED` where a person
-/// has to give an argument of it, and there is none; `E_STORAGE` and its like.
+/// Where the input's `on_error` is `fail`, what kept the provider from being asked; `E_TERMINAL_REQUIRED` where a person has to
+/// give an argument of it, and there is none.
 pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
     let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
     let Some(provider) = &input.provider else { return Ok(Offer::None) };

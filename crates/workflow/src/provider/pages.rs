@@ -22,7 +22,7 @@ pub(super) const MOST_ELEMENTS: usize = 1_000;
 /// Fetches the elements of a provider.
 ///
 /// # Errors
-/// What the command fails with; `E_HTTP_FAILED` where its answer has no list.
+/// `E_HTTP_FAILED` where its answer has no list.
 pub(super) fn elements(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<Value>> {
     gathered(spec, with, |with| {
         context.unless_cancelled()?;

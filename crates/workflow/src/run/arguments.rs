@@ -14,7 +14,6 @@ use mcpkg_core::op::Context;
 /// An argument as it is typed: `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
-    /// The name.
     pub name: String,
     /// The value, as it was typed.
     pub value: String,
@@ -104,9 +103,6 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
 }
 
 /// Refuses a secret that is not a reference, and one that an agent gives.
-///
-/// # Errors
-/// `E_TERMINAL_REQUIRED`, `E_INVALID_ARGUMENT`.
 pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
     if !context.is_shell() {
         return Err(Error::new(

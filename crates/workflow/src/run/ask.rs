@@ -24,9 +24,6 @@ const LONGEST: usize = 1_000;
 
 /// Plans what is wanted, and asks the person at the terminal for what is missing. With `--json`, and where there is none, nobody is
 /// asked.
-///
-/// # Errors
-/// As [`Wanted::plan`]; as [`provider::offer`].
 pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     let error = match wanted.plan(context) {
         Err(error) if error.code() == Code::InputsRequired => error,

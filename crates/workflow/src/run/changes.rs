@@ -27,7 +27,6 @@ pub struct Change {
     /// The value when the run started.
     #[serde(skip_serializing_if = "Value::is_null")]
     before: Value,
-    /// The current value.
     #[serde(skip_serializing_if = "Value::is_null")]
     after: Value,
 }

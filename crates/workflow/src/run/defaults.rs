@@ -17,7 +17,7 @@ use mcpkg_store::{Db, Store};
 /// or of the answer of another one's. A value that the input no longer takes, or that was a secret, is left out.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for a project that is named; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_NOT_FOUND` for a project that is named.
 pub fn of_runs(context: &Context, definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let is_asked = |named: &&NamedInput| {
         let origin = named.input.default.as_ref().map(|default| default.from);

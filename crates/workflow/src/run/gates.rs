@@ -27,7 +27,7 @@ pub const LONGEST_WAIT: u32 = 50;
 /// Refuses to run anything if the server, the access key, the user that started this process, or the policy of the project denies it.
 ///
 /// # Errors
-/// `E_EXECUTE_DENIED`; `E_NOT_FOUND` for a project that is named, `E_STORAGE` and its like.
+/// `E_NOT_FOUND` for a project that is named, `E_STORAGE` and its like.
 pub fn policy(context: &Context) -> Result<()> {
     let denied = |by: &str, message: String| {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))

@@ -23,9 +23,6 @@ pub fn hidden(definition: &Value, mut kept: Value) -> Value {
 }
 
 /// Returns the definition of a workflow's plan as it is kept. `earlier` are answers that a step alone was given.
-///
-/// # Errors
-/// `E_INTERNAL`.
 pub fn of_workflow(sound: &Sound, program: &Program, definition: &Value) -> Result<Value> {
     let mut kept = definition.clone();
     let workflow = without_literals(sound);

@@ -59,9 +59,6 @@ pub const RUNS: Names = Names::Stored(|typed| {
 
 /// Returns the run that a caller names by its id, or by a part at its end that only one has: one of the project that the call
 /// is about, or one without a project of the same asker.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }

@@ -23,7 +23,6 @@ use mcpkg_store::projects;
 /// What would be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it does.
     pub program: Program,
     /// What it is made of, so that a resume can make it again; passwords are left out.
     pub definition: Value,
@@ -49,9 +48,6 @@ pub fn of_command(context: &Context, id: &str, with: Map<String, Value>) -> Resu
 }
 
 /// As [`of_command`], for a command that was found.
-///
-/// # Errors
-/// As [`of_command`].
 pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Value>) -> Result<Plan> {
     if !spec.runnable {
         let why = spec.why_not.as_deref().unwrap_or("its source does not describe how to run it");
@@ -82,7 +78,6 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
 
 /// A workflow without errors, planned with what is given.
 pub(super) struct Looked {
-    /// The workflow.
     pub(super) sound: Sound,
     /// What it would do.
     pub(super) planned: Planned,

@@ -18,8 +18,7 @@ use mcpkg_store::runs::{self, Run, State, StepState, attempts};
 /// Carries a run on, and answers how far it is: at a shell once it has stopped, to an agent at `until` at the latest.
 ///
 /// # Errors
-/// `E_STEP_FAILED`, `E_STEP_UNCERTAIN` for what came of it; `E_CANCELLED` where the person at the shell gave up; what keeps it
-/// from noting how far it is.
+/// `E_STEP_FAILED`, `E_STEP_UNCERTAIN` for what came of it.
 pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
     let run = begun.run;
     (context.step_aside)();

@@ -140,9 +140,6 @@ impl Operation for Resume {
 }
 
 /// Carries a run on for an agent, which needs a person's consent to what is left of it.
-///
-/// # Errors
-/// As [`gates::consent`]; `E_PLAN_CHANGED`, `E_RUN_BUSY`, `E_RUN_STATE`, `E_STEP_UNCERTAIN`, and as [`reply::carry`].
 pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
     let resumable = resume::take(context, run, false)?;
     let mut plan = again(context, &resumable.definition)?;

@@ -10,9 +10,6 @@ use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};
 
 /// Runs a plan, once a person has consented to it; answers at `until` at the latest how far it is.
-///
-/// # Errors
-/// As [`gates::consent`], [`begin`] and [`reply::carry`].
 pub fn start(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
     let consent = gates::consent(context, &plan, held)?;
     let record = changes::record(&plan);

@@ -16,7 +16,6 @@ use mcpkg_core::op::Context;
 /// The one step that is run.
 #[derive(Clone, Debug)]
 pub struct Alone {
-    /// Its id.
     pub step: String,
     /// What other steps answered.
     pub earlier: Vec<Earlier>,
@@ -25,8 +24,8 @@ pub struct Alone {
 /// Plans one step of a workflow.
 ///
 /// # Errors
-/// As [`plan::of_text`]; `E_NOT_FOUND` where there is no such step; `E_INPUTS_REQUIRED` with the inputs and the answers that it refers
-/// to and that nobody gave, whose details are `inputs_required` and `outputs_required`.
+/// `E_NOT_FOUND` where there is no such step; `E_INPUTS_REQUIRED` with the inputs and the answers that it refers to and that
+/// nobody gave, whose details are `inputs_required` and `outputs_required`.
 pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
     let outputs: Map<String, Value> =
         alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();

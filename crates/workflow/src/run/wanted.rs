@@ -16,10 +16,8 @@ use mcpkg_store::runs::{self, Run, steps};
 use mcpkg_store::workflows;
 use mcpkg_store::{Db, blobs};
 
-/// What is run.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The workflow's text.
     pub text: String,
     /// The values of its inputs.
     pub inputs: Map<String, Value>,
@@ -28,9 +26,6 @@ pub struct Wanted {
 }
 
 /// Returns the text of a saved workflow.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_NO_PROJECT`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn saved(context: &Context, name: &str) -> Result<String> {
     context.read(|db, project| model::stored(db, workflows::get(db, project, name)?.blob))
 }
@@ -38,7 +33,7 @@ pub fn saved(context: &Context, name: &str) -> Result<String> {
 /// Returns the text of a draft that waits for a person.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_NO_PROJECT`; `E_DRAFT_STALE` where it was decided; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_DRAFT_STALE` where it was decided.
 pub fn drafted(context: &Context, id: &str) -> Result<String> {
     context.read(|db, project| draft::waiting_text(db, project, id))
 }
@@ -52,7 +47,7 @@ impl Wanted {
     /// Returns one step of this text. `outputs` are answers of others, which go before those of an earlier `run`.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the run is one of a single command; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    /// `E_INVALID_ARGUMENT` where the run is one of a single command.
     pub fn step(self, context: &Context, step: &str, outputs: Map<String, Value>, run: Option<&Run>) -> Result<Self> {
         let before = run.map(|run| context.store.read(|db| of_run(db, run))).transpose()?;
         let (of_run, mut earlier) = before.unwrap_or_default();
@@ -65,10 +60,6 @@ impl Wanted {
         Ok(Self { text, inputs, alone: Some(Alone { step: step.to_owned(), earlier }) })
     }
 
-    /// Plans it.
-    ///
-    /// # Errors
-    /// As [`plan::of_text`] and [`step::of_text`].
     pub fn plan(&self, context: &Context) -> Result<Plan> {
         match &self.alone {
             Some(alone) => step::of_text(context, &self.text, self.inputs.clone(), alone),
@@ -114,9 +105,6 @@ fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
 }
 
 /// Plans again what a run was made of, with its commands as they are now.
-///
-/// # Errors
-/// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` for a definition that cannot be read.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     if definition[IS_HIDDEN] == true {
         let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";

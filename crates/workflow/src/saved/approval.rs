@@ -29,9 +29,6 @@ pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Resu
 }
 
 /// Whether a person on this machine approved a text for a project.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn is_approved(context: &Context, project: &str, text: &str) -> Result<bool> {
     Ok(context.approved.get(Kind::Workflow, &digest(project, text))?.is_some())
 }

@@ -16,11 +16,8 @@ use mcpkg_core::op::Body;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Happened {
-    /// It came.
     Added,
-    /// It was removed.
     Removed,
-    /// Its content changed.
     Changed,
     /// Its position in the list changed.
     Moved,
@@ -29,7 +26,6 @@ pub enum Happened {
 /// A part of a workflow that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What happened.
     pub change: Happened,
     /// The kind of part: `workflow`, `input`, `step` or `output`.
     pub what: &'static str,

@@ -9,7 +9,6 @@ use mcpkg_base::error::Result;
 /// A text that was mended.
 #[derive(Debug)]
 pub struct Mended {
-    /// The new text.
     pub text: String,
     /// What was mended, a line each.
     pub notes: Vec<String>,
@@ -17,9 +16,6 @@ pub struct Mended {
 
 /// Returns a text mended as far as that is certain: `when` as a name of `if`, fields that are null, commands named as
 /// `group name`, examples that are mappings or lists. `None` where there is nothing to mend, or the rest is wrong too.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written.
 pub fn mended(text: &str) -> Result<Option<Mended>> {
     let Some(Value::Object(mut workflow)) = yaml::read(text).value else { return Ok(None) };
     let mut notes = Vec::new();

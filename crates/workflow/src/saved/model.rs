@@ -23,9 +23,7 @@ const MAX_MESSAGE: usize = 4 << 10;
 /// What a text says, and where.
 #[derive(Debug)]
 pub struct Model {
-    /// The workflow's name.
     pub name: String,
-    /// What it is.
     pub definition: Definition,
     /// The same as JSON, without what is null, empty or usual.
     pub value: Value,
@@ -38,7 +36,7 @@ impl Model {
     /// Reads a text.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow; `E_SCHEMA_VERSION`.
+    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow.
     pub fn of(text: &str) -> Result<Self> {
         let (definition, findings) = shaped(text)?;
         let Some(definition) = definition.filter(|_| !has_errors(&findings)) else { return Err(unreadable(&findings)) };
@@ -47,9 +45,6 @@ impl Model {
     }
 
     /// Reads a text, and returns with it what is found in it, commands and all.
-    ///
-    /// # Errors
-    /// As [`Model::of`]; `E_STORAGE` and its like.
     pub fn checked(context: &Context, text: &str) -> Result<(Self, Checked)> {
         let model = Self::of(text)?;
         Ok((model, checked(text, &reachable(context))?))
@@ -107,9 +102,6 @@ pub fn split(findings: &[Finding]) -> Value {
 }
 
 /// Refuses to store a text that holds a secret.
-///
-/// # Errors
-/// `E_WORKFLOW_INVALID`.
 pub fn without_secrets(findings: &[Finding]) -> Result<()> {
     let secrets: Vec<Finding> = findings.iter().filter(|found| found.code == Kind::SecretLiteral).cloned().collect();
     if secrets.is_empty() {
@@ -136,25 +128,16 @@ fn line(found: &Finding, warning: &str) -> String {
 }
 
 /// Returns the text of a workflow, written in the one form that it has, as a file.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written.
 pub fn written(definition: &Definition) -> Result<String> {
     Ok(rendered(definition)? + "\n")
 }
 
 /// Returns the stored text of a key.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn stored(db: &Db<'_>, blob: i64) -> Result<String> {
     text(blobs::get(db, blob)?)
 }
 
 /// Returns stored bytes as the text that they are.
-///
-/// # Errors
-/// `E_DAMAGED`.
 pub fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
@@ -162,7 +145,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String> {
 /// Returns the plan of a text that was checked, with nothing given, as JSON.
 ///
 /// # Errors
-/// `E_WORKFLOW_INVALID` where it has errors; `E_STORAGE` and its like.
+/// `E_WORKFLOW_INVALID` where it has errors.
 pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let given = Given { project: project.map(|project| project.name), ..Given::default() };
@@ -180,9 +163,6 @@ pub fn given(bytes: Vec<u8>) -> Result<String> {
 }
 
 /// Checks the name that a workflow shall have.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub fn check_name(name: &str) -> Result<()> {
     if is_identifier(name) {
         return Ok(());

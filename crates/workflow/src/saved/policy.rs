@@ -32,9 +32,6 @@ impl Rule {
 }
 
 /// Returns the rule of a project; `confirm` where none was set.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
     let Some(word) = workflows::policy(db, project)? else { return Ok(Rule::Confirm) };
     let known = [Rule::Deny, Rule::Confirm].into_iter().find(|rule| rule.word() == word);

@@ -8,7 +8,6 @@ const YAML: Option<&str> = Some("application/yaml");
 /// The resources, in documentation order.
 pub(crate) const RESOURCES: &[Resource] = &[WORKFLOW];
 
-/// A workflow's text.
 const WORKFLOW: Resource = Resource {
     uri: "mcpkg://workflow/{name}",
     name: "workflow",

@@ -42,9 +42,6 @@ pub struct Suggestion {
 }
 
 /// Returns the lists that provide values for what is pointed at. `partial` is what was typed of an id, or words of it.
-///
-/// # Errors
-/// `E_STORAGE` and its like.
 pub fn suggestions(
     surveyed: &Surveyed,
     pointed: &Pointed<'_>,

@@ -12,16 +12,12 @@ use mcpkg_base::error::Result;
 /// What a command is given.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// By name.
     pub with: Map<String, Value>,
     /// The inputs that it needs, with their names.
     pub inputs: Vec<(String, Input)>,
 }
 
 /// Returns what a command is given: `after` is the step before with its command.
-///
-/// # Errors
-/// What `commands` returns.
 pub fn given(spec: &CommandSpec, after: Option<(&str, &CommandSpec)>, commands: &dyn Commands) -> Result<Given> {
     let mut given = Given::default();
     for argument in argument::all(spec).filter(|argument| argument.required) {

@@ -16,7 +16,6 @@ enum Part<'t> {
 
 /// What fills the parameters in.
 pub struct Filling<'a> {
-    /// By name.
     pub values: &'a Map<String, Value>,
     /// The names of those that are paths.
     pub paths: BTreeSet<&'a str>,

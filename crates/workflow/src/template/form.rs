@@ -11,7 +11,6 @@ use crate::finding::has_errors;
 use crate::yaml;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
-/// A template.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
@@ -64,17 +63,11 @@ pub enum ParameterType {
     Arguments,
     /// A path into an output, such as `data.status`.
     Path,
-    /// A text.
     String,
-    /// A whole number.
     Integer,
-    /// A number.
     Number,
-    /// True or false.
     Boolean,
-    /// A list.
     Array,
-    /// A mapping.
     Object,
 }
 

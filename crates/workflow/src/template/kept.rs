@@ -25,21 +25,15 @@ pub const TEMPLATES: Names = Names::Stored(|typed| {
     Ok(names.take(typed.limit).map(Name::from).collect())
 });
 
-/// A template.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// What it says.
     pub template: Template,
-    /// Its text.
     pub text: String,
     /// Whether it is the project's own.
     pub is_own: bool,
 }
 
 /// Returns the templates of the project that applies and those that are built in, by name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
     let mut all = templates::list(db, selection)?.iter().map(|row| own(db, row)).collect::<Result<Vec<_>>>()?;
     for text in EMBEDDED {
@@ -55,7 +49,7 @@ pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
 /// Returns the template of this name.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the name that was probably meant; `E_DAMAGED`.
+/// `E_NOT_FOUND` with the name that was probably meant.
 pub fn require(context: &Context, name: &str) -> Result<Kept> {
     let all = context.store.read(|db| all(db, &context.selection))?;
     if let Some(found) = all.iter().find(|kept| kept.template.name == name) {

@@ -24,16 +24,13 @@ pub(crate) enum Text {
     Agent(String),
     /// A file that a person names.
     File(PathBuf),
-    /// Standard input.
     Input,
 }
 
 /// A JSON object: an agent's argument, or what a file that a person names holds as JSON or YAML.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Object {
-    /// The object itself.
     Agent(Map<String, Value>),
-    /// What has it.
     Shell(Text),
 }
 
@@ -49,9 +46,6 @@ pub(crate) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
 }
 
 /// Takes a command line's FILE of an object.
-///
-/// # Errors
-/// As [`text`].
 pub(crate) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
     text(argument).map(Object::Shell)
 }
@@ -60,7 +54,7 @@ impl Text {
     /// Reads it, one byte more than a workflow may have at most: then its check says that it is too long.
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is not UTF-8.
+    /// `E_INVALID_ARGUMENT` where it is not UTF-8.
     pub(crate) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
@@ -91,7 +85,7 @@ impl Text {
     /// Reads it as [`Text::read`] does, or the workflow of the project that has this name, where there is no such file.
     ///
     /// # Errors
-    /// As [`Text::read`]; `E_NOT_FOUND` with the name that was probably meant.
+    /// `E_NOT_FOUND` with the name that was probably meant.
     pub(crate) fn read_or_saved(&self, context: &Context) -> Result<String> {
         let name = match self {
             Self::File(path) if !path.exists() => path.to_str().filter(|name| is_identifier(name)),
@@ -139,7 +133,7 @@ impl Object {
     /// Reads it.
     ///
     /// # Errors
-    /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is not a mapping.
+    /// `E_INVALID_ARGUMENT` where it is not a mapping.
     pub(crate) fn read(self) -> Result<Map<String, Value>> {
         let text = match self {
             Self::Agent(map) => return Ok(map),
@@ -158,9 +152,6 @@ impl Object {
     }
 
     /// Reads a draft of a workflow; what is said of it, its `diagnostics`, is not part of it.
-    ///
-    /// # Errors
-    /// As [`Object::read`].
     pub(crate) fn read_draft(self) -> Result<Map<String, Value>> {
         let mut draft = self.read()?;
         draft.shift_remove("diagnostics");

@@ -8,9 +8,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// A value with its name.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// The name.
     pub(crate) name: String,
-    /// The value.
     pub(crate) value: Sampled,
 }
 
@@ -24,9 +22,6 @@ pub(crate) enum Sampled {
 }
 
 /// Takes a command line's `NAME=VALUE`.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub(crate) fn sample(argument: &str) -> Result<Sample> {
     match argument.split_once('=') {
         Some((name, value)) if !name.is_empty() => {

@@ -36,8 +36,7 @@ struct Subject<'m> {
 /// Refuses a build that an agent asks for where a person has not consented to each repository's commands, and asks for it.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED`, `E_CONSENT_DENIED`, `E_TOO_MANY` as [`request::ask`]; `E_UNAPPROVED` where the user has no home;
-/// `E_GIT_NOT_FOUND`, `E_CANCELLED`, `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` where the user has no home.
 pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<()> {
     if context.is_shell() {
         return Ok(());

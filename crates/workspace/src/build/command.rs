@@ -61,7 +61,6 @@ impl Ended {
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it ended.
     pub ended: Ended,
     /// What it printed to both of its outputs: the beginning and the end of it.
     pub output: String,

@@ -28,7 +28,6 @@ pub struct Asked<'a> {
 pub enum Step {
     /// Takes away what builds left.
     Clean,
-    /// Builds.
     Build,
     /// Tests what was built.
     Test,
@@ -48,13 +47,10 @@ impl Step {
 /// A command that would be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The repository's name.
     pub repo: String,
-    /// What it does.
     pub step: Step,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Where it runs.
     pub folder: PathBuf,
     /// How long it may run.
     pub timeout: Duration,
@@ -75,7 +71,6 @@ impl Command {
 /// A repository that would be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Its name.
     pub repo: String,
     /// The repositories that are built before it.
     pub depends_on: Vec<String>,

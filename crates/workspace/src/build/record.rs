@@ -14,9 +14,6 @@ use mcpkg_core::op::Context;
 use mcpkg_store::builds::{self, Last};
 
 /// Notes that a build begins; returns its id.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_STORAGE`.
 pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Result<Uuid> {
     let (uuid, now) = (context.clock.uuid(), context.clock.now());
     context.store.write(|db| {
@@ -55,17 +52,11 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
 }
 
 /// Returns the key of a workspace, where the database knows it.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn key(context: &Context, workspace: &Workspace) -> Result<Option<i64>> {
     context.store.read(|db| journal::known(db, &workspace.root))
 }
 
 /// Returns the last build of each repository that was built, for programs, by the repository's name.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn last(context: &Context, workspace: &Workspace) -> Result<HashMap<String, Value>> {
     let Some(key) = key(context, workspace)? else { return Ok(HashMap::new()) };
     let found = context.store.read(|db| builds::last(db, key))?;

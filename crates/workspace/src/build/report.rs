@@ -22,7 +22,6 @@ const GIVEN_UP: &str = "(the build was cancelled here)";
 /// A build that has ended.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Its id.
     pub run: Uuid,
     /// Its commands, in their order.
     pub rows: Vec<Row>,
@@ -37,9 +36,6 @@ impl Report {
     }
 
     /// Returns the answer, or the failure of the first command that failed.
-    ///
-    /// # Errors
-    /// `E_BUILD_FAILED`; `E_CANCELLED` where the build was given up.
     pub fn answer(&self) -> Result<Reply, Error> {
         let cancelled = self.rows.iter().find(|row| is_cancelled(row));
         match cancelled.or_else(|| self.rows.iter().find(|row| row.is_failure())) {

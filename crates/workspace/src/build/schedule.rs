@@ -22,7 +22,6 @@ pub struct Manner {
 /// A command of a build with what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The repository's name.
     pub repo: String,
     /// What the command does.
     pub step: Step,

@@ -80,9 +80,6 @@ fn move_refs<'s>(carrier: &Carrier<'_>, steps: &[Step], held: impl Iterator<Item
 }
 
 /// Carries out one step.
-///
-/// # Errors
-/// As [`apply`].
 pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
     match step {
         Step::Ref { .. } => move_refs(carrier, std::slice::from_ref(step), std::iter::empty()),
@@ -180,9 +177,6 @@ fn on(git: &Git<'_>, repo: &str, branch: &str, id: &str) -> Result<()> {
 }
 
 /// Checks out what a work tree is to have checked out.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
     let args = match to {
         Head::Branch(branch) => ["switch", "--quiet", "--no-overwrite-ignore", "--no-guess", branch],

@@ -29,7 +29,6 @@ pub struct Carrier<'a> {
 /// What a step that was to be taken back did not give back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The repository.
     pub repo: String,
     /// What stayed, and why.
     pub what: String,

@@ -15,9 +15,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{Git, worktrees};
 
 /// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
     let aside = carrier.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
     move_folder(path, &aside)?;
@@ -33,9 +30,6 @@ pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Res
 }
 
 /// Moves a folder where nothing is; does nothing where it is gone. What lies on another disk stays.
-///
-/// # Errors
-/// `E_FILE_FAILED` and its like.
 pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
     let parent = to.parent().unwrap_or(to);
     let moved = fs::symlink_metadata(from).and_then(|_| fs::create_dir_all(parent)).and_then(|()| fs::rename(from, to));
@@ -64,9 +58,6 @@ pub fn clear(path: &Path) -> Option<String> {
 }
 
 /// Removes a folder that mcpkg made, with all that is in it, read-only folders too.
-///
-/// # Errors
-/// `E_FILE_FAILED` and its like.
 pub fn remove_tree(path: &Path) -> Result<()> {
     let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
         ErrorKind::PermissionDenied => open_up(path).and_then(|()| fs::remove_dir_all(path)),
@@ -103,7 +94,7 @@ fn open_up(_: &Path) -> io::Result<()> {
 /// Writes or deletes a file that still is what it was.
 ///
 /// # Errors
-/// `E_FLOW_MOVED` where it is not; `E_FILE_FAILED` and its like.
+/// `E_FLOW_MOVED` where it is not.
 pub fn write(root: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> Result<()> {
     let path = root.join(name);
     if text(&path)?.as_deref() != old {

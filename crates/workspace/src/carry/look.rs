@@ -12,9 +12,6 @@ use mcpkg_base::git::worktrees;
 use mcpkg_base::git::{Git, head_branch, own_folder, refs};
 
 /// Whether a step has nothing to do any more.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     match step {
         Step::Ref { folder, name, new, .. } => {
@@ -42,9 +39,6 @@ pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
 }
 
 /// Returns what a work tree has checked out.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
     if let Some(branch) = own_folder(git.folder()).and_then(|own| head_branch(&own)) {
         return Ok(Some(Head::Branch(branch)));
@@ -56,9 +50,6 @@ pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
 }
 
 /// Returns what the configuration of a repository says of a branch: keys and values, in order.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
     let Some(all) = git.ask(&["config", "--local", "--null", "--get-regexp", r"^branch\."])? else {
         return Ok(Vec::new());
@@ -74,9 +65,6 @@ pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
 }
 
 /// Whether git knows of a work tree at this path.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
     // git resolved the links of the folder when it wrote the path down.
     let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
@@ -86,9 +74,6 @@ pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
 }
 
 /// Returns a file's text, where it is there.
-///
-/// # Errors
-/// `E_FILE_FAILED` and its like.
 pub fn text(path: &Path) -> Result<Option<String>> {
     match file::read_text(path, file::TEXT) {
         Ok(text) => Ok(Some(text)),

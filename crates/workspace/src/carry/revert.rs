@@ -10,9 +10,6 @@ use mcpkg_base::file;
 use mcpkg_base::git::{refs, unfinished};
 
 /// Takes steps back, the last one first: each only where what it moved is still where it left it. What has since been moved stays.
-///
-/// # Errors
-/// As [`apply`]; the steps before it were tried all the same.
 pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
@@ -26,9 +23,6 @@ pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
 }
 
 /// Puts the files back that the checkouts of steps wrote which failed, or were cut off, before their end; returns what stays.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn put_files_back(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let kept = steps.iter().map(|step| {
         let what = files_back(carrier, step)?;

@@ -12,13 +12,11 @@ use mcpkg_base::git::{Git, refs};
 
 /// A branch of a repository.
 pub struct Branch {
-    /// The repository.
     pub repo: String,
     /// The name, without `refs/heads/`.
     pub name: String,
     /// What it is in the flow, in the original's words: Main, Develop, Feature, Release, Hotfix or Other.
     pub kind: &'static str,
-    /// Its commit.
     pub head: String,
     /// Whether develop has all of it (of a hotfix: main); `None` for those two themselves.
     pub merged: Option<bool>,

@@ -6,9 +6,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::git::{Git, trees};
 
 /// Returns the section of a version: its commits since `since`, merges left out, the newest first.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -> Result<String> {
     let range = since.map_or(until.to_owned(), |since| format!("{since}..{until}"));
     let printed = git.run(&["log", "--no-merges", "--format=%h%x00%s%x00", "-z", "--end-of-options", &range, "--"])?;
@@ -21,9 +18,6 @@ pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -
 }
 
 /// Returns the tree with the section on top of the file `name`, which is made where it is not there.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn write(git: &Git<'_>, tree: &str, name: &str, section: &str) -> Result<String> {
     let old = trees::read(git, tree, Path::new(name))?;
     let old = old.map(|old| String::from_utf8_lossy(&old).into_owned()).unwrap_or_default();

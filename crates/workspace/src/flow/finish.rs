@@ -30,9 +30,7 @@ use mcpkg_base::git::{Git, hooks, snapshot, tags, trees};
 use mcpkg_core::op::{Context, Reply};
 use mcpkg_store::flow_runs;
 
-/// What is finished.
 pub struct Finish<'a> {
-    /// Its kind.
     pub kind: Kind,
     /// Its name, without the prefix.
     pub name: &'a str,
@@ -57,7 +55,6 @@ struct Part {
     forwards: Vec<Step>,
     /// Work trees that leave the branch, or go.
     leaves: Vec<Step>,
-    /// The branch.
     deletes: Vec<Step>,
     /// What the configuration says of it.
     forgets: Vec<Step>,

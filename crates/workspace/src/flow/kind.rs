@@ -16,7 +16,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Kind; 3] = [Kind::Feature, Kind::Release, Kind::Hotfix];
 
     /// The word for it.
@@ -60,9 +59,6 @@ impl Kind {
     }
 
     /// Returns the branch of a name, after a look at the name.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`.
     pub fn branch(self, flow: &Flow, name: &str) -> Result<String> {
         match self {
             Kind::Release => super::version::read(name).map(drop)?,

@@ -26,7 +26,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Seen<'w> {
     /// Its entry in the manifest.
     pub repo: &'w Repo,
-    /// Its folder.
     pub folder: PathBuf,
     /// Its branches, those of `origin`, and its tags.
     pub refs: Vec<Ref>,
@@ -40,8 +39,8 @@ impl<'w> Seen<'w> {
     /// Looks at a repository.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where it is not there, `E_FLOW_DIRTY` where something of git's is in progress, `E_BRANCH_NOT_FOUND`
-    /// where it has no commit; `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+    /// `E_NOT_FOUND` where it is not there, `E_FLOW_DIRTY` where something of git's is in progress, `E_BRANCH_NOT_FOUND` where it
+    /// has no commit.
     pub fn look(workspace: &Workspace, repo: &'w Repo, cancelled: &CancellationToken) -> Result<Self> {
         let folder = workspace.folder(repo)?;
         Self::at(repo, folder.clone(), cancelled).map_err(|error| unreadable(repo, &folder, error))
@@ -72,9 +71,6 @@ impl<'w> Seen<'w> {
     }
 
     /// Refuses a branch that a rebase or a bisect in another work tree goes back to.
-    ///
-    /// # Errors
-    /// `E_FLOW_DIRTY`.
     pub fn refuse_in_progress(&self, branch: &Ref) -> Result<()> {
         match self.in_progress.iter().find(|(name, _, _)| *name == branch.name) {
             Some((_, operation, place)) => Err(in_progress(self.repo, *operation, place)),
@@ -93,9 +89,6 @@ impl<'w> Seen<'w> {
     }
 
     /// Returns a branch that the flow needs.
-    ///
-    /// # Errors
-    /// `E_BRANCH_NOT_FOUND`.
     pub fn base(&self, name: &str) -> Result<&Ref> {
         self.branch(name).ok_or_else(|| {
             Error::new(Code::BranchNotFound, format!("{}: the repository has no branch `{name}`", self.repo.name))
@@ -161,7 +154,7 @@ fn in_progress(repo: &Repo, operation: git::Operation, place: &Path) -> Error {
 /// Refuses a work tree with changes that are not committed; untracked files count where the work tree goes.
 ///
 /// # Errors
-/// `E_FLOW_DIRTY` with the paths, or where an operation of git's is in progress; `E_GIT_LOCKED`, `E_GIT_FAILED`.
+/// `E_FLOW_DIRTY` with the paths, or where an operation of git's is in progress.
 pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &CancellationToken) -> Result<()> {
     refuse_busy(repo, worktree, cancelled)?;
     let status = status::read(&Git::of(worktree, cancelled), Extra::Untracked)?;
@@ -179,9 +172,6 @@ pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &Canc
 }
 
 /// Refuses changes that are not committed in files that a merge changes, and files with conflicts anywhere.
-///
-/// # Errors
-/// As [`refuse_changes`].
 pub fn refuse_overlap(
     repo: &Repo,
     worktree: &Path,

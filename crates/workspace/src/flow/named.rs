@@ -22,7 +22,7 @@ pub fn shown(run: Uuid) -> String {
 /// Returns the run of a workspace whose id begins with `id`, if there is one.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where several begin so; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// `E_INVALID_ARGUMENT` where several begin so.
 pub fn find(db: &Db<'_>, workspace: i64, id: &str) -> Result<Option<FlowRun>> {
     let Some((first, last)) = range(id) else { return Ok(None) };
     let mut found = flow_runs::between(db, workspace, first, last)?;

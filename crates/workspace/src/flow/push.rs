@@ -108,9 +108,6 @@ struct Row {
 const NAMED: usize = 3;
 
 /// Asks a person whether to push, at the terminal; elsewhere `--yes` says it.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED`.
 fn confirm(context: &Context, what: &str, to: &[String], shown: Body) -> Result<()> {
     if context.confirmation == Confirmation::Given {
         return Ok(());
@@ -120,9 +117,6 @@ fn confirm(context: &Context, what: &str, to: &[String], shown: Body) -> Result<
 }
 
 /// Asks a person whether what is about to be done shall be pushed as well, before anything is done.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED`.
 pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> Result<()> {
     let repos = &workspace.manifest.repos;
     let rows = repos.iter().map(|repo| vec![repo.name.clone(), redact(&repo.url)]).collect();
@@ -132,9 +126,6 @@ pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> R
 }
 
 /// Pushes what a run has just done, and adds what came of it to the answer.
-///
-/// # Errors
-/// As [`carry_out`].
 pub fn after(context: &Context, workspace: &Workspace, run: Uuid, mut reply: Reply) -> Result<Reply> {
     let Some(run) = context.store.read(|db| flow_runs::get(db, run))? else {
         return Err(Error::internal(format!("the flow run {run} is not in the database")));

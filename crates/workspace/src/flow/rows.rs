@@ -9,7 +9,6 @@ use mcpkg_core::op::{Body, Reply, Table};
 
 /// What became of a repository.
 pub struct Row {
-    /// Its name.
     pub repo: String,
     /// One word for it, such as `merged`.
     pub state: &'static str,

@@ -14,9 +14,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::refs as git_refs;
 use mcpkg_core::op::{Context, Reply};
 
-/// What is started.
 pub struct Start<'a> {
-    /// Its kind.
     pub kind: Kind,
     /// Its name, without the prefix.
     pub name: &'a str,

@@ -42,9 +42,6 @@ pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
 }
 
 /// Refuses a tag that one of the repositories has already.
-///
-/// # Errors
-/// `E_TAG_EXISTS`.
 pub(super) fn refuse_taken(having: &[&Seen<'_>], tag: &str) -> Result<()> {
     let full = format!("refs/tags/{tag}");
     let taken: Vec<&str> =

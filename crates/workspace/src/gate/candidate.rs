@@ -18,7 +18,6 @@ pub const MAX_MODEL: u64 = 1 << 30;
 pub struct Candidate {
     /// The file, open at its beginning.
     pub file: File,
-    /// Where it lies.
     pub path: PathBuf,
     /// Its bytes.
     pub size: u64,
@@ -30,7 +29,7 @@ impl Candidate {
     /// Opens a file that a caller named.
     ///
     /// # Errors
-    /// `E_GATE_FAILED` with the kind `not_onnx`, `truncated`, `no_graph`, `external_data` or `too_large`; as [`Files::open`].
+    /// `E_GATE_FAILED` with the kind `not_onnx`, `truncated`, `no_graph`, `external_data` or `too_large`.
     pub fn open(files: &mut Files, text: &str) -> Result<Self> {
         let path = files.path(text)?;
         let mut file = files.open(&path)?;

@@ -22,9 +22,7 @@ pub struct Files {
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A file.
     File,
-    /// A folder.
     Folder,
 }
 
@@ -51,7 +49,7 @@ impl Files {
     /// Returns what a path leads to.
     ///
     /// # Errors
-    /// `E_NOT_FOUND`; `E_IO_INVALID_PATH` where it is a link of an agent's, or neither; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_IO_INVALID_PATH` where it is a link of an agent's, or neither.
     pub fn found(&mut self, path: &Path) -> Result<Found> {
         let kind = match self.holding(path)? {
             Some((folder, name)) => folder.entry(&name)?.map(|entry| entry.kind),
@@ -72,9 +70,6 @@ impl Files {
     }
 
     /// Opens a regular file for reading.
-    ///
-    /// # Errors
-    /// As [`Files::found`].
     pub fn open(&mut self, path: &Path) -> Result<File> {
         match self.holding(path)? {
             Some((folder, name)) => folder.open_file(&name),
@@ -84,18 +79,12 @@ impl Files {
     }
 
     /// Returns the bytes of a regular file, which has at most `limit` of them.
-    ///
-    /// # Errors
-    /// As [`Files::found`].
     pub fn read(&mut self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let file = self.open(path)?;
         file::read_open(file, limit).map_err(|error| disk::failed("read", path, error))
     }
 
     /// Returns the names in a folder, in order.
-    ///
-    /// # Errors
-    /// As [`Files::found`].
     pub fn names(&mut self, path: &Path) -> Result<Vec<OsString>> {
         if let Some(folders) = &mut self.folders {
             return folders.open(path)?.ok_or_else(|| missing(path))?.names();

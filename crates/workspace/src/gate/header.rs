@@ -22,16 +22,13 @@ pub struct Header {
     pub ir_version: u64,
     /// The version of ONNX's own operators, where it uses them.
     pub opset: Option<u64>,
-    /// What it takes.
     pub inputs: Vec<Port>,
-    /// What it gives.
     pub outputs: Vec<Port>,
 }
 
 /// An input or an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
-    /// Its name.
     pub name: String,
     /// The type of its elements; of what is not a tensor, what it is.
     pub dtype: String,
@@ -43,11 +40,9 @@ pub struct Port {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Dim {
-    /// Of this length.
     Fixed(u64),
     /// Of any length, which the model calls so.
     Named(String),
-    /// Of any length.
     Any,
 }
 
@@ -77,7 +72,6 @@ pub enum Refusal {
     NoGraph,
     /// Its weights lie in other files.
     ExternalData,
-    /// The disk failed.
     Disk(std::io::Error),
 }
 
@@ -118,9 +112,6 @@ impl From<Fault> for Refusal {
 
 impl Header {
     /// Reads the header of a model of `size` bytes, which begins where `from` is.
-    ///
-    /// # Errors
-    /// See [`Refusal`].
     pub fn read(from: impl Read + Seek, size: u64) -> Result<Self, Refusal> {
         let mut wire = Wire::new(from);
         let (mut ir_version, mut has_operators, mut opset, mut graph) = (None, false, None, None);

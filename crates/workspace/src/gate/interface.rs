@@ -18,7 +18,6 @@ pub trait Gate {
     fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model>;
     /// Registers a file as a model of this name; returns whether it is new.
     fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)>;
-    /// Removes a model.
     fn remove(&self, name: &str) -> Result<()>;
     /// Returns its routes, by endpoint.
     fn routes(&self) -> Result<Vec<Route>>;
@@ -61,10 +60,8 @@ pub struct Status {
     pub engine: Option<String>,
 }
 
-/// A model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Model {
-    /// Its name.
     pub name: String,
     /// Format of the model's file.
     #[serde(default = "onnx")]
@@ -97,9 +94,7 @@ pub fn onnx() -> String {
 /// An endpoint that stands for a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Route {
-    /// The model.
     pub model: String,
-    /// The endpoint.
     pub endpoint: String,
     /// Whether it is used.
     pub active: bool,
@@ -114,7 +109,6 @@ pub struct Line {
     /// Time of the log line, if the gate reports a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The line.
     pub line: String,
 }
 

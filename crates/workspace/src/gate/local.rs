@@ -28,7 +28,6 @@ use mcpkg_store::pieces::Pieces;
 pub struct Local<'c> {
     /// What the call runs in.
     pub context: &'c Context,
-    /// The workspace.
     pub workspace: &'c Workspace,
 }
 

@@ -78,18 +78,12 @@ fn has_engine(selection: &Selection) -> bool {
 }
 
 /// Returns the models of the gate that applies, as `smctl_gate_models_list` answers.
-///
-/// # Errors
-/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`, `E_INVALID_ARGUMENT`, `E_GATE_UNREACHABLE`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn models(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     Ok(json!({ "models": open(context, &workspace, None)?.models()? }))
 }
 
 /// Returns the routes of the gate that applies.
-///
-/// # Errors
-/// As [`models`].
 pub fn routes(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     Ok(json!({ "routes": open(context, &workspace, None)?.routes()? }))

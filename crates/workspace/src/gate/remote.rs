@@ -31,11 +31,9 @@ const LONGEST: usize = 300;
 /// What of a name does not stand in a URL as it is.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A gate elsewhere.
 pub struct Remote<'c> {
     /// What the call runs in.
     pub context: &'c Context,
-    /// Where it answers.
     pub base: Url,
     /// How long it may take.
     pub timeout: Duration,

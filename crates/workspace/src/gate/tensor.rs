@@ -54,7 +54,6 @@ pub enum Dtype {
     Uint32,
     /// A whole number of 64 bits, not negative.
     Uint64,
-    /// Whether something holds.
     Bool,
 }
 
@@ -142,14 +141,12 @@ pub struct Tensor {
     pub dtype: Dtype,
     /// The lengths of its dimensions.
     pub shape: Vec<u64>,
-    /// Its elements.
     pub bytes: Vec<u8>,
 }
 
 /// A tensor of a file, with the input that it names.
 pub type Named = (Option<String>, Tensor);
 
-/// An element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Element {
     /// A floating-point number of 16 bits.
@@ -158,9 +155,7 @@ pub enum Element {
     Single(f32),
     /// One of 64 bits.
     Double(f64),
-    /// A whole number.
     Whole(i128),
-    /// Whether something holds.
     Bool(bool),
 }
 

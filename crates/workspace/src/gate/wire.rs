@@ -10,7 +10,6 @@ pub enum Fault {
     Truncated,
     /// It is not a message of this format, or breaks a rule of it.
     Malformed(String),
-    /// The disk failed.
     Disk(io::Error),
 }
 
@@ -43,16 +42,13 @@ impl fmt::Display for Fault {
 /// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its number.
     pub number: u32,
-    /// Its value.
     pub value: Value,
 }
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A whole number.
     Varint(u64),
     /// Eight bytes.
     Fixed64([u8; 8]),
@@ -100,9 +96,6 @@ impl<R: Read + Seek> Wire<R> {
     }
 
     /// Returns the next field of a message that ends at `end`; `None` at its end.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn next(&mut self, end: u64) -> Result<Option<Field>, Fault> {
         if self.at >= end {
             return Ok(None);
@@ -124,9 +117,6 @@ impl<R: Read + Seek> Wire<R> {
     }
 
     /// Passes over a value.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn pass(&mut self, value: Value) -> Result<(), Fault> {
         let Value::Part(end) = value else { return Ok(()) };
         let size = end.saturating_sub(self.at);
@@ -136,9 +126,6 @@ impl<R: Read + Seek> Wire<R> {
     }
 
     /// Returns the bytes of a part, of which there are at most `limit`.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn bytes(&mut self, end: u64, limit: u64) -> Result<Vec<u8>, Fault> {
         let size = end.saturating_sub(self.at);
         if size > limit {
@@ -151,17 +138,11 @@ impl<R: Read + Seek> Wire<R> {
     }
 
     /// Returns the text of a part of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
         String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a string is not valid UTF-8"))
     }
 
     /// Returns the next whole number before `end`, of packed ones too.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn varint(&mut self, end: u64) -> Result<u64, Fault> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -180,9 +161,6 @@ impl<R: Read + Seek> Wire<R> {
     }
 
     /// Returns the next bytes before `end`.
-    ///
-    /// # Errors
-    /// See [`Fault`].
     pub fn array<const N: usize>(&mut self, end: u64) -> Result<[u8; N], Fault> {
         let after = self.at + N as u64;
         if after > end {

@@ -7,7 +7,6 @@ use mcpkg_base::error::{Error, Result};
 
 /// A repository that comes into a manifest.
 pub struct NewRepo<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Where it is cloned from, without a password.
     pub url: &'a str,

@@ -23,7 +23,6 @@ pub const COMMAND: Duration = Duration::from_secs(1800);
 /// What a workspace holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Its name.
     pub name: String,
     /// Its repositories, in the manifest's order.
     pub repos: Vec<Repo>,
@@ -33,7 +32,6 @@ pub struct Manifest {
     pub worktree: Worktrees,
     /// Where its specs lie.
     pub spec: Specs,
-    /// Its model gate.
     pub gate: Gate,
     /// What the manifest says that nothing reads, such as a mistyped key, each with its place.
     pub warnings: Vec<String>,
@@ -48,7 +46,6 @@ pub struct Repo {
     pub url: String,
     /// Where it lies, below the root; `.` where the root is the repository.
     pub path: String,
-    /// Its main branch.
     pub default_branch: String,
     /// Whether new specs are written here.
     pub smctl_home: bool,
@@ -92,14 +89,12 @@ pub struct Worktrees {
     pub cleanup_on_remove: bool,
 }
 
-/// Where specs lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specs {
     /// Their folder, in the root and in each repository.
     pub openspec_dir: String,
 }
 
-/// The model gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// Where it answers; embedded in mcpkg where `None`.
@@ -111,9 +106,7 @@ pub struct Gate {
 /// A fault of a manifest, with its place; lines and columns begin at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
     /// What is wrong, and what would be right.
     pub message: String,

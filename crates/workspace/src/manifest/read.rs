@@ -88,7 +88,6 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// Keeps a fault.
     fn fault(&mut self, place: Option<Range<usize>>, message: String) {
         let (line, column) = self.position(place);
         self.faults.push(Fault { line, column, message });

@@ -20,9 +20,7 @@ const REMOTE: &str = "refs/remotes/origin/";
 /// A repository that has a branch.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(super) struct Branch {
-    /// The repository.
     pub(super) repo_name: String,
-    /// The branch.
     pub(super) branch: String,
     /// Whether this clone has it.
     pub(super) local: bool,

@@ -14,7 +14,6 @@ const CHOICE: [&str; 3] = ["choice", "decision", "chosen"];
 /// Labels of the reasons.
 const RATIONALE: [&str; 5] = ["rationale", "why", "reason", "reasons", "reasoning"];
 
-/// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     /// Its line, from 1.

@@ -13,7 +13,6 @@ mod marks;
 use lines::Lines;
 pub(super) use marks::Mark;
 
-/// A Markdown document.
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
     /// Its sections in order; the first is what stands before the first heading.
@@ -27,7 +26,6 @@ pub(super) struct Markdown {
 pub(super) struct Section {
     /// The heading's level, from 1; 0 for what stands before the first heading.
     pub(super) level: u8,
-    /// The heading's text.
     pub(super) title: String,
     /// The heading's line, from 1.
     pub(super) line: usize,
@@ -38,7 +36,6 @@ pub(super) struct Section {
 /// A paragraph, an item, a row of a table, or what else holds text.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// What it is.
     pub(super) kind: Kind,
     /// Its first line, from 1.
     pub(super) line: usize,
@@ -62,11 +59,9 @@ pub(super) enum Kind {
         /// Whether its checkbox is checked.
         checked: Option<bool>,
     },
-    /// A code block.
     Code,
     /// A row of a table.
     Row,
-    /// A comment.
     Comment,
 }
 
@@ -129,7 +124,6 @@ fn normalized(title: &str) -> String {
 
 /// What a text that is being read belongs to.
 enum Open {
-    /// A block.
     Block(Block),
     /// A heading that begins a section.
     Heading(Section),

@@ -36,9 +36,9 @@ pub const OPS: &[Entry] = operations::OPS;
 /// Returns a document of a spec, to the byte.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such spec, or it has no such document; `E_INVALID_ARGUMENT` where several specs have
-/// the name; `E_IO_INVALID_PATH` where a link leads out of the workspace, or the document is one; `E_FILE_FAILED` where it
-/// is too large or no UTF-8; `E_IO_PERMISSION_DENIED`.
+/// `E_NOT_FOUND` where there is no such spec, or it has no such document; `E_INVALID_ARGUMENT` where several specs have the name;
+/// `E_IO_INVALID_PATH` where a link leads out of the workspace, or the document is one; `E_FILE_FAILED` where it is too large or
+/// no UTF-8.
 pub fn document(workspace: &Workspace, name: &str, which: Which) -> Result<String> {
     let mut trees = Trees::of(workspace);
     let found = trees.find(name)?;
@@ -50,9 +50,6 @@ pub fn document(workspace: &Workspace, name: &str, which: Which) -> Result<Strin
 }
 
 /// Returns what `smctl_spec_status` answers where no spec is named.
-///
-/// # Errors
-/// `E_INTERNAL`.
 pub fn list(context: &Context, workspace: &Workspace) -> Result<Value> {
     let (all, warnings) = status::all(context, workspace);
     Ok(with(status::object(&all)?, warnings))
@@ -61,8 +58,8 @@ pub fn list(context: &Context, workspace: &Workspace) -> Result<Value> {
 /// Returns what `smctl_spec_status` answers for a spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest name; `E_INVALID_ARGUMENT` where several have it; `E_IO_INVALID_PATH` where a link leads
-/// out of the workspace; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+/// `E_NOT_FOUND` with the nearest name; `E_INVALID_ARGUMENT` where several have it; `E_IO_INVALID_PATH` where a link leads out of
+/// the workspace.
 pub fn status(context: &Context, workspace: &Workspace, name: &str) -> Result<Value> {
     let (status, warnings) = status::one(context, workspace, name)?;
     Ok(with(status.value()?, warnings))

@@ -41,7 +41,6 @@ impl Which {
     }
 }
 
-/// A spec.
 pub(super) struct Spec {
     /// Where it was found.
     pub(super) found: Found,
@@ -62,7 +61,6 @@ pub(super) enum Document {
     Missing,
     /// It is there and cannot be read, for this reason.
     Unreadable(String),
-    /// What it holds.
     Read(Markdown),
 }
 
@@ -88,7 +86,7 @@ impl Spec {
     /// Reads a spec. What is wrong with its documents is not a failure.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where its folder is missing; `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_NOT_FOUND` where its folder is missing.
     pub(super) fn open(trees: &mut Trees, found: Found) -> Result<Self> {
         let folder = folder_of(trees, &found)?;
         let metadata = match text(&folder, OsStr::new(metadata::FILE)) {
@@ -138,7 +136,7 @@ impl Spec {
 /// Returns the folder of a spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where it is gone; as [`Trees::open`].
+/// `E_NOT_FOUND` where it is gone.
 pub(super) fn folder_of(trees: &mut Trees, found: &Found) -> Result<Rc<Folder>> {
     let gone = || Error::new(Code::NotFound, format!("Spec '{}' no longer exists", found.qualified()));
     trees.open(&found.path)?.ok_or_else(gone)
@@ -147,8 +145,7 @@ pub(super) fn folder_of(trees: &mut Trees, found: &Found) -> Result<Rc<Folder>> 
 /// Returns a text file of a folder; `None` where nothing is there.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where it is a link or no file; `E_FILE_FAILED` where it is too large or no UTF-8;
-/// `E_IO_PERMISSION_DENIED`.
+/// `E_IO_INVALID_PATH` where it is a link or no file; `E_FILE_FAILED` where it is too large or no UTF-8.
 pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
     if folder.entry(name)?.is_none() {
         return Ok(None);

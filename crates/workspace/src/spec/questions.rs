@@ -5,10 +5,8 @@ use super::markdown::{Block, Kind, Markdown};
 /// The heading that questions stand below.
 const TITLE: &str = "Open Questions";
 
-/// An open question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
-    /// Its text.
     pub(super) text: String,
     /// Its line, from 1.
     pub(super) line: usize,

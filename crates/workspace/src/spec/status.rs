@@ -59,7 +59,6 @@ pub(super) struct Status {
     pub(super) repo: String,
     pub(super) qualified: String,
     pub(super) phase: Phase,
-    /// Its folder.
     pub(super) path: String,
     /// The day on which it was made.
     pub(super) created: Option<String>,
@@ -95,9 +94,6 @@ impl Status {
     }
 
     /// Returns it as contract 003's tool answers it.
-    ///
-    /// # Errors
-    /// `E_INTERNAL`.
     pub(super) fn value(&self) -> Result<Value> {
         let failed = |error| Error::internal("a status cannot be written as JSON").with_source(error);
         serde_json::to_value(self).map_err(failed)
@@ -122,9 +118,6 @@ pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec
 }
 
 /// Returns how far the spec is that a name means, and what could not be read, a line each.
-///
-/// # Errors
-/// As [`Trees::find`] and [`Spec::open`].
 pub(super) fn one(context: &Context, workspace: &Workspace, name: &str) -> Result<(Status, Vec<String>)> {
     let mut trees = Trees::of(workspace);
     let found = trees.find(name)?;
@@ -134,9 +127,6 @@ pub(super) fn one(context: &Context, workspace: &Workspace, name: &str) -> Resul
 }
 
 /// Returns the object of several specs.
-///
-/// # Errors
-/// `E_INTERNAL`.
 pub(super) fn object(specs: &[Status]) -> Result<Value> {
     let specs = specs.iter().map(Status::value).collect::<Result<Vec<_>>>()?;
     Ok(json!({ "specs": specs }))

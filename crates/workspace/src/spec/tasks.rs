@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::markdown::{Kind, Markdown};
 
-/// A task.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(super) struct Task {
     /// What is to be done.

@@ -39,7 +39,6 @@ pub(super) struct Found {
     pub(super) repo: String,
     /// The name of its folder.
     pub(super) name: String,
-    /// Its folder.
     pub(super) path: PathBuf,
     /// Whether it stands in the archive.
     pub(super) is_archived: bool,
@@ -59,7 +58,6 @@ impl Found {
 
 /// The trees of a workspace, whose folders are held open while they are read and written.
 pub(super) struct Trees {
-    /// The workspace's root.
     pub(super) root: PathBuf,
     folders: Folders,
     trees: Vec<Tree>,
@@ -190,15 +188,12 @@ impl Trees {
     /// Opens a folder below the root; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_IO_INVALID_PATH` where a link leads out of the root.
     pub(super) fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
         self.folders.open(path)
     }
 
     /// Makes a folder below the root and those above it, and opens it.
-    ///
-    /// # Errors
-    /// As [`Trees::open`]; `E_DISK_FULL`.
     pub(super) fn make(&mut self, path: &Path) -> Result<Rc<Folder>> {
         self.folders.make_all(path)?;
         self.open(path)?.ok_or_else(|| Error::internal("a folder that was just created is missing"))

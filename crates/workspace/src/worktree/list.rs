@@ -50,9 +50,6 @@ impl Operation for List {
 }
 
 /// Returns what `smctl_worktree_list` and the resource `smctl://worktree/list` answer.
-///
-/// # Errors
-/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`; `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn read(context: &Context) -> Result<Value> {
     Ok(data(&looked_at(context, &Workspace::open(context)?)?))
 }

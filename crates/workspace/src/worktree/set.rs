@@ -16,9 +16,7 @@ use mcpkg_core::op::Context;
 /// A worktree of a set.
 #[derive(Clone, Debug)]
 pub struct Member<'w> {
-    /// The set's name.
     pub set: String,
-    /// The repository.
     pub repo: &'w Repo,
     /// What git knows of it.
     pub worktree: Worktree,
@@ -71,9 +69,6 @@ pub fn folder(workspace: &Workspace, set: &str) -> Result<PathBuf> {
 }
 
 /// Returns the folder of a repository's worktree in a set.
-///
-/// # Errors
-/// As [`folder`].
 pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
     workspace.below(&workspace.worktree(set, repo))
 }
@@ -81,7 +76,7 @@ pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
 /// Returns the worktrees of all sets, in the order of their sets and then of the manifest, without their status.
 ///
 /// # Errors
-/// `E_GIT_NOT_FOUND`, `E_CANCELLED`; a repository that cannot be asked has none.
+/// A repository that cannot be asked has none.
 pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<Member<'w>>> {
     let base = workspace.below(&workspace.manifest.worktree.base_dir)?;
     // git resolves links before it writes a path down.
@@ -116,9 +111,6 @@ fn member<'w>(base: &Path, repo: &'w Repo, worktree: Worktree) -> Option<Member<
 }
 
 /// Looks at the files of each worktree.
-///
-/// # Errors
-/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
 pub fn look(context: &Context, members: &mut [Member<'_>], extra: Extra) -> Result<()> {
     let looked = parallel::each(members, |_, member| {
         let Some(own) = git::own_folder(&member.worktree.path) else { return Ok((None, None)) };
@@ -134,7 +126,7 @@ pub fn look(context: &Context, members: &mut [Member<'_>], extra: Extra) -> Resu
 /// Returns the worktrees of one set, without their status.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest name; as [`registered`].
+/// `E_NOT_FOUND` with the nearest name.
 pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<Member<'w>>> {
     let all = registered(context, workspace)?;
     let known: Vec<String> = all.iter().map(|member| member.set.clone()).collect();

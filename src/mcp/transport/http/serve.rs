@@ -45,8 +45,7 @@ const CHECK: Duration = Duration::from_millis(500);
 /// the address.
 ///
 /// # Errors
-/// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at;
-/// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE` at the start.
+/// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at.
 pub fn serve_http(
     store: Store,
     config: Config,

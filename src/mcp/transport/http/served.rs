@@ -55,7 +55,6 @@ pub(super) fn refused(served: &Served, refusal: Refusal) -> Response<Body> {
     response
 }
 
-/// Answers a request.
 pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,

@@ -28,7 +28,6 @@ const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
 /// Signals that end a stream from outside.
 pub(super) struct Ends {
-    /// The server ends.
     pub(super) closing: CancellationToken,
     /// Ends it when its key is no longer valid.
     pub(super) key: OpenStream,

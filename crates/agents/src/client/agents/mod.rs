@@ -24,9 +24,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the agent of a name.
-///
-/// # Errors
-/// `E_TARGET_UNSUPPORTED`.
 pub fn named(name: &str) -> Result<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.name == name).ok_or_else(|| {
         let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{name}'"));

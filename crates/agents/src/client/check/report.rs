@@ -63,7 +63,6 @@ impl Report {
         report
     }
 
-    /// Tries an entry.
     pub fn of(context: &Context, homes: &Homes, found: &OurEntry) -> Self {
         let mut report = Self { config: found.config.clone(), name: found.name.clone(), steps: Vec::new() };
         let (runs, file) = (found.runs.shown(), found.config.path.display());

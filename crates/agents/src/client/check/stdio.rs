@@ -76,7 +76,6 @@ const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 const END: Duration = Duration::from_millis(500);
 
 impl StdioTransport {
-    /// Starts it.
     pub(super) fn new(
         words: &[String],
         environment: BTreeMap<OsString, OsString>,

@@ -5,9 +5,7 @@ use mcpkg_base::http::Failure;
 /// Why a step failed, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepError {
-    /// Why.
     pub(super) why: String,
-    /// What to do.
     pub(super) advice: String,
 }
 

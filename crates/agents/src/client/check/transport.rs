@@ -8,7 +8,6 @@ use super::step_error::StepError;
 
 /// The way to a server.
 pub(super) trait Transport {
-    /// Sends a message.
     fn send(&mut self, message: &Value, until: Instant) -> Result<(), StepError>;
     /// Returns the next message; `None` if none came in time.
     fn receive(&mut self, until: Instant) -> Result<Option<Value>, StepError>;

@@ -38,9 +38,6 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the file that it is in.
-    ///
-    /// # Errors
-    /// Those of [`ConfigFile::find`].
     pub fn config_file(&self, context: &Context) -> Result<ConfigFile> {
         ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
     }
@@ -72,9 +69,6 @@ pub struct Connection {
 
 impl Connection {
     /// Returns the wanted entry of this scope.
-    ///
-    /// # Errors
-    /// Those of [`Wanted::url`] and [`Wanted::start`].
     pub fn wanted(&self, context: &Context, scope: Scope) -> Result<Wanted> {
         match &self.http {
             Some(url) => Wanted::url(context, scope, url, self.key_env.as_deref()),

@@ -5,7 +5,6 @@ use serde_json::Value;
 /// What an entry shall be.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Its fields.
     pub fields: Vec<(String, Value)>,
     /// Whether an entry that is there goes whole, else only the fields that are named here.
     pub replaces: bool,

@@ -5,7 +5,6 @@
 pub struct Fault {
     /// The line and the column, from 1, if they are known.
     pub at: Option<(usize, usize)>,
-    /// The problem.
     pub what: String,
 }
 

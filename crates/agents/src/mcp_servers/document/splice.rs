@@ -5,11 +5,8 @@ use serde::{Deserialize, Serialize};
 /// One edit: the text at a byte before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splice {
-    /// Where it begins.
     pub at: usize,
-    /// What goes.
     pub removed: String,
-    /// What comes.
     pub inserted: String,
 }
 

@@ -16,11 +16,8 @@ pub struct Stat {
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file.
     File,
-    /// A symbolic link.
     Link,
-    /// A folder.
     Folder,
     /// Something else, such as a device.
     Other,
@@ -29,9 +26,7 @@ pub enum Kind {
 /// An entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its kind.
     pub kind: Kind,
-    /// Its permission bits.
     pub mode: u32,
     /// Shows that it was not touched since, if the system supports that.
     pub stat: Option<Stat>,

@@ -11,7 +11,6 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 
 use super::entry::{Entry, Kind};
 
-/// An open folder.
 pub(super) type Handle = OwnedFd;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

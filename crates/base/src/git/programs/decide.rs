@@ -60,9 +60,6 @@ const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked",
 const INTO_SUBMODULES: &[&str] = &["--recurse-submodules=on-demand", "--recurse-submodules=only"];
 
 /// Returns `program`, changed to run nothing that the repository of `folder` names and this user does not trust.
-///
-/// # Errors
-/// As [`require`].
 pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     program: Program,
     folder: &Path,
@@ -79,7 +76,7 @@ pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
 /// Returns what the repository of `folder` names and this user does not trust, if git runs none of it with these arguments.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where git would run one of them; as [`Named::of`].
+/// `E_UNAPPROVED` where git would run one of them.
 pub(in crate::git) fn require<A: AsRef<OsStr>>(
     folder: &Path,
     args: &[A],

@@ -21,7 +21,6 @@ pub struct Named {
     place: PathBuf,
     /// The top of its work tree, where it has one.
     pub(super) top: Option<PathBuf>,
-    /// The settings.
     pub settings: BTreeSet<Setting>,
 }
 
@@ -64,9 +63,6 @@ impl Named {
     }
 
     /// Whether this user trusted exactly these settings.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn is_trusted(&self, approved: &Approved) -> Result<bool> {
         Ok(self.settings.is_empty() || approved.has(Kind::Repository, &self.sha256())?)
     }
@@ -83,9 +79,6 @@ impl Named {
 }
 
 /// Notes that this user trusts what a repository names.
-///
-/// # Errors
-/// As [`Approved::put`].
 pub fn trust(named: &Named, approved: &Approved) -> Result<()> {
     approved.put(Kind::Repository, &named.sha256(), &json!({ "place": named.place, "settings": named.data() }))
 }

@@ -43,9 +43,6 @@ const WORDS: &[&str] = &[
 ];
 
 /// Adds the settings of a repository that name programs.
-///
-/// # Errors
-/// As [`super::named::Named::of`].
 pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Setting>) -> Result<()> {
     let mut all = Vec::new();
     for path in [kept.shared.join("config"), kept.own.join("config.worktree")] {

@@ -20,7 +20,6 @@ pub(super) enum Runs {
 pub struct Setting {
     /// The key, as git writes it.
     pub key: String,
-    /// The value.
     pub value: String,
 }
 

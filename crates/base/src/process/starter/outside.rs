@@ -24,7 +24,6 @@ pub type Before = Box<dyn FnOnce() -> bool + Send>;
 /// Something that a program left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// A file.
     File {
         /// Its path in the folder.
         path: String,
@@ -33,11 +32,9 @@ pub enum Left {
         /// Whether it is a program.
         executable: bool,
     },
-    /// A symbolic link.
     Link {
         /// Its path in the folder.
         path: String,
-        /// Its target.
         to: String,
     },
 }
@@ -67,9 +64,7 @@ pub struct Finished {
     pub began: bool,
     /// How the sandbox ended.
     pub status: ExitStatus,
-    /// Its standard output.
     pub stdout: Printed,
-    /// Its standard error.
     pub stderr: Printed,
     /// The files that it left, in the order of the walk.
     pub files: Vec<Left>,
@@ -81,9 +76,6 @@ pub struct Finished {
 
 /// Runs `sandbox`, in which mcpkg's own program starts what `request` says, once `before` allows it. Where this fails, no part of
 /// it runs on.
-///
-/// # Errors
-/// See [`Failure`]. A program that fails is not a failure.
 pub fn run(
     sandbox: Program,
     request: Request,
@@ -186,7 +178,6 @@ impl Met {
     }
 }
 
-/// The starter's report.
 #[derive(Debug, Default)]
 struct Report {
     began: bool,

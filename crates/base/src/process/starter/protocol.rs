@@ -68,7 +68,6 @@ pub enum Within {
 /// A folder that is copied, so that the program may change it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Copied {
-    /// Its path.
     pub from: String,
     /// The folder that gets what is in it.
     pub to: String,
@@ -85,7 +84,6 @@ pub struct Ceilings {
     pub addressed: u64,
     /// Processes and threads at once, of its user in its namespace.
     pub processes: u64,
-    /// Open files.
     pub files: u64,
     /// Bytes of the longest file.
     pub file_size: u64,
@@ -94,7 +92,6 @@ pub struct Ceilings {
 /// A folder whose files are taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {
-    /// Its path.
     pub folder: String,
     /// How many files are taken.
     pub files: usize,
@@ -109,7 +106,6 @@ pub struct Output {
 pub enum Ended {
     /// By itself, with this status.
     Exited(i32),
-    /// By this signal.
     Killed(i32),
     /// By what it was not able to execute: a module, which has no process and so no signal.
     Trapped(String),

@@ -5,12 +5,9 @@ use memchr::memchr2;
 /// Double and single quotes as HTML, JSON and addresses spell them.
 const SPELLED: [&str; 6] = ["&quot;", "&#34;", "&#39;", "&apos;", "\\u0022", "%22"];
 
-/// A quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quote {
-    /// One character.
     Plain(u8),
-    /// Spelled out.
     Spelled(&'static str),
 }
 

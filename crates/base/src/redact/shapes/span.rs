@@ -4,7 +4,6 @@ use std::ops::Range;
 
 /// A part of a text that is hidden.
 pub struct Span {
-    /// Its place.
     pub range: Range<usize>,
     /// If JSON needs quotes around the mark: how many backslashes are before each.
     pub quotes: Option<usize>,

@@ -16,9 +16,6 @@ use mcpkg_content::command::skill;
 use mcpkg_content::command::words::Spelling;
 
 /// Adds the commands of a target below `base`, the deploy root or the home folder.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn add(
     builder: &mut Builder,
     modules: &[Module],

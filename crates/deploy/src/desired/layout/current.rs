@@ -14,9 +14,6 @@ use mcpkg_base::error::Result;
 use mcpkg_content::command::words::{self, Spelling};
 
 /// Adds the files of all targets that follow this table.
-///
-/// # Errors
-/// As [`super::desired`].
 pub(super) fn add(
     builder: &mut Builder,
     modules: &[Module],

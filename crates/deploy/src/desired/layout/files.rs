@@ -27,9 +27,6 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// Adds skills, each in a folder of its name.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     builder.root(target, root, true);
     for module in of_kind(modules, Kind::Skill, target) {
@@ -45,9 +42,6 @@ pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, 
 }
 
 /// Adds prompts as VS Code's prompt files, with their arguments spelled so, else as they are.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn prompt_files(
     builder: &mut Builder,
     modules: &[Module],
@@ -74,9 +68,6 @@ pub(super) fn prompt_files(
 }
 
 /// Adds an instructions module as a Cursor rule that always applies.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn cursor_rule(
     builder: &mut Builder,
     target: Target,

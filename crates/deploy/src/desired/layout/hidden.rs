@@ -8,17 +8,12 @@ use mcpkg_base::error::Result;
 /// A file that hides AGENTS.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it says.
     pub text: Vec<u8>,
 }
 
 /// Returns the first of these files that hides AGENTS.md, in the root or in a folder above it. The user's own files below
 /// the home folder do not count.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     if let Some(hidden) = in_folder(root, files)? {
         return Ok(Some(hidden));
@@ -40,9 +35,6 @@ pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
 }
 
 /// Returns the first of these files that hides the AGENTS.md of its folder.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     for file in files {
         let path = folder.join(file);

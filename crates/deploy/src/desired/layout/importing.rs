@@ -27,9 +27,6 @@ pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
 }
 
 /// Adds the file through which targets read the AGENTS.md next to it, unless the user's part of that file imports it already.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],

@@ -24,9 +24,6 @@ type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<T
 
 /// Adds instructions below the deploy root. A text for several agents goes into AGENTS.md once; a text for only one of them goes to that
 /// agent's own place, so that the others do not read it.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
@@ -120,9 +117,6 @@ fn always_applies(module: &Module) -> bool {
 }
 
 /// Adds instructions for the user, in the targets' own folders.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_user(
     builder: &mut Builder,
     modules: &[Module],

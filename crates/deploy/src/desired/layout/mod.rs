@@ -28,9 +28,6 @@ const NAMED: usize = 3;
 /// Returns the files that the modules become for the targets `selected`. All configured targets take part, so that
 /// selecting targets never moves a text from one file to another. `present` are the targets that have files here,
 /// including the selected ones: if two targets read the same file, neither relies on a file that is never written.
-///
-/// # Errors
-/// `E_ROOT_REQUIRED`, `E_IO_INVALID_PATH`, `E_DESIRED_STATE_CONFLICT`.
 pub fn desired(
     modules: &[Module],
     configs: &[TargetConfig],

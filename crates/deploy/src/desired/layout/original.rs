@@ -11,9 +11,6 @@ use crate::targets::{Target, TargetConfig};
 use mcpkg_base::error::Result;
 
 /// Adds the files of one target.
-///
-/// # Errors
-/// As [`super::desired`].
 pub(super) fn add(builder: &mut Builder, modules: &[Module], config: &TargetConfig, bases: &Bases) -> Result<()> {
     let facts = config.target.facts();
     if config.user {

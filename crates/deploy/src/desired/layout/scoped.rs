@@ -22,9 +22,6 @@ use mcpkg_store::modules::Applies;
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds the files below the deploy root. A target that also reads another target's file gets the text from there.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
@@ -66,9 +63,6 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
 }
 
 /// Adds the files of one target for the user, below the home folder.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, home: &Path) -> Result<()> {
     for module in scoped(modules).filter(|module| module.is_for(target)) {
         match target.facts().user.scoped_rules {

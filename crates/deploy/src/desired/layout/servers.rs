@@ -22,9 +22,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 
 /// Adds the servers and files that a target reads below the deploy root.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {
         for file in &module.files {
@@ -45,7 +42,7 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
 /// Adds the servers that a target reads for the user; its own files are a project's.
 ///
 /// # Errors
-/// As [`Builder::add`]; `E_ROOT_REQUIRED` where HOME is not set.
+/// `E_ROOT_REQUIRED` where HOME is not set.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {
         builder.leave_out(module, target, Reason::NotForTheUser);

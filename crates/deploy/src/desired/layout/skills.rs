@@ -16,9 +16,6 @@ use mcpkg_content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML}
 const MAIN: &str = "SKILL.md";
 
 /// Adds skills to a target's folder below `base`, the deploy root or the home folder.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, base: &Path, folder: &str) -> Result<()> {
     let root = base.join(folder);
     builder.root(target, &root, true);

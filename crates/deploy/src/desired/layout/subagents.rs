@@ -13,9 +13,6 @@ use mcpkg_base::error::Result;
 use mcpkg_content::formats::subagent::{self, Subagent, SubagentForm};
 
 /// Adds the files of a target below the deploy root.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     for module in of_kind(modules, Kind::Subagent, target) {
         match target.facts().subagents {
@@ -27,9 +24,6 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
 }
 
 /// Adds the files of a target in its own folder.
-///
-/// # Errors
-/// As [`Builder::add`].
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, own: &Path) -> Result<()> {
     let places = target.facts().subagents.and_then(|places| Some((places, places.user?)));
     for module in of_kind(modules, Kind::Subagent, target) {

@@ -47,7 +47,6 @@ pub(super) struct Skipped {
     next_actions: Vec<String>,
 }
 
-/// What was found.
 #[derive(Default)]
 pub(super) struct Candidates {
     pub(super) candidates: Vec<Candidate>,

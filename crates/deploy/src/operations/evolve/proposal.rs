@@ -23,9 +23,6 @@ pub(super) fn summary(proposal: &Proposal) -> Value {
 }
 
 /// Returns a proposal of the project.
-///
-/// # Errors
-/// `E_NOT_FOUND`.
 pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     proposals::get(db, project.id, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("Project '{}' has no proposal {id}", project.name))
@@ -49,9 +46,6 @@ pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
 
 /// Accepts or rejects an open proposal and returns it. If two calls decide at once, the second one gets an error with
 /// the decision. Proposals for other files of the same new skill are decided along with it, and are returned after it.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`.
 pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Vec<Proposal>> {
     let proposal = get(db, project, id)?;
     if proposals::decide(db, proposal.id, accepted, now)? {

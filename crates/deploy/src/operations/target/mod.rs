@@ -7,9 +7,6 @@ use crate::targets::Target;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns the target that a user names.
-///
-/// # Errors
-/// `E_TARGET_UNSUPPORTED`.
 pub(super) fn named(word: &str) -> Result<Target> {
     Target::named(word).ok_or_else(|| {
         let names = Target::all_names();

@@ -68,9 +68,6 @@ impl<'p> Files<'p> {
     }
 
     /// Returns what a target loads.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
     pub(super) fn budget(&mut self, config: &TargetConfig) -> Result<Budget> {
         let (target, bases) = (config.target, &self.prepared.site.bases);
         let (project, user) = (&target.facts().project, &target.facts().user);

@@ -57,7 +57,6 @@ fn in_line(part: &str) -> Vec<String> {
 
 /// How a comment begins.
 const BEGIN: &str = "<!--";
-/// How it ends.
 const END: &str = "-->";
 
 /// Returns how many bytes of a text are left without its HTML comments; those in code stay.

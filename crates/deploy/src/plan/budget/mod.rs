@@ -29,9 +29,6 @@ pub fn lines(budgets: &[Budget]) -> String {
 }
 
 /// Returns what each of the chosen targets loads, in the order of their names.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
 pub fn of(prepared: &Prepared, when: When) -> Result<Vec<Budget>> {
     let site = &prepared.site;
     let mut files = Files::at(prepared, when);

@@ -29,9 +29,6 @@ const MOST: usize = 200_000;
 const DEEPEST: usize = 8;
 
 /// Reads the index, sorted by name; `None` if there is none. Malformed entries are skipped.
-///
-/// # Errors
-/// `E_REGISTRY_ANSWER`; see [`Root::read`].
 pub fn read(root: &Root) -> Result<Option<BTreeMap<String, Listing>>> {
     let Some(bytes) = root.read(INDEX, LARGEST)? else { return Ok(None) };
     let index: Value = serde_json::from_slice(&bytes)
@@ -53,10 +50,6 @@ fn listing(tool: &Value) -> Option<Listing> {
     })
 }
 
-/// Writes the index.
-///
-/// # Errors
-/// See [`Root::write`].
 pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
     let tools: Vec<Value> = listings
         .values()
@@ -74,9 +67,6 @@ pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
 }
 
 /// Returns the index entry of a tool from its files; `None` if searches do not find it.
-///
-/// # Errors
-/// See [`Root::read`].
 pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
     let shown = |(_, record): &(Version, Record)| record.visibility == Visibility::Public && record.yank.is_none();
     let versions = versions::all(root, name)?.into_iter().filter(shown);
@@ -88,9 +78,6 @@ pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
 }
 
 /// Returns the index entries of all tools in the folder.
-///
-/// # Errors
-/// See [`Root::read`].
 pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
     let mut listings = BTreeMap::new();
     let mut folders: Vec<String> = first_segments(root)?;

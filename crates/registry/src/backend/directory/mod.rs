@@ -50,23 +50,17 @@ impl<'c> Directory<'c> {
     /// Makes a registry without tools in a folder that is empty, or not there.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where the folder holds something; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_DISK_FULL`.
+    /// `E_ALREADY_EXISTS` where the folder holds something.
     pub fn create(name: &str, path: &Path) -> Result<()> {
         publish::create(name, path)
     }
 
     /// Refuses a folder that does not exist or is not a registry.
-    ///
-    /// # Errors
-    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn check(&self) -> Result<()> {
         self.root.check()
     }
 
     /// Rebuilds the index from the files, and returns how many tools it lists.
-    ///
-    /// # Errors
-    /// As [`Registry`]; `E_DISK_FULL`.
     pub fn index(&self) -> Result<usize> {
         self.root.check()?;
         publish::index(&self.root, self.context)

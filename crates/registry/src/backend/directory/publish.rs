@@ -60,9 +60,6 @@ fn remake(root: &Root) -> Result<usize> {
 }
 
 /// Publishes a version; returns whether it was not there before.
-///
-/// # Errors
-/// As [`crate::backend::Registry::publish`].
 pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) -> Result<bool> {
     let Publication { name, version, archive, sha256, visibility, attestations, .. } = *publication;
     if visibility == Visibility::Private {
@@ -125,9 +122,6 @@ fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<(
 }
 
 /// Yanks a version, or takes that back.
-///
-/// # Errors
-/// As [`crate::backend::Registry::yank`].
 pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     let _lock = lock(root, context)?;
     sweep(root)?;
@@ -142,9 +136,6 @@ pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank
 }
 
 /// Adds an attestation to a version.
-///
-/// # Errors
-/// As [`crate::backend::Registry::attest`].
 pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &str) -> Result<()> {
     let _lock = lock(root, context)?;
     let folder = versions::folder(&version.name, &version.version);

@@ -39,15 +39,11 @@ impl Root {
         Self { registry: registry.to_owned(), path: path.to_owned() }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Refuses a folder that does not exist or is not a registry.
-    ///
-    /// # Errors
-    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn check(&self) -> Result<()> {
         if disk::metadata(&self.path)?.is_none() {
             let why = format!("The folder of registry '{}' does not exist: `{}`", self.registry, self.path.display());
@@ -76,8 +72,8 @@ impl Root {
     /// Returns the bytes of a regular file; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_REGISTRY_ANSWER` where it is not a regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link
-    /// leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_REGISTRY_ANSWER` where it is not a regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link leads
+    /// out of the root.
     pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -90,9 +86,6 @@ impl Root {
     }
 
     /// Returns the same of a file that may be large.
-    ///
-    /// # Errors
-    /// As [`Root::read`]; `E_DISK_FULL`.
     pub fn content(&self, relative: &str, limit: u64) -> Result<Option<NewContent>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };
         let content = NewContent::read_once(file.take(limit + 1));
@@ -124,9 +117,6 @@ impl Root {
     }
 
     /// Returns a stamp that changes when a file is replaced; `None` if there is no file.
-    ///
-    /// # Errors
-    /// As [`Root::read`].
     pub fn validator(&self, relative: &str) -> Result<Option<String>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -136,9 +126,6 @@ impl Root {
     }
 
     /// Returns the sorted names in a folder; empty if it does not exist. Names that are not UTF-8 are skipped.
-    ///
-    /// # Errors
-    /// As [`Root::read`].
     pub fn names(&self, relative: &str) -> Result<Vec<String>> {
         let path = self.at(relative)?;
         if self.folders().open(&path)?.is_none() {
@@ -165,9 +152,6 @@ impl Root {
     }
 
     /// Returns whether there is a folder that is not a link.
-    ///
-    /// # Errors
-    /// As [`Root::read`].
     pub fn is_folder(&self, relative: &str) -> Result<bool> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -176,9 +160,6 @@ impl Root {
     }
 
     /// Writes a file to a temporary name and renames it, replacing an old one; creates the folders above it.
-    ///
-    /// # Errors
-    /// As [`Root::read`]; `E_DISK_FULL`.
     pub fn write(&self, relative: &str, bytes: &[u8]) -> Result<()> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -196,9 +177,6 @@ impl Root {
     }
 
     /// Removes a file; a missing one is not an error.
-    ///
-    /// # Errors
-    /// As [`Root::write`].
     pub fn remove(&self, relative: &str) -> Result<()> {
         let path = self.at(relative)?;
         match self.folders().holding(&path)? {
@@ -208,9 +186,6 @@ impl Root {
     }
 
     /// Removes the temporary files in a folder; the caller makes sure that no process is writing. The registry's own folder is `""`.
-    ///
-    /// # Errors
-    /// As [`Root::write`].
     pub fn sweep(&self, relative: &str) -> Result<()> {
         let path = if relative.is_empty() { self.path.clone() } else { self.at(relative)? };
         let Some(folder) = self.folders().open(&path)? else { return Ok(()) };
@@ -219,9 +194,6 @@ impl Root {
     }
 
     /// Renames the folder `from` to `to`, which must not exist; creates the folders above it.
-    ///
-    /// # Errors
-    /// As [`Root::write`].
     pub fn put_folder(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (self.at(from)?, self.at(to)?);
         let above = to.parent().unwrap_or(&self.path);

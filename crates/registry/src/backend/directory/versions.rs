@@ -31,9 +31,6 @@ pub fn file(name: &Name, version: &Version, file: &str) -> String {
 }
 
 /// Returns the record of a version; `None` if it does not exist.
-///
-/// # Errors
-/// `E_REGISTRY_ANSWER`; see [`Root::read`].
 pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>> {
     let path = file(name, version, PACKAGE);
     let Some(bytes) = root.read(&path, JSON)? else { return Ok(None) };
@@ -41,9 +38,6 @@ pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>
 }
 
 /// Returns the versions of a tool, unsorted; malformed ones are skipped.
-///
-/// # Errors
-/// See [`Root::names`].
 pub fn all(root: &Root, name: &Name) -> Result<Vec<(Version, Record)>> {
     let names = root.names(&folder_of(name.as_str()))?;
     let versions = names.iter().filter_map(|name| wire::version(name));

@@ -29,7 +29,6 @@ fn hit(tool: &Value) -> Option<Hit> {
     Some(Hit { name: name.to_string(), version: version.to_string(), description, tags })
 }
 
-/// Reads a tool.
 pub fn info(answer: &Value, name: &Name) -> Option<ToolInfo> {
     let versions = answer.get("versions")?.as_array()?;
     if answer.get("name")?.as_str()? != name.as_str() {
@@ -51,7 +50,6 @@ fn listed(version: &Value) -> Option<Listed> {
     })
 }
 
-/// Reads a version.
 pub fn version(answer: &Value, name: &Name, version: &Version) -> Option<VersionInfo> {
     let is_asked = answer.get("name")?.as_str()? == name.as_str()
         && wire::version(answer.get("version")?.as_str()?).as_ref() == Some(version);

@@ -44,18 +44,15 @@ impl Bounds {
 /// An answer, whatever its status.
 #[derive(Debug)]
 pub struct Answer<B = Vec<u8>> {
-    /// Its status.
     pub status: StatusCode,
     /// The registry's entity tag.
     pub etag: Option<String>,
-    /// Its body.
     pub body: B,
 }
 
 /// The body of a request.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// Its type.
     pub content_type: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -85,23 +82,16 @@ impl<'c> Client<'c> {
         Self { context, registry: registry.to_owned(), base, token, secret: OnceLock::new() }
     }
 
-    /// The registry's name.
     pub fn registry(&self) -> &str {
         &self.registry
     }
 
     /// Fetches `path`. The status 304 means that the answer with the tag `etag` is still valid.
-    ///
-    /// # Errors
-    /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_SECRET_MISSING`, `E_CANCELLED`.
     pub fn get(&self, path: &str, query: &[(&str, &str)], etag: Option<&str>, bounds: Bounds) -> Result<Answer> {
         self.ask(path, query, etag, bounds, &whole)
     }
 
     /// Fetches the archive at `path`, which may be larger than memory.
-    ///
-    /// # Errors
-    /// As [`Client::get`].
     pub fn download(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer<NewContent>> {
         self.ask(path, query, None, Bounds::ARCHIVE, &|body| NewContent::read_once(body))
     }
@@ -138,9 +128,6 @@ impl<'c> Client<'c> {
     }
 
     /// Sends a body once, without following redirects.
-    ///
-    /// # Errors
-    /// As [`Client::get`].
     pub fn send(&self, method: Method, path: &str, payload: Payload, bounds: Bounds) -> Result<Answer> {
         let url = self.base.below(path, &[]);
         let mut request = self.request(method, &url, true)?;

@@ -60,7 +60,6 @@ fn usual() -> u32 {
     USUAL
 }
 
-/// Takes one text.
 fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     String::deserialize(deserializer).map(|text| vec![text])
 }

@@ -33,7 +33,6 @@ pub struct Sides {
 /// How a schema of an action changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaChange {
-    /// The action.
     pub action: String,
     /// `input` or `output`.
     pub of: &'static str,

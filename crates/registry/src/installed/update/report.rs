@@ -13,11 +13,9 @@ use mcpkg_store::tools::packages::Yank;
 pub struct Report {
     /// The install as it was.
     pub install: Install,
-    /// What was done.
     pub result: Result<Done>,
 }
 
-/// What was done.
 pub enum Done {
     /// Nothing: there is no newer version.
     Current {
@@ -26,7 +24,6 @@ pub enum Done {
     },
     /// Nothing: a person chose this version although a newer one is installed.
     Held {
-        /// The newer one.
         newer: String,
     },
     /// Another version is installed now.
@@ -37,13 +34,11 @@ pub enum Done {
 
 /// A version that replaces another.
 pub struct Change {
-    /// The version.
     pub to: String,
     /// The SHA-256 of its archive.
     pub sha256: String,
     /// Its publisher, if it is trusted.
     pub publisher: Option<String>,
-    /// The previous publisher.
     pub published_before: Option<String>,
     /// Whether the publisher changed.
     pub another_publisher: bool,

@@ -42,8 +42,7 @@ pub(super) struct Source {
 /// Returns what is packed of a folder, in the order of the archive: by the bytes of the paths.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is not valid UTF-8;
-/// `E_FILE_FAILED`.
+/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is not valid UTF-8.
 pub(super) fn walk(folder: &Path) -> Result<Found> {
     let mut found = Found::default();
     visit(folder, "", &mut Vec::new(), &mut found)?;

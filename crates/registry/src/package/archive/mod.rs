@@ -39,7 +39,6 @@ pub struct Opened {
     pub members: Vec<Member>,
     /// The SHA-256 of the archive.
     pub sha256: Sha,
-    /// The archive itself.
     pub content: NewContent,
 }
 
@@ -87,17 +86,11 @@ pub fn open(archive: NewContent) -> Result<Opened> {
 }
 
 /// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.
 pub fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     unpack::whole(folder, write)
 }
 
 /// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
-///
-/// # Errors
-/// `E_FILE_FAILED`.
 pub fn sweep(folder: &Path) -> Result<()> {
     unpack::sweep(folder)
 }
@@ -129,7 +122,7 @@ impl Opened {
     /// not written; the folder is this user's alone.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; nothing is left then.
+    /// Nothing is left then.
     pub fn unpack(&self, folder: &Path) -> Result<()> {
         unpack::unpack(&self.content, folder)
     }

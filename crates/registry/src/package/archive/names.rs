@@ -16,9 +16,6 @@ const MAX_PATH: usize = 240;
 const MAX_DEPTH: usize = 32;
 
 /// Returns the path of a member, where it may have it.
-///
-/// # Errors
-/// `E_ARCHIVE_INVALID`.
 pub(super) fn check(path: &[u8]) -> Result<&str> {
     let Ok(path) = std::str::from_utf8(path) else {
         return Err(refused(Rule::Utf8, &String::from_utf8_lossy(path), "is not valid UTF-8"));

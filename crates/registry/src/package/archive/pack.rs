@@ -29,8 +29,8 @@ pub struct Packed {
 /// owners, and of their modes only whether they are programs.
 ///
 /// # Errors
-/// `E_MANIFEST_INVALID`, also where it has no version or a name of one segment; `E_ARCHIVE_INVALID` where the folder
-/// holds what no archive may; `E_NOT_FOUND`, `E_FILE_FAILED`.
+/// `E_MANIFEST_INVALID`, also where it has no version or a name of one segment; `E_ARCHIVE_INVALID` where the folder holds what
+/// no archive may.
 pub fn pack(folder: &Path) -> Result<Packed> {
     manifest::of_folder(folder)?.manifest()?.published("packed")?;
     let Found { files, left_out } = found(folder)?;
@@ -53,9 +53,6 @@ pub fn pack(folder: &Path) -> Result<Packed> {
 }
 
 /// Returns the files that would be packed of a folder.
-///
-/// # Errors
-/// As [`pack`], but for the manifest.
 pub fn contents_of(folder: &Path) -> Result<Contents> {
     let read = |source: Source| Ok((source.path.clone(), bytes_of(&source)?.into()));
     found(folder)?.files.into_iter().map(read).collect()

@@ -28,9 +28,6 @@ const MAX_AROUND: u64 = MAX_MEMBERS as u64 * 4 * 512;
 
 /// Calls `visit` with each file of an archive of `packed` bytes, in its order, and its content. What is not read of it is
 /// checked all the same.
-///
-/// # Errors
-/// `E_ARCHIVE_INVALID`; what `visit` fails with.
 pub(super) fn each(
     archive: impl BufRead,
     packed: u64,

@@ -27,7 +27,6 @@ pub enum Rule {
     Link,
     /// A device, a named pipe, or another kind of entry.
     Special,
-    /// A sparse file.
     Sparse,
     /// A name twice, or a file where a folder is.
     Twice,

@@ -14,7 +14,7 @@ pub const PREFIX: &str = ".unpacking-";
 /// Writes the files of an archive below `folder`, which must not exist.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`, `E_ARCHIVE_INVALID`; nothing is left then.
+/// Nothing is left then.
 pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     whole(folder, |beside| {
@@ -30,9 +30,6 @@ pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
 }
 
 /// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.
 pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     let Some(parent) = folder.parent() else {
@@ -57,9 +54,6 @@ pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
 }
 
 /// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
-///
-/// # Errors
-/// `E_FILE_FAILED`.
 pub(super) fn sweep(folder: &Path) -> Result<()> {
     let Some(parent) = folder.parent() else { return Ok(()) };
     let failed = |error| Error::file("remove unfinished files next to", folder, error);

@@ -9,7 +9,6 @@ use mcpkg_base::error::nearest;
 /// A mapping that is being read.
 pub(super) struct Fields<'a> {
     pub(super) pairs: &'a [Pair],
-    /// Where it begins.
     pub(super) at: Place,
     /// Its JSON Pointer.
     pub(super) path: String,
@@ -37,7 +36,6 @@ impl<'a> Fields<'a> {
         self.pairs.iter().find(|pair| pair.key == key && !pair.node.is_null())
     }
 
-    /// Reads a text.
     pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<&'a str> {
         let pair = self.get(key)?;
         let text = pair.node.text();

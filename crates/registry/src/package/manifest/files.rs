@@ -25,7 +25,6 @@ pub type Find<'a> = &'a mut dyn FnMut(&str) -> Result<Option<Vec<u8>>>;
 pub(super) struct Sources {
     /// The file that leads.
     pub(super) file: &'static str,
-    /// Its text.
     pub(super) raw: String,
     /// Its fields, with those that were filled in; no field where it is malformed.
     pub(super) fields: Vec<Pair>,

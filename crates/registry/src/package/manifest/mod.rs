@@ -31,11 +31,9 @@ pub use types::{Action, Base, MAIN, Manifest, Resources, Variable};
 pub struct Checked {
     /// The file that leads.
     pub file: &'static str,
-    /// Its text.
     pub raw: String,
     /// The manifest, where nothing is wrong with it.
     pub manifest: Option<Manifest>,
-    /// What is wrong.
     pub errors: Vec<Problem>,
     /// What could be better.
     pub warnings: Vec<Problem>,
@@ -54,7 +52,7 @@ impl Checked {
 /// Reads the manifest among the files that `find` gives.
 ///
 /// # Errors
-/// `E_MANIFEST_INVALID` where there is none; what `find` fails with.
+/// `E_MANIFEST_INVALID` where there is none.
 pub fn read(find: Find<'_>) -> Result<Checked> {
     let mut problems = Problems::default();
     let Some(sources) = files::sources(find, &mut problems)? else {
@@ -99,9 +97,6 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
 
 impl Manifest {
     /// Reads a manifest that is kept as JSON: [`Manifest::json`] of another one, or what a registry says.
-    ///
-    /// # Errors
-    /// `E_MANIFEST_INVALID`.
     pub fn from_json(json: &Value) -> Result<Self> {
         const FILE: &str = "manifest.json";
         let mut problems = Problems::default();

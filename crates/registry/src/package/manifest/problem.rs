@@ -15,7 +15,6 @@ pub struct Problem {
     pub message: String,
     /// What kind of problem it is.
     pub code: Kind,
-    /// The file.
     pub file: String,
     /// The line, from 1; 0 where the manifest came as JSON.
     pub line: u64,

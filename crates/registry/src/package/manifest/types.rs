@@ -14,7 +14,6 @@ pub const MAIN: &str = "main";
 /// What a package says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Its name.
     pub name: Name,
     /// Its version; packing asks for one.
     pub version: Option<Version>,
@@ -24,7 +23,6 @@ pub struct Manifest {
     pub doc: Option<String>,
     /// What can be run, in the order of the manifest; none for a document.
     pub actions: Vec<Action>,
-    /// Where it runs.
     pub from: Base,
     /// The variables that it reads.
     pub env: Vec<Variable>,
@@ -34,7 +32,6 @@ pub struct Manifest {
     pub postinstall: Vec<String>,
     /// What it needs of the machine.
     pub resources: Resources,
-    /// Its license.
     pub license: Option<String>,
     /// Words to find it by.
     pub tags: Vec<String>,
@@ -51,7 +48,6 @@ pub struct Action {
     pub title: Option<String>,
     /// What it does, where that is not what the tool does.
     pub description: Option<String>,
-    /// What it runs.
     pub command: CommandLine,
     /// The JSON Schema of its arguments: its own, else the tool's.
     pub input_schema: Option<Value>,
@@ -76,7 +72,6 @@ pub enum Base {
 /// A variable that a tool reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub description: Option<String>,

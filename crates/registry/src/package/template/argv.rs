@@ -74,9 +74,6 @@ impl Argv {
 
     /// Returns the program and its arguments for a call: as many as there are elements, less those that go away since
     /// an optional value is missing.
-    ///
-    /// # Errors
-    /// As [`CommandLine::render`](super::CommandLine::render).
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         let mut arguments: Vec<String> = Vec::new();
         let mut options_end = false;

@@ -18,7 +18,6 @@ pub(super) struct Words {
     is_empty: bool,
     /// Whether the words so far are only assignments and keywords, so that the next one is a program.
     at_program: bool,
-    /// The program's name.
     program: String,
     /// What of a shell of its own was read, where the command starts one.
     shell: Option<InnerShell>,

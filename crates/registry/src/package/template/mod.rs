@@ -28,7 +28,6 @@ pub enum CommandLine {
 
 /// The arguments of a call, with what a template asks of them.
 pub struct Given<'a> {
-    /// The action's schema.
     pub schema: Option<&'a Value>,
     /// The arguments, which fit it. One that names a file of the user's is the file's path in the sandbox by now.
     pub values: &'a Map<String, Value>,
@@ -40,8 +39,8 @@ impl CommandLine {
     /// Returns the program and its arguments for a call.
     ///
     /// # Errors
-    /// `E_TOOL_INPUT` where a required parameter is missing, a value begins an argument with `-` and may not, holds NUL,
-    /// or is longer than an argument can be; what `given.file` fails with.
+    /// `E_TOOL_INPUT` where a required parameter is missing, a value begins an argument with `-` and may not, holds NUL, or is
+    /// longer than an argument can be.
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         match self {
             Self::Argv(argv) => argv.render(given),

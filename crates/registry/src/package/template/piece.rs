@@ -7,7 +7,6 @@ use super::is_parameter;
 pub(super) enum Piece {
     /// Text as it is.
     Literal(String),
-    /// A parameter's value.
     Value(String),
     /// The path of a private file that holds a parameter's value.
     File(String),

@@ -8,7 +8,6 @@ use super::is_parameter;
 pub(super) enum Part {
     /// Text as it is.
     Text(String),
-    /// A parameter.
     Place(Place),
 }
 
@@ -31,7 +30,6 @@ pub(super) enum Quote {
     Single,
 }
 
-/// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) parts: Vec<Part>,
@@ -73,7 +71,6 @@ struct Scanner<'a> {
     scanned: Scanned,
 }
 
-/// Reads a text.
 pub(super) fn scan(text: &str, declared: &Declared<'_>) -> Scanned {
     let frames = vec![Frame::Commands(Words::new())];
     let mut scanner = Scanner { rest: text, declared, frames, scanned: Scanned::default() };

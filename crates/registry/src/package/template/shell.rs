@@ -83,9 +83,6 @@ impl Shell {
     }
 
     /// Returns the shell with its text and the values behind it. An optional parameter that is missing is empty.
-    ///
-    /// # Errors
-    /// As [`CommandLine::render`](super::CommandLine::render).
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         let mut argv = ["sh", "-c", &self.text, "sh"].map(str::to_owned).to_vec();
         for Parameter { name, begins_word, raw } in &self.parameters {

@@ -40,9 +40,6 @@ pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
 }
 
 /// Refuses an argument that is longer than the system takes.
-///
-/// # Errors
-/// `E_TOOL_INPUT`.
 pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
     if argument.len() < MAX_ARGUMENT {
         return Ok(());

@@ -15,16 +15,13 @@ use mcpkg_store::tools::installs::{self, Scope};
 /// Returns the folder that a text names; `None` where it names a tool.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where the home folder is not known; `E_NOT_FOUND`, `E_FILE_FAILED`.
+/// `E_ROOT_REQUIRED` where the home folder is not known.
 pub fn folder(text: &str) -> Result<Option<PathBuf>> {
     path(text)?.map(|path| existing(&path)).transpose()
 }
 
 /// Returns the folder that a text names, and the action behind it where there is one, as in `./my-tool:forecast`; `None` where the
 /// text names a tool.
-///
-/// # Errors
-/// As [`folder`].
 pub fn folder_and_action(text: &str) -> Result<Option<(PathBuf, Option<String>)>> {
     let Some(whole) = path(text)? else { return Ok(None) };
     let divided = text.rsplit_once(':').filter(|(_, action)| !action.contains('/') && !whole.exists());
@@ -59,8 +56,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
 /// Returns the tool that a user means, for what is allowed to it.
 ///
 /// # Errors
-/// As [`folder`]; `E_MANIFEST_INVALID`; `E_INVALID_ARGUMENT` where it is not a name; as [`resolve`] and [`download`] for a
-/// tool that is not installed.
+/// `E_INVALID_ARGUMENT` where it is not a name.
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);

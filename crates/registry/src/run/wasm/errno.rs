@@ -20,7 +20,6 @@ impl Errno {
     pub const ILSEQ: Self = Self(25);
     /// An argument that means nothing.
     pub const INVAL: Self = Self(28);
-    /// The system failed.
     pub const IO: Self = Self(29);
     /// It is a folder.
     pub const ISDIR: Self = Self(31);

@@ -18,9 +18,7 @@ pub struct Host {
     pub arguments: Vec<Vec<u8>>,
     /// Its variables, `NAME=VALUE`, each with a NUL at its end.
     pub variables: Vec<Vec<u8>>,
-    /// Its files.
     pub files: Files,
-    /// What it printed.
     pub stdout: Printed,
     /// What it printed to standard error.
     pub stderr: Printed,
@@ -36,7 +34,6 @@ pub struct Host {
     pub memory: Option<wasmi::Memory>,
     /// What the call that is being answered costs, in fuel.
     pub work: u64,
-    /// What ends it.
     pub ending: Ending,
 }
 
@@ -46,11 +43,9 @@ pub struct Setup<'a> {
     pub package: &'a Given,
     /// Its arguments, its name first.
     pub arguments: &'a [String],
-    /// Its variables.
     pub variables: &'a BTreeMap<String, String>,
     /// Files that the call gives, by their paths below `/input`.
     pub inputs: &'a Given,
-    /// Its limits.
     pub limits: Limits,
     /// The time of day, and randomness.
     pub clock: Clock,

@@ -16,9 +16,6 @@ use mcpkg_store::new_content::NewContent;
 
 /// Returns the program at a path of an archive with this digest, whose bytes `archive` returns where they are needed. The
 /// inner failure says why it cannot be started.
-///
-/// # Errors
-/// What `archive` fails with; `E_ARCHIVE_INVALID`.
 pub fn of_archive(
     sha256: &[u8; 32],
     path: &str,
@@ -31,9 +28,6 @@ pub fn of_archive(
 }
 
 /// Returns the program at a path of what a build left in a folder: its regular files, as many as a package may have.
-///
-/// # Errors
-/// `E_FILE_FAILED`, also where there is more of it.
 pub fn of_built(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
     let files = Arc::new(built(folder)?);
     contained(|| Program::compile(path, files).map(Arc::new))
@@ -65,7 +59,7 @@ fn built(folder: &Path) -> Result<Given> {
 /// Returns the program at a path of a folder of the user's, as an archive of it would have it.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where the folder holds what no archive may; `E_FILE_FAILED`.
+/// `E_ARCHIVE_INVALID` where the folder holds what no archive may.
 pub fn of_folder(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
     let files = Arc::new(archive::contents_of(folder)?);
     contained(|| Program::compile(path, files).map(Arc::new))

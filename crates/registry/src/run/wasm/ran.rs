@@ -6,9 +6,7 @@ use mcpkg_base::process::Printed;
 /// What came of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
     pub end: End,
-    /// What it printed.
     pub stdout: Printed,
     /// What it printed to standard error.
     pub stderr: Printed,

@@ -10,7 +10,6 @@ const HEADER: usize = 8;
 const EXPORTS: u8 = 7;
 const START: u8 = 8;
 
-/// A function's export.
 const FUNCTION: u8 = 0;
 
 /// A section: its number, and what it holds.

@@ -23,12 +23,10 @@ pub(super) const PARTS: Names = Names::Known(|_| {
     [TrustedPart::Publisher, TrustedPart::Auditor, TrustedPart::Both].map(|part| part.word().to_owned()).into()
 });
 
-/// Every tool.
 fn every_tool() -> String {
     "*".to_owned()
 }
 
-/// Either part.
 fn either() -> String {
     TrustedPart::Both.word().to_owned()
 }
@@ -117,9 +115,6 @@ impl Operation for Add {
 }
 
 /// Returns the identity that a user wrote, or whose key is in the file that they named.
-///
-/// # Errors
-/// `E_TRUST_UNSUPPORTED`, `E_INVALID_ARGUMENT`, `E_KEY_INVALID`.
 pub(super) fn identity(text: &str) -> Result<Identity> {
     let error = match text.parse() {
         Ok(identity) => return Ok(identity),
@@ -133,9 +128,6 @@ pub(super) fn identity(text: &str) -> Result<Identity> {
 }
 
 /// Returns the part that a user wrote.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`.
 pub(super) fn part(word: &str) -> Result<TrustedPart> {
     TrustedPart::of_word(word).ok_or_else(|| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a trust role", word.escape_debug()))

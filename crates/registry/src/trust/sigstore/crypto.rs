@@ -5,7 +5,6 @@ use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use sigstore_verify::crypto::{CryptoProvider, Error, HashContext, Result, SigningScheme};
 use sigstore_verify::types::HashAlgorithm;
 
-/// ring's cryptography.
 #[derive(Debug)]
 pub(super) struct Ring;
 

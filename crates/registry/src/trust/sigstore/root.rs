@@ -57,9 +57,6 @@ pub struct Authority {
 
 impl Root {
     /// Returns the root of this user.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn of_user(approved: &Approved) -> Result<Self> {
         // It is kept outside of the database, so that a database from somebody else cannot choose a root.
         if !super::is_checked() || !approved.has(Kind::SigstoreRoot, &record())? {
@@ -72,16 +69,13 @@ impl Root {
     /// Replaces the embedded root.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_UNAPPROVED` where the user has no home.
     pub fn replace(approved: &Approved, text: &str, since: Millis) -> Result<()> {
         let sha256 = hex::encode(&disk::sha256(text.as_bytes()));
         approved.put(Kind::SigstoreRoot, &record(), &json!({ "root": text, "sha256": sha256, "since": since }))
     }
 
     /// Goes back to the embedded one.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn restore(approved: &Approved) -> Result<()> {
         approved.withdraw(Kind::SigstoreRoot, &record())
     }

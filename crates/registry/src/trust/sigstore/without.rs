@@ -27,9 +27,6 @@ pub fn read(text: &str, _: &Root) -> Held {
 }
 
 /// Returns the name of an identity that only Sigstore tells; `None` for any other text.
-///
-/// # Errors
-/// `E_TRUST_UNSUPPORTED`.
 pub fn name(text: &str) -> Result<Option<String>> {
     let kind = text.split_once(':').map_or("", |(kind, _)| kind);
     if !KINDS.contains(&kind) {
@@ -43,9 +40,6 @@ pub fn name(text: &str) -> Result<Option<String>> {
 }
 
 /// Returns what a root says.
-///
-/// # Errors
-/// `E_TRUST_UNSUPPORTED`.
 pub fn described(_: &Root) -> Result<Described> {
     let message = "This mcpkg was built without the feature `sigstore`, so it cannot check Sigstore bundles";
     Err(Error::new(Code::TrustUnsupported, message).hint(BUILD))

@@ -47,17 +47,11 @@ impl Connector {
 
     /// Connects to the first host that answers and is what the address asks for, and applies the settings of the address: the schema, and
     /// how long to wait for a lock. When the server refuses a password that the address only refers to, the password is read again.
-    ///
-    /// # Errors
-    /// `E_DB_UNAVAILABLE`, with the answer of the server or the system.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }
 
     /// Returns the configuration of the host that answers now.
-    ///
-    /// # Errors
-    /// As [`Connector::connect`].
     pub(super) fn found(&self) -> Result<Config> {
         self.connect_to_host().map(|(host, _)| host)
     }

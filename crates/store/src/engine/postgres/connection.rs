@@ -302,7 +302,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Removes the deadline.
     pub(in crate::engine) fn release(&self) {
         *self.watched.borrow_mut() = None;
     }

@@ -18,7 +18,6 @@ use crate::engine::sqlite::Access;
 use crate::engine::{Holding, Mode, Subject, params};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// An open database.
 pub(crate) struct Database {
     connector: Connector,
     readers: OnceLock<Pool<Manager>>,

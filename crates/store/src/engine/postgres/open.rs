@@ -11,9 +11,6 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// Opens the database at an address, and creates the schema if it is missing. Only with `upgrade` is an older schema migrated: servers of
 /// an older version may be using it.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_DB_UNAVAILABLE`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`.
 pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;
@@ -31,9 +28,6 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
 }
 
 /// Opens the database at an address without changing it.
-///
-/// # Errors
-/// As [`open`]; also `E_DB_UNAVAILABLE` if the schema is missing.
 pub(super) fn open_as_it_is(path: &Path) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;

@@ -14,9 +14,6 @@ use mcpkg_base::error::{Code, Error, Result};
 const COMPARED: usize = 3;
 
 /// Refuses a pooler in transaction mode. Asks no further when connected to the server itself.
-///
-/// # Errors
-/// `E_DB_UNAVAILABLE`.
 pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) -> Result<()> {
     let sql = postgres_sql!("SELECT current_setting('port')::bigint");
     let port: i64 = single(connection, sql, params![], |row| row.get(0))?;
@@ -29,9 +26,6 @@ pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) ->
 }
 
 /// Refuses a pooler in transaction mode, which shows when two of its clients get the same session of the server.
-///
-/// # Errors
-/// `E_DB_UNAVAILABLE`.
 pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<()> {
     let mut others = Vec::new();
     let own = session(connection)?;

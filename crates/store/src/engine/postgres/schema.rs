@@ -93,9 +93,6 @@ fn strangers(tables: &str, others: Option<String>) -> Option<String> {
 }
 
 /// Updates the content of an older version's tables, before the tables themselves are migrated.
-///
-/// # Errors
-/// As [`migrate`].
 pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
     match version {
         ..=WITH_RUNS => Db::in_transaction(Link::Postgres(connection), None, Intent::Write, index::renew),

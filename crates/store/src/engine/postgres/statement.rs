@@ -67,7 +67,6 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    /// Returns all rows.
     pub(super) fn query(&self, client: &mut Client, params: &[Value<'_>]) -> Result<Vec<Row>, Error> {
         match self {
             Statement::Text(text) => client.query_typed(text, &typed(params)),

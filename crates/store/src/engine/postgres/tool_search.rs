@@ -64,9 +64,6 @@ pub(crate) fn find<T>(
 }
 
 /// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all such tools.
-///
-/// # Errors
-/// As [`find`].
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

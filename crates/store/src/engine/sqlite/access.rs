@@ -3,7 +3,6 @@
 /// How the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reads and writes.
     Writable,
     /// Reads only: the file or its folder cannot be written.
     ReadOnly,

@@ -82,9 +82,6 @@ pub(in crate::engine) fn check_backup(from: &Path) -> Result<()> {
 }
 
 /// Refuses to write a backup over an existing file.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS`.
 pub(in crate::engine) fn refuse_existing(to: &Path) -> Result<()> {
     if to.exists() {
         return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
@@ -140,9 +137,6 @@ pub(in crate::engine) struct Staged {
 impl Staged {
     /// Stages the backup at `from`; `carry` writes into it what is not to be lost with what is replaced. `database` is what the
     /// scratch folder is recorded and made beside.
-    ///
-    /// # Errors
-    /// Those of [`crate::Store::open`] for `from`; what `carry` returns.
     pub(in crate::engine) fn of(
         database: &Path,
         from: &Path,

@@ -26,7 +26,6 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How often it is looked whether a file that could not be written can be by now.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// An open file.
 pub(crate) struct Database {
     pub(super) path: PathBuf,
     state: Mutex<State>,
@@ -254,9 +253,6 @@ impl Database {
     }
 
     /// Refuses to go on where the file was found replaced.
-    ///
-    /// # Errors
-    /// `E_DB_REPLACED`.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         if !self.replaced.load(Ordering::Relaxed) {
             return Ok(());

@@ -18,9 +18,6 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 }
 
 /// Opens a lock file, made with mode 0600 where it is not there.
-///
-/// # Errors
-/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL`.
 pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -56,9 +53,6 @@ impl Drop for FileLock {
 }
 
 /// Takes a lock of `database`; `None` where another process, or another thread of this one, holds it and excludes that.
-///
-/// # Errors
-/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where the lock file cannot be made.
 pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> Result<Option<FileLock>> {
     let path = beside(database, &subject.suffix());
     let mut looks = 0;

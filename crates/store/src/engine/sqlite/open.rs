@@ -85,9 +85,6 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
 }
 
 /// Opens the file that this process has open once more, in the way that its place allows by now.
-///
-/// # Errors
-/// As [`open_as_it_is`].
 pub(super) fn again(path: &Path) -> Result<Opened> {
     let opened = open_as_it_is(path)?;
     if opened.access == Access::Writable {
@@ -156,9 +153,6 @@ fn whole_size(header: &[u8; 100]) -> u64 {
 }
 
 /// Returns the schema version that the header names, where this program knows it.
-///
-/// # Errors
-/// `E_DB_NEWER`; `E_DB_CORRUPT` for a number that no version has.
 pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
     let path = path.display();

@@ -19,7 +19,6 @@ use mcpkg_base::error::{Code, Error, Result};
 struct Migration {
     /// The name of its file. The history records it together with the statements.
     name: &'static str,
-    /// Its statements.
     sql: &'static str,
     /// The SHA-256 of [`fingerprint`] after this migration. A test computes it again from the migrations.
     schema: &'static str,
@@ -73,9 +72,6 @@ struct Object {
 type Objects = BTreeMap<(String, String), Object>;
 
 /// Brings the schema up to `version`, in one transaction.
-///
-/// # Errors
-/// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_FOREIGN`.
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection).map_err(failed)?;
     apply(connection, version).map_err(|error| {

@@ -34,9 +34,6 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Makes a scratch folder in `parent` for work on `database`.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED`, `E_DISK_FULL`.
     pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
         let name = format!("{PREFIX}{}", mcpkg_base::clock::unique().simple());
         let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;

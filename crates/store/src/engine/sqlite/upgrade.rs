@@ -16,9 +16,6 @@ const WITH_CHECKSUMS: u32 = 6;
 const WITH_RUNS: u32 = 17;
 
 /// Upgrades a database of schema `version`, with its content. If it is interrupted, the next call continues.
-///
-/// # Errors
-/// `E_MIGRATION_DIVERGED`, `E_DB_FOREIGN`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(super) fn to_newest(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     if version <= WITH_CHECKSUMS {
         // It stays at this version until all content has a checksum.

@@ -18,7 +18,6 @@ use mcpkg_store::{blobs, drafts, projects, workflows};
 pub struct Hit {
     /// The project of the workflow.
     pub project: String,
-    /// The workflow's name.
     pub workflow: String,
     /// The id of the draft; absent for a saved workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,9 +31,6 @@ pub struct Hit {
 }
 
 /// Returns what of all projects uses commands that differ, by project and name.
-///
-/// # Errors
-/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn hits(context: &Context, difference: &Difference) -> Result<Vec<Hit>> {
     if difference.removed.is_empty() && difference.changed.is_empty() {
         return Ok(Vec::new());

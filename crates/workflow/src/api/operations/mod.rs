@@ -46,7 +46,6 @@ const CHANGES: Changes = Changes::NO_LIST;
 /// How many of a list of notes a reply shows.
 const SHOWN: usize = 20;
 
-/// The catalogs.
 const CATALOGS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
@@ -140,10 +139,6 @@ fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
     Ok(())
 }
 
-/// Returns a catalog.
-///
-/// # Errors
-/// `E_NOT_FOUND`; `E_DAMAGED`.
 fn get(context: &Context, name: &str) -> Result<Catalog> {
     Catalog::of(context.store.read(|db| catalogs::get(db, name))?)
 }

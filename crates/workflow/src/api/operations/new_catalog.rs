@@ -16,7 +16,6 @@ use mcpkg_store::revisions::Author;
 /// What a person says of a document.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// Where it is.
     pub place: Place,
     /// The group of its commands; from its title where nothing is said.
     pub prefix: Option<String>,
@@ -31,11 +30,9 @@ pub(super) struct Asked {
 /// A catalog that has no row yet.
 #[derive(Debug)]
 pub(super) struct NewCatalog {
-    /// The catalog.
     pub catalog: Catalog,
     /// What its document says.
     pub imported: Imported,
-    /// Its commands.
     pub rows: Vec<CommandRow>,
 }
 
@@ -43,7 +40,7 @@ impl NewCatalog {
     /// Reads a document and makes a catalog of it.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for names that no group has; as [`Place::read`]; `E_CATALOG_INVALID`.
+    /// `E_INVALID_ARGUMENT` for names that no group has.
     pub fn read(context: &Context, asked: Asked) -> Result<Self> {
         for name in asked.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&asked.name) {
             groups::check(name, "group of commands")?;
@@ -82,9 +79,6 @@ impl NewCatalog {
     }
 
     /// Refuses names that others have.
-    ///
-    /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT`; `E_DB_BUSY`, `E_STORAGE`.
     pub fn check(&self, db: &Db<'_>) -> Result<()> {
         let name = &self.catalog.name;
         if catalogs::list(db)?.iter().any(|row| row.facts.name == *name) {
@@ -93,10 +87,6 @@ impl NewCatalog {
         check_groups(db, 0, &self.imported)
     }
 
-    /// Stores it.
-    ///
-    /// # Errors
-    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_STORAGE`.
     pub fn keep(&self, context: &Context, db: &Db<'_>, author: Author<'_>) -> Result<()> {
         let id = catalogs::insert(db, &self.catalog.facts(), author.now)?;
         catalogs::replace(db, id, &self.rows)?;

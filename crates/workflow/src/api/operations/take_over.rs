@@ -66,8 +66,7 @@ impl Left {
 /// Takes over the catalogs of a registry: those that can come in do in one transaction, the others are named.
 ///
 /// # Errors
-/// `E_FILE_FAILED`, `E_INVALID_ARGUMENT` where the file is not a registry; `E_CANCELLED`; `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
-/// `E_STORAGE`, and as [`approval::approve`].
+/// `E_FILE_FAILED`, `E_INVALID_ARGUMENT` where the file is not a registry.
 pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result<Reply> {
     let from = path.display();
     let text = file::read_text(path, file::TEXT)

@@ -30,9 +30,6 @@ type Served = RunningService<RoleClient, Handler>;
 const END: Duration = Duration::from_secs(5);
 
 /// Starts or reaches a plugin, and greets it as it is known to be. `mark` is what this database is known by.
-///
-/// # Errors
-/// See [`Broken`]; nothing of it runs on then.
 pub fn open(
     runtime: &'static Runtime,
     launch: Launch,

@@ -15,11 +15,8 @@ use mcpkg_store::servers::{Definition, Part, Server, Text, Transport};
 
 /// What is started or asked.
 pub enum Launch {
-    /// A program.
     Program(Program),
-    /// An address.
     Address {
-        /// Where.
         url: Url,
         /// Which addresses may be asked.
         reach: Reach,
@@ -31,7 +28,7 @@ pub enum Launch {
 /// Resolves the references of a server; `reach` says which addresses may be asked.
 ///
 /// # Errors
-/// `E_SECRET_MISSING`; `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
+/// `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
 pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> Result<Launch> {
     let definition = &server.definition;
     let filling = Filling { plugin: &server.name, cancelled };

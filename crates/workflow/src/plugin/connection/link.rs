@@ -46,7 +46,6 @@ pub struct Connection {
 /// What a plugin lists.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Its tools.
     pub tools: Vec<Tool>,
     /// Why some are left out, a line each.
     pub left_out: Vec<String>,
@@ -69,9 +68,6 @@ impl Listed {
 
 impl Connection {
     /// Returns all tools that it lists, up to so many, and why some of them are left out.
-    ///
-    /// # Errors
-    /// See [`Broken`].
     pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
         let mut listed = Listed::default();
@@ -110,10 +106,6 @@ impl Connection {
         }
     }
 
-    /// Calls a tool.
-    ///
-    /// # Errors
-    /// See [`Broken`].
     pub fn call(&self, tool: &str, arguments: JsonObject, limits: &Limits) -> Result<CallToolResult, Broken> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.ask(limits, self.peer.call_tool_once(params))? {
@@ -192,7 +184,6 @@ impl Connection {
         self.era
     }
 
-    /// Has it end.
     pub fn close(&self) {
         self.closing.cancel();
         if let Some(child) = &self.child {

@@ -42,7 +42,7 @@ const PLUGINS: Names = Names::Stored(|typed| {
 /// Returns a plugin of the project.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the name that was probably meant; `E_NO_PROJECT`, `E_DAMAGED`.
+/// `E_NOT_FOUND` with the name that was probably meant.
 fn get(context: &Context, name: &str) -> Result<Plugin> {
     let found = context.read(|db, project| match plugins::find(db, project.id, name)? {
         Some(row) => Ok(Ok(row)),

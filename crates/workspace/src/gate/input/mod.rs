@@ -31,7 +31,7 @@ pub struct Input {
 /// Reads the input that a caller named for a model with this header.
 ///
 /// # Errors
-/// `E_GATE_FAILED` with the kind `input`; `E_NOT_FOUND`, `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+/// `E_GATE_FAILED` with the kind `input`.
 pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
     let path = files.path(text)?;
     let fail = |why: String| refused(text, &why);

@@ -11,7 +11,6 @@ use crate::{GROUP, SHAPE};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// The longest endpoint.
 const LONGEST: usize = 255;
 
 /// Make an endpoint stand for a model

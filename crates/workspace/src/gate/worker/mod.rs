@@ -51,7 +51,6 @@ fn beside() -> io::Result<PathBuf> {
     Ok(program()?.with_file_name(PROGRAM).with_extension(std::env::consts::EXE_EXTENSION))
 }
 
-/// What runs jobs.
 pub struct Worker {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -84,7 +83,7 @@ impl Worker {
     /// Runs a job to its end.
     ///
     /// # Errors
-    /// `E_GATE_FAILED` with the kind `memory_limit`, `time_limit`, `crashed`, `unsupported_operator` or `engine`; `E_CANCELLED`.
+    /// `E_GATE_FAILED` with the kind `memory_limit`, `time_limit`, `crashed`, `unsupported_operator` or `engine`.
     pub fn run(&self, model: &str, job: Job, cancelled: &CancellationToken) -> Result<Ran> {
         let program = Program::new(&self.program)
             .args(&self.arguments)
@@ -149,7 +148,6 @@ fn ended(status: ExitStatus, said: &str) -> Stopped {
 enum Signal {
     /// Its processor time was used up.
     TimeIsUp,
-    /// Another one.
     Other(i32),
 }
 

@@ -27,7 +27,6 @@ const MAX_HEAD: u32 = 16 << 20;
 pub struct Job {
     /// Bytes of the model.
     pub size: u64,
-    /// Writes them.
     pub model: Feed,
     /// What it is run on, and what it should give.
     pub input: Input,
@@ -57,11 +56,9 @@ pub struct Head {
 /// A tensor whose bytes come later.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Described {
-    /// Its name.
     pub name: String,
     /// The type of its elements.
     pub dtype: Dtype,
-    /// Its shape.
     pub shape: Vec<u64>,
 }
 

@@ -8,7 +8,6 @@ const WORDS: [&str; 3] = ["TODO", "FIXME", "TBD"];
 /// A word that says that something is left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The word.
     pub word: &'static str,
     /// Its line, from 1.
     pub line: usize,

@@ -95,7 +95,6 @@ impl Manager {
         let _ = self.local.close_session(id).await;
     }
 
-    /// Forgets old events.
     pub(in crate::mcp) fn sweep(&self) {
         self.replay.sweep();
     }

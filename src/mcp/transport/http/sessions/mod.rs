@@ -205,7 +205,6 @@ impl Sessions {
         new
     }
 
-    /// Forgets a session.
     pub(super) fn end(&self, id: &str) {
         self.lock().remove(id);
     }

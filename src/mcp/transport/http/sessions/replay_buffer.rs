@@ -306,7 +306,6 @@ impl StreamEvents {
     }
 }
 
-/// Formats an event.
 fn event(name: &str, number: u64, data: &str) -> Bytes {
     let id = id(name, number);
     match data {

@@ -38,7 +38,6 @@ impl Resting {
         true
     }
 
-    /// Forgets a session.
     pub(super) fn forget(&self, id: &SessionId) {
         self.state().begun.remove(&**id);
     }

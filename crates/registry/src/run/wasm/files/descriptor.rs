@@ -10,25 +10,19 @@ use super::tree::{Id, Tree};
 pub enum Descriptor {
     /// Standard input, which is empty.
     Input,
-    /// Standard output.
     Output,
-    /// Standard error.
     Errors,
-    /// A folder.
     Folder {
-        /// Which one.
         id: Id,
         /// The path that a module was given it under, where it did not open it.
         given: Option<&'static str>,
     },
-    /// A file.
     File(Open),
 }
 
 /// A file that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Which one.
     pub id: Id,
     /// Where the next byte is read or written.
     pub at: u64,

@@ -27,9 +27,7 @@ pub type Given = BTreeMap<String, Arc<[u8]>>;
 
 /// The files of a run, and what is open of them.
 pub struct Files {
-    /// The files.
     pub tree: Tree,
-    /// What is open.
     pub table: Table,
     output: Id,
 }

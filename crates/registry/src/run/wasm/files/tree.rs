@@ -11,7 +11,6 @@ const MAX_NODES: usize = 4096;
 /// A file or folder, by the number that it never shares with another one.
 pub type Id = u64;
 
-/// Files and folders.
 #[derive(Default)]
 pub struct Tree {
     nodes: HashMap<Id, Node>,

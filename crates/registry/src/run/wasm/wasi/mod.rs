@@ -12,7 +12,6 @@ mod tests;
 
 pub use link::define;
 
-/// Kinds of files.
 mod kind {
     pub const UNKNOWN: u8 = 0;
     pub const FOLDER: u8 = 3;

@@ -94,7 +94,6 @@ impl Claim {
         Ok(run(connection, sql, params![self.beat, self.held, self.who])? == 1)
     }
 
-    /// Deletes the claim.
     pub(super) fn withdraw(&self, connection: &Connection) -> Result<()> {
         let sql = postgres_sql!(
             "DELETE FROM setting WHERE key IN (?1, ?2)
@@ -161,9 +160,6 @@ pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
 }
 
 /// Returns the id of this machine's lock files: a random text in a file next to them.
-///
-/// # Errors
-/// `E_FILE_FAILED`.
 pub(in crate::engine::postgres) fn place(base: &Path) -> Result<String> {
     let path = PathBuf::from(format!("{}.place", base.display()));
     let failed = |error| Error::file("make", &path, error);
