@@ -13,6 +13,7 @@ mod era;
 mod error;
 mod front;
 pub mod hints;
+mod http;
 mod in_flight;
 mod limits;
 mod live;
@@ -37,6 +38,7 @@ mod tools;
 mod transport;
 mod words;
 
+pub use self::http::{Network, Origin, serve_http};
 pub use config::{Config, group_of, groups, tools_of};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use mcpkg_core::op::{Connection, Identity, InstallScope, Rate, Surface};
@@ -44,4 +46,3 @@ pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSu
 pub use tasks::RunningTask;
 pub use tools::listed_tools;
 pub use transport::stdio::serve_stdio;
-pub use transport::{Network, Origin, serve_http};

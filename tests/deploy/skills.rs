@@ -80,7 +80,7 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:pdf' is written without a byte order mark, with quotes in the front matter, because Codex, Copilot CLI, Gemini CLI would not",
+        "'skill:pdf' is written without a byte order mark, with quotes in the front matter, because Codex, Copilot CLI, Gemini CLI would otherwise not load the skill",
     );
     assert_says(
         &notes,

@@ -1,4 +1,4 @@
-//! The database: all SQL of the crate, and nothing but SQL.
+//! The database: all SQL of mcpkg, and nothing but SQL.
 //!
 //! [`Store`] is the open file. [`Store::read`] and [`Store::write`] run a closure inside one transaction and hand it
 //! a [`Db`]; the functions of this module's files take that `Db`, so they compose. Rows come back as plain structs.

@@ -16,6 +16,11 @@ use super::{Db, Location, Reader};
 use mcpkg_base::error::{Code, Error, Result};
 
 /// The open database, and what this handle of it may do; cheap to clone, shared by threads.
+///
+/// # Errors
+/// Every function that reads gives `E_DB_BUSY`, `E_DB_UNAVAILABLE` and `E_STORAGE` for the database as a whole, and `E_DAMAGED` or
+/// `E_DB_CORRUPT` for a row that does not hold what mcpkg wrote. One that writes also gives `E_MAY_ONLY_READ`, `E_READ_ONLY` and
+/// `E_DISK_FULL`. Comments elsewhere name only the errors that a caller tells apart.
 #[derive(Clone)]
 pub struct Store {
     pub(super) engine: Arc<Engine>,

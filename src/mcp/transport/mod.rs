@@ -1,4 +1,4 @@
-//! The transports.
+//! What the transports share: how a server announces itself and ends, how lines are read; and stdio. `http` is the other transport.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,18 +7,15 @@ use super::thread::spawn;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_store::{Serving, Store};
 
-mod http;
 mod lines;
-mod signals;
+pub(super) mod signals;
 pub(super) mod stdio;
 
-pub use http::{Network, Origin, serve_http};
-
 /// How long a signal waits for what was accepted.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// How long after a signal calls that still run are cancelled: some clients kill a server two seconds after it.
-const GIVE_UP: Duration = Duration::from_secs(1);
+pub(super) const GIVE_UP: Duration = Duration::from_secs(1);
 
 /// The presence of a server at its database, once it could be announced.
 pub(super) struct Announced(
@@ -29,7 +26,7 @@ pub(super) struct Announced(
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Records that a server uses the database, so that `mcpkg restore` refuses to replace it.
-fn announce(store: &Store) -> Result<Announced> {
+pub(super) fn announce(store: &Store) -> Result<Announced> {
     let announced = Arc::new(Mutex::new(None));
     match store.announce() {
         Ok(serving) => *announced.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving),

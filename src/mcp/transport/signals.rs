@@ -8,7 +8,7 @@ use mcpkg_base::error::{Error, Result};
 
 /// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
 #[cfg(unix)]
-pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
+pub(in crate::mcp) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
     let failed = |error: std::io::Error| Error::internal("cannot handle signals").with_source(error);
     let ending = mcpkg_base::process::ending();
     let again = Arc::new(AtomicBool::new(false));
@@ -26,6 +26,6 @@ pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn on_signal(_stop: impl FnOnce() + Send + 'static) -> Result<()> {
+pub(in crate::mcp) fn on_signal(_stop: impl FnOnce() + Send + 'static) -> Result<()> {
     Ok(())
 }

@@ -110,7 +110,11 @@ impl Standing {
                 return error.hint("confirm with --yes, or choose another name for mcpkg's entry with --name NAME");
             }
             match our_entries(context, &self.config).unwrap_or_default().first() {
-                Some(ours) => error.hint(format!("mcpkg's entry is '{}': `{}`", ours.name, ours.remove())),
+                Some(ours) => error.hint(format!(
+                    "mcpkg's entry in this file is '{}'; to remove that entry, run `{}`",
+                    ours.name,
+                    ours.remove()
+                )),
                 None => error.hint("mcpkg did not write this entry; --yes removes it anyway"),
             }
         })

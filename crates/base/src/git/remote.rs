@@ -49,10 +49,7 @@ pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
     /// Moves it forward to an object, without losing a commit, or creates it.
-    Set {
-        name: String,
-        id: String,
-    },
+    Set { name: String, id: String },
     /// Deletes it if it is still at `old`.
     Delete {
         name: String,

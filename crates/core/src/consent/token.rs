@@ -44,9 +44,7 @@ pub enum Refused {
     /// It was used already.
     Consumed,
     /// It has expired, or the clock went back to before it was given.
-    Expired {
-        at: Millis,
-    },
+    Expired { at: Millis },
     /// It was given for other arguments.
     OtherInputs {
         /// The arguments that it was given for.

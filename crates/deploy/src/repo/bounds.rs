@@ -41,7 +41,10 @@ struct Root {
 pub(super) enum Refusal {
     Missing,
     /// It is outside; `link` leads there, unless the path itself does.
-    Outside { link: Option<PathBuf>, target: PathBuf },
+    Outside {
+        link: Option<PathBuf>,
+        target: PathBuf,
+    },
     /// It is git's own.
     Private,
     /// Not a regular file, or too large; with the reason.

@@ -23,9 +23,7 @@ pub enum Done {
         yank: Option<Yank>,
     },
     /// Nothing: a person chose this version although a newer one is installed.
-    Held {
-        newer: String,
-    },
+    Held { newer: String },
     /// Another version is installed now.
     Updated(Box<Change>),
     /// Another version would be installed.

@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::watch;
 
-use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE};
+use crate::mcp::http::stream::{ALIVE, KEEP_ALIVE};
 
 /// Bytes of events that are remembered in all; the newest event is, whatever it takes.
 const MAX_BYTES: usize = 1 << 20;

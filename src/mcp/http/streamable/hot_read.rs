@@ -10,13 +10,13 @@ use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::front::{self, Hot, Meta};
+use crate::mcp::http::access_control::owner;
+use crate::mcp::http::admission::Admission;
+use crate::mcp::http::answer::{self, Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::connection::Peer;
+use crate::mcp::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 use crate::mcp::methods::serves;
-use crate::mcp::transport::http::access_control::owner;
-use crate::mcp::transport::http::admission::Admission;
-use crate::mcp::transport::http::answer::{self, Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::connection::Peer;
-use crate::mcp::transport::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 
 /// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong. Where this answers, the
 /// request is admitted for certain.

@@ -6,12 +6,12 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use crate::mcp::Config;
-use crate::mcp::transport::http::access_control::owner;
-use crate::mcp::transport::http::answer::{Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::headers::SESSION;
-use crate::mcp::transport::http::sessions::is_common;
-use crate::mcp::transport::http::stream::is_stream;
+use crate::mcp::http::access_control::owner;
+use crate::mcp::http::answer::{Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::headers::SESSION;
+use crate::mcp::http::sessions::is_common;
+use crate::mcp::http::stream::is_stream;
 
 /// Answers GET with the stream of a session, or of a request whose connection broke, and DELETE with its end.
 pub(in crate::mcp) async fn follow_or_end(

@@ -11,11 +11,11 @@ use rmcp::ErrorData;
 use super::batch::batch;
 use super::message::{self, Called};
 use crate::mcp::front::{self, Line};
-use crate::mcp::transport::http::admission::Admission;
-use crate::mcp::transport::http::answer::{self, Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::body;
-use crate::mcp::transport::http::connection::Peer;
+use crate::mcp::http::admission::Admission;
+use crate::mcp::http::answer::{self, Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::body;
+use crate::mcp::http::connection::Peer;
 
 /// Answers what was posted: a message, or several.
 pub(in crate::mcp) async fn post(

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::front::Front;
+use crate::mcp::http::sessions::Owner;
 use crate::mcp::in_flight::InFlight;
 use crate::mcp::output::Output;
-use crate::mcp::transport::http::sessions::Owner;
 
 /// The clients that are connected, by session.
 #[derive(Clone, Default)]

@@ -8,7 +8,7 @@ mod resolved;
 mod shapes;
 
 #[cfg(test)]
-#[path = "../../../tests/support/secrets.rs"]
+#[path = "../../../../tests/support/secrets.rs"]
 mod examples;
 
 use std::borrow::Cow;

@@ -80,14 +80,14 @@ mod tests {
     #[tokio::test]
     async fn a_large_answer_unpacks_to_itself() {
         let text = "x".repeat(1 << 20);
-        let large = crate::mcp::transport::http::answer::json(http::StatusCode::OK, text.clone().into_bytes());
+        let large = crate::mcp::http::answer::json(http::StatusCode::OK, text.clone().into_bytes());
         let compressed = compressed(large).await;
         assert_eq!(compressed.headers().get(CONTENT_ENCODING), Some(&HeaderValue::from_static("gzip")));
         let body = compressed.into_body().collect().await.unwrap().to_bytes();
         let mut whole = String::new();
         flate2::read::GzDecoder::new(&body[..]).read_to_string(&mut whole).unwrap();
         assert_eq!(whole, text);
-        let small = crate::mcp::transport::http::answer::json(http::StatusCode::OK, b"{}".to_vec());
+        let small = crate::mcp::http::answer::json(http::StatusCode::OK, b"{}".to_vec());
         assert!(!super::compressed(small).await.headers().contains_key(CONTENT_ENCODING));
     }
 }

@@ -10,9 +10,9 @@ pub(super) const SPECS: &str = "specs";
 
 /// The documents, with the spec's name as `NAME`.
 const DOCUMENTS: [(&str, &str); 3] = [
-    ("proposal.md", include_str!("scaffold/proposal.md")),
-    ("design.md", include_str!("scaffold/design.md")),
-    ("tasks.md", include_str!("scaffold/tasks.md")),
+    ("proposal.md", include_str!("proposal.md")),
+    ("design.md", include_str!("design.md")),
+    ("tasks.md", include_str!("tasks.md")),
 ];
 
 /// Returns the files of a new spec with their texts. `created` is a day, such as `2026-02-11`.

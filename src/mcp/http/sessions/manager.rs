@@ -23,8 +23,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::replay_buffer::ReplayBuffer;
 use super::resting::Resting;
-use crate::mcp::transport::http::answer::Body;
-use crate::mcp::transport::http::stream::event_stream;
+use crate::mcp::http::answer::Body;
+use crate::mcp::http::stream::event_stream;
 
 /// Requests of one session that may be under way.
 const MAX_WORKING: usize = 256;

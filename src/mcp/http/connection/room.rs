@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::transport::http::access_control::subnet;
+use crate::mcp::http::access_control::subnet;
 
 /// The connections that are open.
 pub(in crate::mcp) struct Room {

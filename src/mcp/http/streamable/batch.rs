@@ -14,13 +14,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::message::{self, Called};
 use crate::mcp::Config;
 use crate::mcp::front::{self, Envelope};
-use crate::mcp::transport::http::access_control::owner;
-use crate::mcp::transport::http::admission::Admission;
-use crate::mcp::transport::http::answer::{self, Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::connection::Peer;
-use crate::mcp::transport::http::headers::{SESSION, only};
-use crate::mcp::transport::http::stream::{event_stream, is_stream};
+use crate::mcp::http::access_control::owner;
+use crate::mcp::http::admission::Admission;
+use crate::mcp::http::answer::{self, Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::connection::Peer;
+use crate::mcp::http::headers::{SESSION, only};
+use crate::mcp::http::stream::{event_stream, is_stream};
 
 /// Answers the messages of a batch one after the other.
 pub(super) async fn batch(

@@ -41,17 +41,17 @@ impl Scaffold {
         let fixed = |path, bytes: &[u8]| File { path, bytes: bytes.to_vec(), executable: false };
         match self {
             Self::Script => vec![
-                file("skill.package.yaml", include_str!("scaffold/skill.package.yaml")),
-                file("SKILL.md", include_str!("scaffold/SCRIPT.md")),
-                file("hello.sh", include_str!("scaffold/hello.sh")),
+                file("skill.package.yaml", include_str!("skill.package.yaml")),
+                file("SKILL.md", include_str!("SCRIPT.md")),
+                file("hello.sh", include_str!("hello.sh")),
             ],
             Self::Wasm => vec![
-                file("skill.package.yaml", include_str!("scaffold/wasm.package.yaml")),
-                file("SKILL.md", include_str!("scaffold/SCRIPT.md")),
-                fixed("main.wat", include_bytes!("scaffold/main.wat")),
-                fixed("main.wasm", include_bytes!("scaffold/main.wasm")),
+                file("skill.package.yaml", include_str!("wasm.package.yaml")),
+                file("SKILL.md", include_str!("SCRIPT.md")),
+                fixed("main.wat", include_bytes!("main.wat")),
+                fixed("main.wasm", include_bytes!("main.wasm")),
             ],
-            Self::Document => vec![file("SKILL.md", include_str!("scaffold/DOCUMENT.md"))],
+            Self::Document => vec![file("SKILL.md", include_str!("DOCUMENT.md"))],
         }
     }
 
@@ -123,14 +123,14 @@ mod tests {
 
     #[test]
     fn the_module_is_what_its_text_says() {
-        let module = wat::parse_str(include_str!("scaffold/main.wat")).unwrap();
+        let module = wat::parse_str(include_str!("main.wat")).unwrap();
         if std::env::var_os("UPDATE_DOCS").is_some() {
             let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/package/scaffold/main.wasm");
             fs::write(made, &module).unwrap();
         }
         assert_eq!(
             module,
-            include_bytes!("scaffold/main.wasm"),
+            include_bytes!("main.wasm"),
             "`UPDATE_DOCS=1 cargo test -p mcpkg-registry scaffold` makes it again"
         );
     }

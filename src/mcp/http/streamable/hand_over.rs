@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 
 use crate::mcp::Config;
 use crate::mcp::front;
-use crate::mcp::transport::http::access_control::owner;
-use crate::mcp::transport::http::answer::{Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::connection::Peer;
-use crate::mcp::transport::http::headers::{BATCHES, SESSION};
+use crate::mcp::http::access_control::owner;
+use crate::mcp::http::answer::{Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::connection::Peer;
+use crate::mcp::http::headers::{BATCHES, SESSION};
 
 /// A request for rmcp.
 pub(super) struct Forwarded {

@@ -15,11 +15,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::Config;
+use crate::mcp::http::answer::{Body, Refusal};
+use crate::mcp::http::app::App;
+use crate::mcp::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 use crate::mcp::subscriptions::{Subscriber, accepted};
 use crate::mcp::tasks::{Followed, TaskIds};
-use crate::mcp::transport::http::answer::{Body, Refusal};
-use crate::mcp::transport::http::app::App;
-use crate::mcp::transport::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 
 /// The key of a notification that names its stream.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
