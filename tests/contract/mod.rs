@@ -1,6 +1,7 @@
 //! The table of operations, the contracts' schemas, the reference pages, the imports.
 
 mod circles;
+mod code_map;
 mod docs;
 mod examples;
 mod hints;
