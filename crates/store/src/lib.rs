@@ -1,7 +1,10 @@
 //! The database: all SQL of mcpkg, and nothing but SQL.
 //!
-//! [`Store`] is the open file. [`Store::read`] and [`Store::write`] run a closure inside one transaction and hand it
-//! a [`Db`]; the functions of this module's files take that `Db`, so they compose. Rows come back as plain structs.
+//! [`Store`] is the open database. [`Store::read`] and [`Store::write`] run a closure inside one transaction and hand it
+//! a [`Db`]; the functions of this crate's files take that `Db`, so they compose. Rows come back as plain structs.
+//!
+//! The files form layers, and each imports only from the layers below it. From the top: backups, locks and the watch; `Store`; the
+//! engines and the check; the files of tables; `Db`; connections, values and errors, which know no `Db`.
 
 pub mod access;
 pub mod agent_files;

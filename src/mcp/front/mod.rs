@@ -1,11 +1,12 @@
 //! The front, which reads a client's lines.
 //!
 //! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and hands
-//! every other line to rmcp. Its rules, each of which works around something in rmcp: - the first lifecycle request
-//! always goes
-//! to rmcp, which waits for it and would never leave its start otherwise; - a client's reads never overtake its own
-//! earlier writes ([`super::tickets::Ticket`]); - a request whose id is in flight waits until the first was answered
-//! ([`InFlight`]); - rmcp sees the end of input only after every accepted request was answered.
+//! every other line to rmcp. Its rules, each of which works around something in rmcp:
+//!
+//! - The first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise.
+//! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
+//! - A request whose id is in flight waits until the first was answered ([`InFlight`]).
+//! - rmcp sees the end of input only after every accepted request was answered.
 
 mod envelope;
 mod hot;

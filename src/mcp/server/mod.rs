@@ -1,4 +1,8 @@
 //! rmcp's handler: everything that the front does not answer itself. One file for each family of methods.
+//!
+//! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs on the blocking
+//! pool, or on a thread of its own if it may take minutes ([`super::long_calls`]). Its commit is on the disk before the answer is sent.
+//! Then the watch of every server process sees the commit, and each notifies its clients ([`super::subscriptions`]).
 
 mod call;
 mod consent;
