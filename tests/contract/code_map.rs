@@ -20,7 +20,7 @@ impl Module {
         let about = lines.map(str::trim).collect::<Vec<_>>().join(" ");
         assert!(!about.is_empty(), "{} does not say what it is for", file.display());
         // A link to an item leads nowhere on a page.
-        let link = Regex::new(r"\[(`[^`]+`)\](\([^)]*\))?").expect("a pattern");
+        let link = Regex::new(r"\[(`[^`]+`|[^\]]+)\](\([^)]*\))?").expect("a pattern");
         Self { about: link.replace_all(&about, "$1").into_owned(), file }
     }
 

@@ -98,6 +98,25 @@ fn docs_link_to_what_is_there() {
 }
 
 #[test]
+fn docs_for_developers_name_files_that_are_there() {
+    let named = Regex::new(r"`((?:crates|src|tests|benches|migrations)/[\w./-]+)`").expect("a pattern");
+    let is_for_developers =
+        |page: &str| page.contains("adr/") || page.ends_with("architecture.md") || page.ends_with("contributing.md");
+    let mut wrong = String::new();
+    let mut count = 0;
+    for (page, text) in pages().into_iter().filter(|(page, _)| is_for_developers(page)) {
+        for found in named.captures_iter(&text) {
+            count += 1;
+            if !root().join(&found[1]).exists() {
+                writeln!(wrong, "{page}: {} is not there", &found[1]).expect("text");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(count > 100, "{count} paths");
+}
+
+#[test]
 fn docs_are_all_in_the_summary() {
     let summary = links(&read("docs/SUMMARY.md")).into_iter().map(|link| format!("docs/{link}")).collect::<Vec<_>>();
     let listed: BTreeSet<_> = summary.iter().cloned().collect();
