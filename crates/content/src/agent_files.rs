@@ -1,4 +1,4 @@
-//! Files that are kept for one agent alone: `mcpkg agent-file ...`.
+//! `mcpkg agent-file ...`: the files that a project keeps for one agent only, such as `.claude/settings.json`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,6 @@ use mcpkg_core::op::{Body, Context, Effect, Entry, Faces, Media, NoOutput, Opera
 use mcpkg_store::agent_files::{self, AgentFile};
 use mcpkg_store::blobs;
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<List>(), Entry::of::<Show>(), Entry::of::<Remove>()];
 
 fn data(project: &str, file: &AgentFile) -> Value {

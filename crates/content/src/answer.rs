@@ -11,7 +11,7 @@ use mcpkg_store::page::{Page, Slice};
 use mcpkg_store::prompts::Argument;
 use mcpkg_store::revisions::Kind;
 
-/// Refuses content that is too large for one answer, before it is read.
+/// Fails if content is too large for one answer; called before the content is read.
 pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
     let size = u64::try_from(size).unwrap_or(0);
     if size <= limit {
@@ -20,19 +20,19 @@ pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: imp
     Err(too_large(&what(), size, limit, &how()))
 }
 
-/// Returns the reply of a deletion: the history stays, and a hint says how to bring the item back.
+/// Returns the reply to a deletion, with a hint how to restore the item: its history stays.
 pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data: Value) -> Reply {
     let (word, before) = (kind.word(), revision.saturating_sub(1));
     Reply::sentence(format!("Deleted {word} '{name}' from project '{project}'"), data)
         .hint(format!("`mcpkg {word} restore {name} {before}` restores the {word}"))
 }
 
-/// Returns the hint for an update that changed nothing: it adds no revision.
+/// Returns the hint for an update that changed nothing and therefore added no revision.
 pub(super) fn unchanged(before: i64, after: i64) -> Option<String> {
     (before == after).then(|| "nothing changed, so no revision was added".to_owned())
 }
 
-/// Returns the failure of content that is larger than one answer may be.
+/// Returns the error for content that is larger than one answer may be.
 pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     Error::new(
         Code::TooLarge,
@@ -45,7 +45,7 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     .with_details(json!({ "size": size, "limit": limit }))
 }
 
-/// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.
+/// Returns the page that a list call asks for. By default, the shell gets everything and an agent a hundred rows.
 pub(super) fn page(
     list: &str,
     after: Option<&str>,
@@ -65,12 +65,12 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// Returns the cursor of the next page; `name` returns the name of a row. `None` if this is the last page.
+/// Returns the cursor of the next page, or `None` on the last page. `name` returns the name of a row.
 pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
     slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
 }
 
-/// Returns a list as its caller reads it. Many clients show a model only the text, so the text has the cursor of the next page.
+/// Returns a list in the form its caller reads. Many clients show a model only the text, so the text repeats `next_cursor`.
 pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>) -> Body {
     let next = next_cursor.filter(|_| !context.is_shell()).map(|next| Body::Text(format!("next_cursor: {next}\n")));
     match next {
@@ -79,29 +79,28 @@ pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>)
     }
 }
 
-/// Whether a list call asks for a page of the usual size at most, which takes microseconds.
+/// Returns whether a list call asks for at most one page of the default size, which takes microseconds.
 pub(super) fn is_one_page(limit: Option<u32>) -> bool {
     limit.is_none_or(|limit| limit as usize <= mcpkg_core::op::PAGE)
 }
 
-/// Returns stored bytes as the text they are known to be.
+/// Converts a prompt's stored bytes to text. Bytes that are not UTF-8 mean that the store is damaged.
 pub(super) fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)
         .map_err(|error| mcpkg_store::blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }
 
-/// Returns the arguments that a prompt declares, from the JSON that is stored.
+/// Parses the stored JSON of a prompt's arguments.
 pub fn arguments(json: Option<&str>) -> Result<Vec<Argument>> {
     json.map_or(Ok(Vec::new()), serde_json::from_str)
         .map_err(|error| damaged_value("a prompt's arguments are malformed").with_source(error))
 }
 
-/// Returns a reply's data.
 pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(unwritable)
 }
 
-/// Returns the failure of a reply that cannot be written as JSON.
+/// Returns the error for a reply that cannot be written as JSON.
 pub(super) fn unwritable(error: serde_json::Error) -> Error {
     Error::internal("a reply cannot be written as JSON").with_source(error)
 }

@@ -1,4 +1,4 @@
-//! CONTENT as an argument: text from an agent; text, `@file` or `-` from the shell.
+//! Reads the CONTENT argument: a string from an agent, or text, `@file` or `-` from the shell.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,29 +8,26 @@ use serde::Deserialize;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 
-/// Content as a caller named it.
+/// Content as the caller gave it; not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A JSON string of a tool call.
     Agent(String),
-    /// Typed on the command line.
+    /// Text typed on the command line.
     Typed(String),
     Input,
     File(PathBuf),
 }
 
-/// Content from a caller, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub content: NewContent,
-    /// Where it came from.
     pub origin: Origin,
 }
 
-/// The origin of content, which decides how its type is detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A JSON string of a tool call: contract 001's rule applies.
+    /// A JSON string of a tool call: the MIME type that the agent gave decides (contract 001).
     Agent,
     /// Typed on the command line, or standard input.
     Shell,
@@ -39,10 +36,8 @@ pub enum Origin {
 }
 
 impl Content {
-    /// Parses CONTENT of a command line: `@path` is a file, `-` standard input, `@@` a literal `@`, and anything else the text itself.
-    ///
-    /// # Errors
-    /// None: it reads nothing yet.
+    /// Parses CONTENT of a command line: `@path` is a file, `-` is standard input, `@@text` is the text `@text`, and
+    /// anything else is the text itself. It never fails, because it reads nothing yet.
     pub fn from_shell(argument: &str) -> Result<Self, std::convert::Infallible> {
         Ok(match (argument, argument.strip_prefix('@')) {
             ("-", _) => Self::Input,
@@ -52,7 +47,7 @@ impl Content {
         })
     }
 
-    /// Reads it. A file's content is checked, but stays in the file.
+    /// Reads the content. A file is checked, but its bytes stay in the file.
     pub fn read(self) -> Result<Given> {
         Ok(match self {
             Self::Agent(text) => Given { content: text.into_bytes().into(), origin: Origin::Agent },
@@ -77,19 +72,13 @@ impl Content {
         })
     }
 
-    /// Reads it as a prompt's text.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if it is empty, not UTF-8, or holds U+0000.
+    /// Reads the content as a prompt's text; see [`prompt`].
     pub fn read_prompt(self) -> Result<String> {
         prompt(self.read()?.content.bytes()?.into_owned())
     }
 }
 
-/// Returns bytes as a prompt's text.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if they are empty, not UTF-8, or hold U+0000.
+/// Converts bytes to a prompt's text. Fails if they are empty, not UTF-8, or contain U+0000.
 pub fn prompt(bytes: Vec<u8>) -> Result<String> {
     if bytes.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
@@ -121,7 +110,7 @@ impl schemars::JsonSchema for Content {
     }
 }
 
-/// Reads a command line's `NAME=VALUE`.
+/// Parses `NAME=VALUE` from the command line.
 pub fn key_value(argument: &str) -> Result<(String, String)> {
     match argument.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -129,7 +118,7 @@ pub fn key_value(argument: &str) -> Result<(String, String)> {
     }
 }
 
-/// Reads a command line's declaration of a template argument: `NAME`, `NAME?` for an optional one, either with
+/// Parses the declaration of a template argument: `NAME`, or `NAME?` if it is optional. Either may end in
 /// `=DESCRIPTION`.
 pub fn declaration(argument: &str) -> Result<mcpkg_store::prompts::Argument> {
     let (name, description) = match argument.split_once('=') {

@@ -1,17 +1,17 @@
-//! Completes the names of a project's items in a shell.
+//! Completes the names of a project's items in the shell.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Name, Names, Typed};
 use mcpkg_store::page::Page;
 use mcpkg_store::{agent_files, prompts, resources, servers, skills, sources};
 
-/// The prompts of the project.
+/// Completes the project's prompts.
 pub const PROMPTS: Names = Names::Stored(|typed| {
     let names = prompts::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
     Ok(names.into_iter().map(Name::from).collect())
 });
 
-/// The resources of the project: their names, and their URIs once a URI is begun.
+/// Completes the project's resources: names, or URIs as soon as the typed text contains a colon.
 pub const RESOURCES: Names = Names::Stored(|typed| {
     let mut names = resources::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
     if let (true, Some(project)) = (typed.prefix.contains(':'), typed.project()?) {
@@ -21,10 +21,10 @@ pub const RESOURCES: Names = Names::Stored(|typed| {
     Ok(names.into_iter().map(Name::from).collect())
 });
 
-/// The skills of the project that are stored.
+/// Completes the project's stored skills.
 pub const STORED_SKILLS: Names = Names::Stored(|typed| Ok(typed.matching(stored_skills(typed)?)));
 
-/// The skills of the project, and the prompts that agents see as skills.
+/// Completes the project's skills, and the prompts that agents see as skills.
 pub const SKILLS: Names = Names::Stored(|typed| {
     let mut names = stored_skills(typed)?;
     if let Some(project) = typed.project()? {
@@ -36,20 +36,20 @@ pub const SKILLS: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// The sources of the project.
+/// Completes the project's sources.
 pub const SOURCES: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let all = sources::list(typed.db, project.id)?;
     Ok(typed.matching(all.into_iter().map(|source| source.origin.name)))
 });
 
-/// The MCP servers of the project.
+/// Completes the project's MCP servers.
 pub const MCP_SERVERS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     Ok(typed.matching(servers::names(typed.db, project.id)?))
 });
 
-/// The paths of the files that the project keeps for one agent.
+/// Completes the paths of the files that the project keeps for one agent.
 pub const AGENT_FILES: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     Ok(typed.matching(agent_files::all(typed.db, project.id)?.into_iter().map(|file| file.path)))

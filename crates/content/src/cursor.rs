@@ -1,19 +1,16 @@
-//! Opaque cursors: where a page of a list begins.
+//! Opaque cursors, which mark where the next page of a list begins.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the cursor of the page of `list` after `name` in the project with key `project`.
+/// Returns the cursor for the page of `list` that begins after `name`, in the project with key `project`.
 pub fn encode(list: &str, project: i64, name: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{list}\n{project}\n{name}"))
 }
 
-/// Returns the project's key and the name after which the page of `list` begins.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where `list` never gave out this cursor.
+/// Returns the project's key and the name after which the page begins. Fails if the cursor does not belong to `list`.
 pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
     let parsed = (|| {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
@@ -28,7 +25,7 @@ pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
     })
 }
 
-/// Refuses a cursor of another project.
+/// Fails if the cursor belongs to another project.
 pub fn check_project(of: i64, current: i64) -> Result<()> {
     if of == current {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `mcpkg prompt edit`: the user's editor on a prompt's text.
+//! `mcpkg prompt edit`: opens a prompt's text in the user's editor.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ impl Operation for Edit {
 }
 
 impl Edit {
-    /// Writes the edited text, unless somebody changed the prompt in the meantime.
+    /// Stores the edited text, unless the prompt changed in the meantime.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
         let front = before.attributes.front_matter.as_deref().unwrap_or_default();
         let keeps_front = edited.starts_with(front.as_bytes());
@@ -75,7 +75,7 @@ impl Edit {
                 .hint(format!("`mcpkg prompt show {} --raw` shows the current text", self.name)));
             }
             if !keeps_front && !text.starts_with("---") {
-                // The user removed it, so it stays away.
+                // The user deleted the front matter in the editor, so do not add it again.
                 current.attributes.front_matter = None;
             }
             prompt_ops::declare(&mut current.attributes, &mut text, false)?;

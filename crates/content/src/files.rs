@@ -1,4 +1,4 @@
-//! Files of a skill, and instructions, that were edited on disk: a resource takes the bytes as they are.
+//! Takes over files that were edited on disk: the bytes of a skill's files and of instructions are stored unchanged.
 
 use std::path::Path;
 
@@ -14,18 +14,16 @@ use mcpkg_store::resources::{self, Attributes, Key, Resource};
 use mcpkg_store::revisions::Author;
 use mcpkg_store::{Db, blobs};
 
-/// The largest file whose front matter is read, in bytes.
+/// The largest file, in bytes, whose front matter is read for a description.
 const MAX_DESCRIBED: u64 = 16 << 20;
 
-/// A file on disk.
 #[derive(Clone, Debug)]
 pub struct File {
     pub content: NewContent,
-    /// Whether it can be executed.
     pub executable: bool,
 }
 
-/// Gives a resource new bytes. A program stays a program.
+/// Gives a resource new bytes and keeps its executable bit.
 pub fn replace(
     db: &Db<'_>,
     author: Author<'_>,
@@ -37,8 +35,8 @@ pub fn replace(
     Ok(change(db, author, project, resource, &file)?.0)
 }
 
-/// Makes a resource what a file is, and returns whether it was something else. Its MIME type stays where the bytes fit
-/// it, and a description that was the front matter's follows that.
+/// Gives a resource the content and the executable bit of a file, and returns whether anything changed. Its MIME type
+/// stays if it fits the new bytes. A description that came from the old front matter is taken from the new one.
 pub fn change(
     db: &Db<'_>,
     author: Author<'_>,
@@ -98,7 +96,7 @@ fn decide(content: &NewContent, mime_type: Option<&str>, name: &str) -> Result<M
     decide(mime_type).or_else(|_| decide(None))
 }
 
-/// Returns a file's description from its front matter.
+/// Returns the description in a file's front matter.
 fn description(content: &NewContent) -> Result<Option<String>> {
     if !content.is_text() || content.size() > MAX_DESCRIBED {
         return Ok(None);

@@ -1,15 +1,14 @@
-//! Findings of `mcpkg doctor` on stored templates: those from before templates had limits, and those with undeclared
-//! names.
+//! `mcpkg doctor` findings about stored templates: templates that exceed today's limits, or that use undeclared names.
 
 use super::{answer, template};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::{Db, blobs, prompts};
 
-/// Templates that are named.
+/// The most templates that one finding lists by name.
 const NAMED: usize = 20;
 
-/// Looks for templates that cannot be rendered, in all projects.
+/// Checks the templates of all projects and reports those that cannot be rendered.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut problems = match context.store.read(problems) {
         Ok(problems) => problems,

@@ -1,4 +1,4 @@
-//! `mcpkg prompt|resource history`, `diff` and `restore`: every change keeps a revision.
+//! `mcpkg prompt|resource history`, `diff` and `restore`, on the revisions that every change keeps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, T
 use mcpkg_store::revisions::{self, Kind, Revision};
 use mcpkg_store::{blobs, prompts, resources};
 
-/// Bytes of a content that is compared line by line.
+/// The largest content, in bytes, that `diff` compares line by line.
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! history_operations {
@@ -193,7 +193,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
     };
     let (from, to) = (old.1.number, new.1.number);
     let mut text = String::new();
-    // Attributes are compared as JSON, one key per line.
+    // One key per line, so that the diff shows exactly the attributes that changed.
     let attributes = |revision: &Revision| {
         let mut value = blobs::shown_json(&revision.attributes);
         if let Value::Object(map) = &mut value {
@@ -222,7 +222,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
     Ok(Reply::new(Body::Diff(text), data))
 }
 
-/// Returns the failure of a restore that does not say which revision: it names the newest ones.
+/// Returns the error for a restore without a revision; it lists the newest revisions.
 fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
     const SHOWN: usize = 5;
     let newest = context.read(|db, project| {

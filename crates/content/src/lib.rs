@@ -1,8 +1,9 @@
-//! Contract 001: projects, prompts and resources, and everything around storing them.
+//! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
-//! Other domains may use [`answer`] (sizes of answers), [`command`] (a prompt as a slash command's file, or as a
-//! skill's), [`files`] (files that were edited on disk), [`completions`] (names that a shell completes), [`formats`] (what
-//! agents' files look like), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`servers`] (MCP servers, as they are given and shown), [`skills`] (what a skill has to be) and [`uri`].
+//! Other domains may use [`answer`] (size limits of answers), [`command`] (writes a prompt as a slash command or as a
+//! skill), [`files`] (takes over files that were edited on disk), [`completions`] (names for the shell to complete),
+//! [`formats`] (the file formats of agents), [`names`], [`proposals`] (changes that wait for a person's decision),
+//! [`servers`] (arguments and output of MCP servers), [`skills`] (the rules for skills) and [`uri`].
 
 pub mod agent_files;
 pub mod answer;
@@ -40,10 +41,8 @@ mod seed;
 
 use mcpkg_core::op::{Domain, Entry, Group, Listed};
 
-/// The group of this domain.
 pub const GROUP: &str = "content";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "content",
     operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS, source::OPS],
@@ -83,7 +82,7 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of this domain, in documentation order. The contract's six tools stand first among the tools.
+/// The operations of this domain, in documentation order. The six tools of contract 001 come first.
 pub const OPS: &[Entry] = &[
     Entry::of::<projects::Create>(),
     Entry::of::<projects::List>(),

@@ -1,4 +1,4 @@
-//! Text or blob: how a resource's MIME type and kind are found.
+//! Determines a resource's MIME type, and whether it is text or binary.
 
 use std::path::Path;
 
@@ -10,21 +10,21 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::new_content::NewContent;
 
-/// The MIME type of content for which nobody named one (contract 001).
+/// The MIME type of content for which none was given and none can be guessed (contract 001).
 pub const DEFAULT: &str = "text/plain";
 
 const BINARY: &str = "application/octet-stream";
 
-/// A resource's content, decided.
+/// A resource's content with its MIME type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Media {
     pub mime_type: String,
-    /// Whether it is served as text.
+    /// Whether it is served as text; otherwise it is served as base64.
     pub text: bool,
     pub content: NewContent,
 }
 
-/// Whether a MIME type means text.
+/// Returns whether content of this MIME type is text.
 pub fn is_textual(mime_type: &str) -> bool {
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some((kind, subtype)) = essence.split_once('/') else {
@@ -51,11 +51,9 @@ pub fn is_textual(mime_type: &str) -> bool {
             ))
 }
 
-/// Decides what content is. From an agent the MIME type decides, and defaults to text/plain; from the shell the
-/// bytes and the name of the file, or of the URI, do.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the content is empty or does not fit the MIME type.
+/// Determines the MIME type of content. An agent names the type, or gets text/plain. For content from the shell, the
+/// type follows from the bytes and the name of the file, or the URI. Fails if the content is empty or does not fit
+/// the type.
 pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
     if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
@@ -92,10 +90,8 @@ fn from_agent(content: NewContent, mime_type: &str) -> Result<Media> {
     Ok(Media { mime_type, text: false, content: decoded.into() })
 }
 
-/// Decides what a file's content is; an empty one is fine.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where `mime_type` is textual and the content is not.
+/// Determines the MIME type of a file's content, which may be empty. Fails if `mime_type` is textual and the content
+/// is not.
 pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> Result<Media> {
     let readable = content.is_text();
     if let Some(mime_type) = mime_type {
@@ -115,10 +111,8 @@ pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> R
     Ok(Media { mime_type, text, content })
 }
 
-/// Returns whether content of this MIME type is served as text; `readable` says whether its bytes could be.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the type is textual and the bytes are not.
+/// Returns whether content of this MIME type is served as text; `readable` means that its bytes are valid text. Fails
+/// if the type is textual and the bytes are not.
 pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
     check(mime_type)?;
     let textual = is_textual(mime_type);
@@ -132,7 +126,8 @@ pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
     Ok(textual)
 }
 
-/// A few names that the common table gets wrong for source code.
+/// Guesses a file's MIME type from its extension. Some extensions of source code come first, because the `mime_guess`
+/// table gets them wrong.
 fn guess(name: &Path) -> Option<String> {
     let extension = name.extension()?.to_str()?.to_ascii_lowercase();
     let known = match extension.as_str() {

@@ -1,4 +1,4 @@
-//! `mcpkg project ...`: agents never manage projects.
+//! `mcpkg project ...`. None of these operations is a tool: agents do not manage projects.
 
 use std::path::{Path, PathBuf};
 
@@ -212,7 +212,7 @@ impl Operation for Select {
             (format!("Selected project '{name}'"), json!({}))
         };
         let reply = Reply::sentence(sentence, data(&project, more));
-        // A selection that something stronger hides would look as if it had not worked.
+        // Without this hint, a selection that a stronger setting overrides would look as if it had not worked.
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
             Some(other) if other.id != project.id => reply.hint(format!(
@@ -273,7 +273,7 @@ impl Operation for Unbind {
     }
 }
 
-/// Returns the path under which a folder was bound: with links resolved, if it still exists.
+/// Returns the path under which a folder was bound. If the folder still exists, its links are resolved, as when binding.
 fn stored(folder: &Path) -> Option<String> {
     projects::Selection::folder(&folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?)
 }
@@ -390,7 +390,7 @@ impl Operation for Delete {
 }
 
 impl Delete {
-    /// Refuses a project that does not exist, or whose files agents read.
+    /// Fails if the project does not exist, or if its files are still deployed.
     fn is_deletable(&self, db: &Db<'_>) -> Result<()> {
         let project = projects::get(db, &self.name)?;
         match deploys::root_of_source(db, &deploys::project_source(project.uuid))? {
@@ -400,7 +400,8 @@ impl Delete {
     }
 }
 
-/// Returns the error for deleting a project whose files agents still read: nobody could undo that deploy any more.
+/// Returns the error for deleting a project whose files are still deployed: without the project, nobody could roll the
+/// deploy back.
 fn still_deployed(project: &Project, root: &str) -> Error {
     let name = &project.name;
     Error::new(

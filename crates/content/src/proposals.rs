@@ -1,5 +1,5 @@
-//! Changes from elsewhere that wait for a person: what upstream of a source, or in a synced folder, does not go together with
-//! what stands in the project.
+//! Changes that wait for a person's decision, because a source, a synced folder or a deployed file changed in a way that
+//! conflicts with the project.
 
 use super::import::manifest::Entry;
 use super::import::server_item;
@@ -11,21 +11,21 @@ use mcpkg_store::proposals::{self, Action, NewProposal, Origin, Proposal};
 use mcpkg_store::revisions::Author;
 use mcpkg_store::{Db, blobs};
 
-/// What is proposed for an item.
+/// A proposed change of an item.
 #[derive(Clone, Copy, Debug)]
 pub enum Proposed<'p> {
-    /// It becomes this; one that is gone comes back.
+    /// The item gets this entry and content; a deleted item is created again.
     Change {
         entry: &'p Entry,
-        /// The key of the content.
+        /// The key of the proposed content.
         blob: i64,
     },
     Delete,
-    /// The file of the synced folder goes.
+    /// The next sync deletes the item's file in the synced folder.
     DeleteFile {
-        /// What the file is.
+        /// The entry of the file that would be deleted.
         entry: &'p Entry,
-        /// The key of the content.
+        /// The key of the file's content.
         blob: i64,
     },
 }
@@ -33,19 +33,17 @@ pub enum Proposed<'p> {
 /// A proposal about an item.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'p> {
-    /// Where it comes from.
     pub origin: Origin,
-    /// What the item is known by ([`Stored::key`]).
+    /// The item's permanent key ([`Stored::key`]).
     pub item: &'p str,
-    /// What stands here; `None` if the item is gone.
+    /// The item in the project; `None` if it was deleted.
     pub ours: Option<&'p Stored>,
-    /// The file that it is about.
+    /// The item's file, where the other version was found.
     pub path: &'p str,
-    /// What would be done.
     pub proposed: Proposed<'p>,
 }
 
-/// Keeps a proposal and returns its number; it replaces an open one of the same origin for the same item.
+/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item.
 pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>) -> Result<i64> {
     let New { origin, item, ours, path, proposed } = new;
     let (action, entry, blob) = match proposed {
@@ -73,7 +71,7 @@ pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>)
     proposals::insert(db, new)
 }
 
-/// Returns what people read for an item: `prompt:NAME`, or the URI of a resource that agents take for more than a document.
+/// Returns the item's name for people: `prompt:NAME`, the URI of a resource if it is not a `file:` URI, and so on.
 fn label(entry: &Entry) -> String {
     match entry.what.uri() {
         Some(uri) if !uri.starts_with("file:") => uri.to_owned(),
@@ -81,10 +79,8 @@ fn label(entry: &Entry) -> String {
     }
 }
 
-/// Does what a proposal says and returns that in words. What the item became meanwhile is not overwritten unseen.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the item was changed since the proposal was made; `E_ALREADY_EXISTS` if its name or URI was taken.
+/// Carries out a proposal and returns a sentence about it. Fails with `E_INVALID_ARGUMENT` if the item was changed since
+/// the proposal was made, so that nothing is overwritten unseen, and with `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn accept(
     db: &Db<'_>,
     author: Author<'_>,
@@ -114,7 +110,7 @@ pub fn accept(
     }
 }
 
-/// Returns the item of a proposal, if it still is as it was when that was made.
+/// Returns the item of a proposal. Fails if the item was changed, deleted or created since the proposal was made.
 fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option<Stored>> {
     let ours = stored::get(db, project, &proposal.item)?;
     let why = match (&ours, proposal.base) {
@@ -136,14 +132,14 @@ fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
     )))
 }
 
-/// Returns the name and attributes that are proposed.
+/// Returns the proposed name and attributes.
 fn entry(proposal: &Proposal) -> Result<Entry> {
     let entry = proposal.entry.as_deref().map(serde_json::from_str).transpose();
     let entry = entry.map_err(|error| blobs::damaged_value("a proposal's entry is malformed").with_source(error))?;
     entry.ok_or_else(|| blobs::damaged_value("a proposal has no stored entry"))
 }
 
-/// Returns the place that a proposal comes from, in words.
+/// Returns the words for the other version: where the proposed change comes from.
 fn place(proposal: &Proposal) -> &'static str {
     match proposal.origin {
         Origin::Deploy => "the file on disk",
@@ -152,7 +148,7 @@ fn place(proposal: &Proposal) -> &'static str {
     }
 }
 
-/// Returns the contents that a proposal changes, before and after.
+/// Returns the item's content before and after the proposed change.
 pub fn contents(db: &Db<'_>, proposal: &Proposal) -> Result<(Vec<u8>, Vec<u8>)> {
     let content = |blob: Option<i64>| blob.map_or_else(|| Ok(Vec::new()), |blob| blobs::get(db, blob));
     match proposal.action {

@@ -1,4 +1,4 @@
-//! What a project holds under `mcpkg://`, so that an agent that knows resources alone finds all of it.
+//! The `mcpkg://` resources, which let a client that only reads resources see everything in a project.
 
 use serde_json::{Map, json};
 
@@ -11,7 +11,6 @@ use mcpkg_store::{projects, prompts, validators};
 const MARKDOWN: Option<&str> = Some("text/markdown");
 const JSON: Option<&str> = Some("application/json");
 
-/// The resources, in documentation order.
 pub(super) const RESOURCES: &[Resource] = &[PROMPT, RESOURCE, HISTORY];
 
 const PROMPT: Resource = Resource {
@@ -37,7 +36,7 @@ const PROMPT: Resource = Resource {
     complete: |asked| names_of(Kind::Prompt, asked),
 };
 
-/// A resource, by its name.
+/// A stored resource, addressed by its name instead of its URI.
 const RESOURCE: Resource = Resource {
     uri: "mcpkg://resource/{name}",
     name: "resource",
@@ -75,7 +74,7 @@ const HISTORY: Resource = Resource {
     validator: |asked| {
         let newest = revisions_of(asked, 1)?;
         let Some(newest) = newest.as_ref().and_then(|rows| rows.first()) else { return Ok(None) };
-        // Old revisions may be deleted.
+        // The oldest revision is part of the validator, because old revisions may be deleted while the newest stays.
         let oldest = revisions::oldest(asked.db, newest.item)?;
         Validator::of(&(newest.item.as_bytes(), newest.number, newest.at, oldest)).map(Some)
     },
@@ -107,7 +106,7 @@ fn history(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the newest revisions of the item that is asked for, where there is such a kind of item.
+/// Returns the newest revisions of the requested item; `None` if its kind is unknown.
 fn revisions_of(asked: &Asked<'_>, limit: usize) -> Result<Option<Vec<revisions::Revision>>> {
     let Some(kind) = Kind::named(asked.values.get("kind")) else { return Ok(None) };
     let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };

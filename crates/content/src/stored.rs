@@ -1,5 +1,5 @@
-//! The items of a project in one form: prompts, resources, files of single agents and MCP servers, each with everything that an export
-//! writes about it.
+//! Prompts, resources, MCP servers and files of single agents in one common form, with everything that an export writes
+//! about them.
 
 use std::collections::HashMap;
 
@@ -24,23 +24,23 @@ use mcpkg_store::{Db, blobs};
 #[derive(Clone, Debug)]
 pub struct Stored {
     pub item: Item,
-    /// Its name and attributes, with what the project's modules say of it.
+    /// Its name and attributes, and the origin that its module records.
     pub entry: Entry,
 }
 
-/// The row of an item.
+/// The database row of an item.
 #[derive(Clone, Debug)]
 pub enum Item {
     Prompt(Prompt),
     Resource(Resource),
-    /// A file of one agent alone.
+    /// A file that only one agent reads.
     AgentFile(AgentFile),
-    /// An MCP server; its content is generated from its row.
+    /// An MCP server. It has no stored content: its content is generated from the row.
     Server(Box<Server>),
 }
 
 impl Stored {
-    /// The key of its content; `None` for a server, whose row is its content.
+    /// Returns the key of its content; `None` for a server, whose content is generated.
     pub fn own_blob(&self) -> Option<i64> {
         match &self.item {
             Item::Prompt(prompt) => Some(prompt.blob),
@@ -50,7 +50,7 @@ impl Stored {
         }
     }
 
-    /// Returns the key of its content, in a transaction that writes: that of a server is stored by this.
+    /// Returns the key of its content. For a server, this stores the generated content, so it needs a write transaction.
     pub fn blob(&self, db: &Db<'_>) -> Result<i64> {
         match (&self.item, self.own_blob()) {
             (Item::Server(server), _) => blobs::put_source(db, &document(server)?),
@@ -67,7 +67,7 @@ impl Stored {
         }
     }
 
-    /// Whether its content is the blob with this key.
+    /// Returns whether its content is the blob with this key.
     pub fn holds(&self, db: &Db<'_>, blob: i64) -> Result<bool> {
         match self.own_blob() {
             Some(own) => Ok(own == blob),
@@ -75,7 +75,7 @@ impl Stored {
         }
     }
 
-    /// Its permanent key, which renaming does not change: `prompt:<uuid>`, `resource:<uuid>`, `agent_file:<path>` or
+    /// Returns its permanent key, which survives renaming: `prompt:<uuid>`, `resource:<uuid>`, `agent_file:<path>` or
     /// `mcp_server:<uuid>`.
     pub fn key(&self) -> String {
         match &self.item {
@@ -86,7 +86,7 @@ impl Stored {
         }
     }
 
-    /// Returns an item as its own row has it.
+    /// Returns an item without the origin from the modules table.
     fn bare(item: Item) -> Self {
         let (name, what) = match &item {
             Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
@@ -106,14 +106,14 @@ impl Stored {
         Stored { item, entry: Entry { name, what, origin: Origin::default() } }
     }
 
-    /// Returns it with what its row of modules says.
+    /// Adds the origin that its module row records.
     fn said(mut self, row: Row) -> Self {
         let Row { applies, agent, path, .. } = row;
         self.entry.origin = Origin { applies, agent, path };
         self
     }
 
-    /// The key of its row of modules; files of one agent and servers have none.
+    /// Returns the key of its module row; `None` for servers and files of one agent, which have no such row.
     pub fn module(&self) -> Option<String> {
         match &self.item {
             Item::Prompt(prompt) => Some(merge::module(&self.entry.what, prompt.uuid)),
@@ -123,8 +123,8 @@ impl Stored {
     }
 }
 
-/// Returns all prompts, then all resources of a project by name, then the files of one agent
-/// by path, then all MCP servers by name.
+/// Returns a project's prompts and resources (each sorted by name), then the files of single agents (by path), then the
+/// MCP servers (by name).
 pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let rows: HashMap<String, Row> =
         modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
@@ -133,7 +133,7 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
     let servers = servers::all(db, project.id)?.into_iter().map(|server| Item::Server(Box::new(server)));
     let all = prompts.chain(resources).chain(kept).chain(servers).map(Stored::bare);
-    // All files of a skill have one row.
+    // One row covers all files of a skill, so rows are looked up by module, not by item.
     Ok(all
         .map(|stored| match stored.module().and_then(|module| rows.get(&module)) {
             Some(row) => stored.said(row.clone()),
@@ -142,7 +142,7 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
         .collect())
 }
 
-/// Returns the item of a project that is known by `key`, if there is one.
+/// Returns the item with this permanent key ([`Stored::key`]), if it exists.
 pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> {
     let Some((kind, id)) = key.split_once(':') else { return Ok(None) };
     let item = match (kind, Uuid::parse_str(id)) {
@@ -158,7 +158,7 @@ pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> 
     item.map(|item| stored(db, project, item)).transpose()
 }
 
-/// Returns the item with the URI or the name of `entry` in a project, if there is one.
+/// Returns the item with the URI or name of `entry`, if it exists.
 pub fn find(db: &Db<'_>, project: &Project, entry: &Entry) -> Result<Option<Stored>> {
     let item = match &entry.what {
         What::Prompt(_) => prompts::find(db, project.id, &entry.name)?.map(Item::Prompt),
@@ -176,7 +176,7 @@ pub fn find(db: &Db<'_>, project: &Project, entry: &Entry) -> Result<Option<Stor
     item.map(|item| stored(db, project, item)).transpose()
 }
 
-/// Returns an item with what its row of modules says.
+/// Returns an item with the origin that its module row records.
 fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     let stored = Stored::bare(item);
     let row = stored.module().map(|module| modules::get(db, project.id, &module)).transpose()?.flatten();
@@ -186,16 +186,14 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     })
 }
 
-/// Checks that an item whose content was merged may be stored.
+/// Fails if the merged content is not valid for its kind of item.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     manifest::check(entry, content)?;
     if entry.what == What::Server { server_item::read(entry, content).map(drop) } else { Ok(()) }
 }
 
-/// Makes `before`, or a new item, what `entry` and `content` say, as a new revision; returns what it is known by.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS` if the name or URI is taken.
+/// Creates an item from `entry` and `content`, or gives `before` a new revision with them. Returns its permanent key.
+/// Fails with `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,
@@ -248,7 +246,7 @@ pub fn put(
     Ok(format!("{}:{uuid}", entry.what.word()))
 }
 
-/// Deletes an item; its revisions stay.
+/// Deletes an item; its revisions stay in the history.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Stored) -> Result<()> {
     match &stored.item {
         Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
@@ -258,7 +256,6 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
     }
 }
 
-/// Returns the SHA-256 of an item's content.
 pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
     match (&stored.item, stored.own_blob()) {
         (Item::Server(server), _) => Ok(document(server)?.sha256()),

@@ -1,4 +1,4 @@
-//! Paths in URIs.
+//! Percent-encoding and decoding of paths in URIs.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -23,12 +23,13 @@ const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'/');
 
-/// Percent-encodes the characters that the path of a URI cannot contain.
+/// Percent-encodes the characters that are not allowed in the path of a URI.
 pub fn encode(path: &str) -> String {
     utf8_percent_encode(path, NOT_IN_A_PATH).to_string()
 }
 
-/// Decodes the path of a URI; `None` if the result is not UTF-8. A `%` without two hex digits after it is literal.
+/// Decodes a percent-encoded path. A `%` that two hex digits do not follow stays as it is. `None` if the result is not
+/// UTF-8.
 pub fn decode(encoded: &str) -> Option<String> {
     percent_decode_str(encoded).decode_utf8().ok().map(Into::into)
 }

@@ -1,11 +1,11 @@
-//! The arguments that a command's placeholders ask for.
+//! Derives a command's arguments from the placeholders in its text.
 
 use super::dialect::{Dialect, Piece, Placeholder};
 use super::word_names::{LINE, Names};
 use crate::template;
 use mcpkg_store::prompts::Argument;
 
-/// Returns the arguments of a command, all optional: its named words, then the others in order of appearance.
+/// Returns the arguments of a command, all optional: named words first, then the others in order of appearance.
 pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut add = |name: String, description: Option<&str>| {
@@ -26,14 +26,14 @@ pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option
             Placeholder::Nothing => {}
         }
     }
-    // The agent appends arguments that the command declares but does not place in its text.
+    // Claude Code appends the typed text if a command has a hint but no placeholder.
     if places.is_empty() && names.0.is_empty() && hint.is_some() {
         add(LINE.to_owned(), hint);
     }
     arguments
 }
 
-/// Returns the arguments with the descriptions that they had before.
+/// Copies descriptions and requirements from `before` to the arguments with the same name.
 pub fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
     for argument in &mut arguments {
         if let Some(known) = before.iter().find(|known| known.name == argument.name) {

@@ -1,4 +1,4 @@
-//! A prompt's text as Claude Code writes one: what is deployed, and what every other agent's form is made of.
+//! Converts a prompt's text to Claude Code's syntax. That text is deployed, and the forms for other agents are made from it.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,7 @@ use crate::template;
 use mcpkg_base::error::Result;
 use mcpkg_store::prompts::{Argument, Attributes};
 
-/// Returns the text of a prompt for Claude Code, where its words have the names `names`.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if a template does not render.
+/// Returns the text of a prompt for Claude Code; `names` are the names of its words.
 pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     Ok(match (attributes.template, attributes.dialect) {
         (true, Some(Dialect::Claude)) => text.to_owned(),
@@ -20,7 +17,8 @@ pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[Strin
     })
 }
 
-/// OpenCode's highest number takes all that is left; Claude Code has a word for that only where there is no other.
+/// Converts OpenCode's placeholders to Claude Code's. OpenCode's highest number stands for all remaining words. Claude Code
+/// can express that only if it is the only number: then it becomes `$ARGUMENTS`.
 fn from_opencode(text: &str, names: &[String]) -> String {
     let mut pieces = dialect::pieces(Dialect::OpenCode, text, &[]);
     if pieces.iter().filter_map(Piece::word).max() == Some(0) {
@@ -33,7 +31,7 @@ fn from_opencode(text: &str, names: &[String]) -> String {
     write(&pieces, names)
 }
 
-/// Returns the text of a command that was edited as Claude Code's, for OpenCode.
+/// Converts an edited text in Claude Code's syntax back to OpenCode's.
 pub fn to_opencode(text: &str, names: &[String]) -> String {
     let pieces = dialect::pieces(Dialect::Claude, text, names);
     let only_all = !pieces.iter().any(|piece| piece.word().is_some());
@@ -46,14 +44,14 @@ pub fn to_opencode(text: &str, names: &[String]) -> String {
     pieces.iter().map(typed).collect()
 }
 
-/// Renders a template with a mark instead of each value, so that text that only looks like a placeholder can be told apart from
-/// one.
+/// Renders a Jinja template with a mark in place of each value, and turns the marks into placeholders. Other text that looks
+/// like a placeholder, such as `$1`, can then be escaped.
 fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     let arguments = &attributes.arguments;
     let mark = unused(text);
     let marks = arguments.iter().enumerate().map(|(at, argument)| (argument.name.clone(), format!("{mark}{at}{mark}")));
     let given: BTreeMap<_, _> = marks.collect();
-    // Of what a template lacks the name says more than the place.
+    // Report an undeclared name if there is one: that helps more than the line at which rendering failed.
     let rendered = template::render(name, text, arguments, &given, mcpkg_core::op::MAX_ANSWER)
         .map_err(|error| template::check_declared(text, arguments).err().unwrap_or(error))?;
     let mut pieces = Vec::new();
@@ -68,12 +66,12 @@ fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String])
     Ok(write(&pieces, names))
 }
 
-/// Returns a character of private use that the text does not hold.
+/// Returns a private-use character that does not occur in the text.
 fn unused(text: &str) -> char {
     ('\u{e000}'..'\u{f8ff}').find(|mark| !text.contains(*mark)).unwrap_or('\u{f8ff}')
 }
 
-/// Returns the names that a prompt's words have for Claude Code; a single one is all that is typed.
+/// Returns the names of a prompt's words for Claude Code. A single Jinja argument needs no name: it is the whole typed line.
 pub fn names(attributes: &Attributes) -> Vec<String> {
     let is_jinja = attributes.template && attributes.dialect.is_none();
     let several = attributes.arguments.len() > 1;
@@ -84,7 +82,7 @@ pub fn names(attributes: &Attributes) -> Vec<String> {
     }
 }
 
-/// Writes pieces for Claude Code.
+/// Writes pieces in Claude Code's syntax.
 fn write(pieces: &[Piece<'_>], names: &[String]) -> String {
     let mut out = String::new();
     for (at, piece) in pieces.iter().enumerate() {

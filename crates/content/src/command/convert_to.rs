@@ -1,5 +1,5 @@
-//! A command as Claude Code has it, as the file of an agent that fills in less: OpenCode, which counts, and Gemini, which
-//! knows all that was typed and no words of it.
+//! Converts a Claude Code command for agents with fewer kinds of placeholders: OpenCode numbers the words, and Gemini knows
+//! only the whole typed line.
 
 use super::dialect::{self, Dialect, Piece};
 use super::shell_lines::starts_of_shell;
@@ -8,22 +8,19 @@ use crate::formats::toml_text;
 use crate::import::matter;
 use mcpkg_store::prompts::Argument;
 
-/// Why an agent cannot be given a command.
+/// The reason why a command cannot be written for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsayable {
-    /// A part of its text would be filled in: no escape is known there.
+    /// The agent would take a part of the text for a placeholder, and it has no way to escape it.
     Placeholders,
-    /// A part of its text would be run.
+    /// The agent would run a part of the text as shell code.
     WouldRun,
 }
 
 /// Returns the file of a command for OpenCode.
-///
-/// # Errors
-/// Why it cannot be said there.
 pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     let text = words::text(file, known, Spelling::Numbers);
-    // OpenCode runs code between `!` and a backtick anywhere, Claude Code only after a space.
+    // OpenCode runs code after `!` and a backtick anywhere, Claude Code only at the start of a line or after a space.
     if text.matches("!`").count() != starts_of_shell(&text).len() {
         return Err(Unsayable::WouldRun);
     }
@@ -37,15 +34,12 @@ pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     Ok(matter::between_marks(&front) + &text)
 }
 
-/// Whether OpenCode runs something before it sends a command.
+/// Returns whether OpenCode runs something before it sends a command.
 pub fn runs_in_opencode(file: &str) -> bool {
     file.contains("!`")
 }
 
 /// Returns the file of a command for Gemini.
-///
-/// # Errors
-/// Why it cannot be said there.
 pub fn gemini(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     let plain = words::body(file);
     if plain.contains("{{args}}") {

@@ -1,7 +1,7 @@
-//! The meaning of `$` in a command's text for the agent that the command was written for.
+//! Parses `$` placeholders in a command's text, by the rules of the agent that the command was written for.
 //!
-//! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/reference/slash-commands.md` has the tables, and `tests/e2e` asks
-//! Claude Code itself.
+//! The rules were measured with Claude Code 2.1.330 and OpenCode 1.18.33. `docs/reference/slash-commands.md` lists them in
+//! tables, and `tests/e2e` compares them with Claude Code itself.
 
 pub use mcpkg_store::prompts::Dialect;
 
@@ -10,9 +10,9 @@ pub use mcpkg_store::prompts::Dialect;
 pub enum Placeholder {
     /// Everything that the user typed after the command.
     All,
-    /// One word of it, counted from zero.
+    /// One word of the typed text, counted from zero.
     Word(usize),
-    /// Nothing that could be typed: OpenCode's `$0`, which it shows as `undefined`.
+    /// OpenCode's `$0`, which stands for no word; OpenCode replaces it with `undefined`.
     Nothing,
 }
 
@@ -26,14 +26,14 @@ pub enum Piece<'t> {
 }
 
 impl Piece<'_> {
-    /// Its text in the file, without an escaping backslash.
+    /// Returns its text in the file, without an escaping backslash.
     pub fn typed(&self) -> &str {
         match self {
             Self::Text(typed) | Self::Placeholder(typed, _) => typed,
         }
     }
 
-    /// Its meaning; `None` for text.
+    /// Returns its meaning; `None` for text.
     pub fn place(&self) -> Option<Placeholder> {
         match self {
             Self::Placeholder(_, place) => Some(*place),
@@ -41,7 +41,7 @@ impl Piece<'_> {
         }
     }
 
-    /// The word that it refers to.
+    /// Returns the number of the word that it refers to, from zero.
     pub fn word(&self) -> Option<usize> {
         match self {
             Self::Placeholder(_, Placeholder::Word(word)) => Some(*word),
@@ -50,7 +50,7 @@ impl Piece<'_> {
     }
 }
 
-/// Splits a command's text; `names` are the names of its words, which only Claude Code knows.
+/// Splits a command's text into pieces. `names` are the names of its words, which only Claude Code supports.
 pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piece<'t>> {
     let mut pieces = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -79,7 +79,7 @@ pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piec
     pieces
 }
 
-/// Returns a text as Claude Code shows it unchanged: what it would take for a placeholder is escaped.
+/// Escapes everything that Claude Code would take for a placeholder.
 pub fn escape(text: &str, names: &[String]) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut from = 0;
@@ -93,7 +93,7 @@ pub fn escape(text: &str, names: &[String]) -> String {
     escaped + &text[from..]
 }
 
-/// Returns how Claude Code is asked for a place, before the text `next`.
+/// Returns Claude Code's placeholder for a meaning. `next` is the text that follows: it must not become part of a name.
 pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     match place {
         Placeholder::All => "$ARGUMENTS".to_owned(),
@@ -107,18 +107,18 @@ pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     }
 }
 
-/// One backslash escapes; behind more of them Claude Code fills in as if there were none.
+/// One backslash escapes a placeholder. After two or more, Claude Code fills it in as if there were none.
 fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
 }
 
-/// Whether Claude Code drops a backslash before this.
+/// Returns whether Claude Code drops a backslash before `here`, which begins with `$`.
 fn can_be_escaped(here: &str, names: &[String]) -> bool {
     let word = &here[1..];
     word.starts_with(|c: char| c.is_ascii_digit()) || word.starts_with("ARGUMENTS") || named(word, names).is_some()
 }
 
-/// Returns the placeholder that `here` begins with, and its length.
+/// Returns the placeholder at the start of `here`, and its length.
 fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder, usize)> {
     const ALL: &str = "ARGUMENTS";
     let word = &here[1..];
@@ -142,7 +142,7 @@ fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder,
     number(word).filter(|_| ends).map(|number| (Placeholder::Word(number), 1 + digits(word))).or(all)
 }
 
-/// Returns the longest of the names that `word` begins with, where it ends there, and its place.
+/// Returns the longest name at the start of `word` that no further name character follows, and its position in `names`.
 fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     let begins =
         |name: &&String| word.strip_prefix(name.as_str()).is_some_and(|rest| !rest.starts_with(continues_name));
@@ -150,12 +150,12 @@ fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     names.iter().position(|name| name == longest).map(|index| (index, longest))
 }
 
-/// Whether this character continues a name, so that Claude Code sees another name.
+/// Returns whether this character after a name makes Claude Code see another, longer name.
 fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '['
 }
 
-/// Splits the text after a command into words, as the agent does; quotes keep a word together.
+/// Splits the text typed after a command into words, as the agent does. Quotes keep a word together.
 pub fn split(dialect: Dialect, line: &str) -> Vec<String> {
     match dialect {
         Dialect::Claude => split_like_a_shell(line),
@@ -163,7 +163,7 @@ pub fn split(dialect: Dialect, line: &str) -> Vec<String> {
     }
 }
 
-/// An unclosed quote is text, and so is everything after it.
+/// Splits like Claude Code. If a quote is never closed, it and everything after it is plain text.
 fn split_like_a_shell(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
@@ -203,7 +203,7 @@ fn split_like_a_shell(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns the end of the quote; within double quotes, a backslash escapes the next character.
+/// Returns the position of the closing quote. Within double quotes, a backslash escapes the next character.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {
@@ -231,7 +231,7 @@ fn split_at_quotes(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns words as a user would type them.
+/// Joins words into a line as a user would type them, with quotes where needed.
 pub fn join<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let quoted = |word: &str| {
         let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'');
@@ -252,7 +252,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    /// The text with each place in brackets.
+    /// Returns the text with each placeholder's meaning in brackets.
     fn shown(dialect: Dialect, text: &str, named: &[&str]) -> String {
         let show = |piece: &Piece<'_>| match piece {
             Piece::Text(text) => (*text).to_owned(),

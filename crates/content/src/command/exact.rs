@@ -1,21 +1,21 @@
-//! The files of prompts whose attributes are in a manifest: importing them restores exactly these attributes.
+//! Files of prompts in an export with a manifest, which restore exactly the prompt's attributes when imported.
 
 use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
 use mcpkg_store::prompts::Attributes;
 
-/// Returns the file that reads as exactly this prompt, apart from the file's path; `None` if there is no such file.
+/// Returns a file that imports as exactly this prompt, apart from the path; `None` if no such file exists.
 pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> {
     let file = source(name, attributes, text).ok()?;
     let read = read_like(&file, attributes);
     (read.content == text && is_same(&read.attributes, attributes)).then_some(file)
 }
 
-/// The header for a text that would otherwise be read differently.
+/// Marks a file that contains only the text, if the text alone would be read as something else.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
-/// Returns the file of a prompt whose attributes a manifest lists: the one that it was imported from where that can be, else its
-/// text. [`listed`] reads it as this prompt.
+/// Returns the file of a prompt for an export. It is the file that the prompt was imported from if that reads back as this
+/// prompt, otherwise the text alone. [`listed`] reads it.
 pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     let reads_back = |file: &String| {
         let (read, content) = listed(file, attributes);
@@ -25,8 +25,9 @@ pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     files.into_iter().find(reads_back).unwrap_or_else(|| ALONE.to_owned() + text)
 }
 
-/// Returns what the file of a prompt says whose attributes a manifest lists as `known`: what it reads as where those are the same,
-/// or where the front matter that [`exact`] writes was edited. Any other file is the text alone.
+/// Reads a file that [`to_list`] wrote, possibly edited since; `known` are its attributes in the manifest. The front matter
+/// counts if it agrees with `known`, or if [`to_list`] wrote front matter that was then edited. Otherwise the whole file is
+/// the text.
 pub fn listed(file: &str, known: &Attributes) -> (Attributes, String) {
     if let Some(text) = file.strip_prefix(ALONE) {
         return (known.clone(), text.to_owned());
@@ -40,7 +41,7 @@ pub fn listed(file: &str, known: &Attributes) -> (Attributes, String) {
     (known.clone(), file.to_owned())
 }
 
-/// Reads a file as one that holds a prompt like `known`.
+/// Reads a file as TOML if the prompt with the attributes `known` came from TOML, otherwise as Markdown.
 fn read_like(file: &str, known: &Attributes) -> Read {
     let is_toml = known.front_matter.as_deref().is_some_and(toml_file::is_frame);
     match is_toml.then(|| toml_file::read(file).ok()).flatten() {
@@ -49,7 +50,7 @@ fn read_like(file: &str, known: &Attributes) -> Read {
     }
 }
 
-/// Whether attributes are the same, apart from the file's path.
+/// Returns whether the attributes are equal, apart from the file's path.
 fn is_same(read: &Attributes, known: &Attributes) -> bool {
     Attributes { file: known.file.clone(), ..read.clone() } == *known
 }

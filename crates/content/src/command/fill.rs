@@ -1,4 +1,4 @@
-//! A prompt's text with the values that a caller gave, as the agent it was written for would fill them in.
+//! Fills a caller's values into a prompt's text, by the rules of the agent that the prompt was written for.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,20 @@ use crate::template;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::prompts::Argument;
 
-/// How a prompt that is rendered was written.
+/// A prompt to render.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandText<'s> {
     pub name: &'s str,
-    /// Whose placeholders it has; `None` for Jinja's.
+    /// The syntax of its placeholders; `None` for Jinja.
     pub dialect: Option<Dialect>,
-    /// The front matter of its file.
+    /// The front matter of the file that it was imported from.
     pub front_matter: Option<&'s str>,
     pub text: &'s str,
     pub declared: &'s [Argument],
 }
 
-/// Renders a prompt in at most `limit` bytes.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` naming a required argument that is missing, `E_TEMPLATE_FAILED`, `E_TOO_LARGE`.
+/// Renders a prompt. The result has at most `limit` bytes. Fails with `E_INVALID_ARGUMENT` if a required argument is
+/// missing, and names it.
 pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u64) -> Result<String> {
     let Some(dialect) = source.dialect else {
         return template::render(source.name, source.text, source.declared, given, limit);
@@ -36,7 +34,7 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
     let names = Names::of(dialect, source.front_matter);
     let typed = Typed::of(dialect, &names, given);
     let mut output = Output { text: String::new(), limit, name: source.name };
-    // Claude Code leaves out the empty lines behind front matter.
+    // Claude Code drops the empty lines after front matter.
     let behind_matter = dialect == Dialect::Claude && source.front_matter.is_some();
     let text = if behind_matter { source.text.trim_start() } else { source.text };
     let pieces = dialect::pieces(dialect, text, &names.0);
@@ -64,25 +62,26 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
         output.push(if dialect == Dialect::Claude { "\n\nARGUMENTS: " } else { "\n\n" })?;
         output.push(&typed.line)?;
     }
-    // OpenCode sends no spaces at either end.
+    // OpenCode trims the text before it sends it.
     Ok(if dialect == Dialect::OpenCode { output.text.trim().to_owned() } else { output.text })
 }
 
-/// Claude Code leaves a number as it was typed where a word is missing; a name becomes nothing.
+/// If a word is missing, Claude Code leaves a numbered placeholder in the text and removes a named one. Returns whether
+/// `place` is numbered.
 fn is_number(place: &str) -> bool {
     place.starts_with("$ARGUMENTS[") || place[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The arguments as a user of the agent would type them.
+/// The arguments as a user of the agent would type them after the command.
 struct Typed {
     line: String,
     words: Vec<Option<String>>,
 }
 
 impl Typed {
-    /// `arguments` is the whole line; any other value is the word of its name.
+    /// Builds the typed line from values by name: `arguments` is the whole line, any other value is one word.
     fn of(dialect: Dialect, names: &Names, given: &BTreeMap<String, String>) -> Self {
-        /// No command has more words; a name such as `arg99999` must not make room for them.
+        /// A limit above any real command, so that a name such as `arg99999` does not allocate that many words.
         const MAX_WORDS: usize = 1000;
         let line = given.get(LINE).filter(|_| names.position(LINE).is_none());
         let mut words: Vec<Option<String>> =
@@ -96,7 +95,7 @@ impl Typed {
         }
         let line = match line {
             Some(line) => line.trim().to_owned(),
-            // A single word needs no quotes, because it is not split again.
+            // A single word stays unquoted, because it is not split again.
             None => match words.iter().flatten().collect::<Vec<_>>().as_slice() {
                 [only] => (*only).clone(),
                 several => dialect::join(several.iter().map(|word| word.as_str())),
@@ -105,7 +104,7 @@ impl Typed {
         Self { line, words }
     }
 
-    /// The word and everything after it.
+    /// Returns this word and all words after it, as text.
     fn from(&self, word: usize) -> String {
         let words: Vec<&str> = self.words.iter().skip(word).flatten().map(String::as_str).collect();
         words.join(" ")
@@ -119,7 +118,7 @@ struct Output<'n> {
 }
 
 impl Output<'_> {
-    /// Appends a text, unless the answer would be too large: a value may be asked for any number of times.
+    /// Appends text. Checks the limit each time, because a text may repeat a placeholder any number of times.
     fn push(&mut self, text: &str) -> Result<()> {
         if (self.text.len() + text.len()) as u64 > self.limit {
             let message = format!("The rendered text of prompt '{}' is larger than {} bytes", self.name, self.limit);

@@ -1,4 +1,5 @@
-//! The front matter of a prompt's file: read, and written as far as the imported one no longer says what the prompt does.
+//! Reads and writes the front matter of a prompt's file. Imported front matter is kept, and changed only where the prompt's
+//! attributes changed.
 
 use super::arguments::taken;
 use super::convert;
@@ -9,17 +10,17 @@ use crate::import::matter::{self, Matter};
 use mcpkg_base::error::Result;
 use mcpkg_store::prompts::{Argument, Attributes};
 
-/// A file's front matter, with its marks and without, and what follows.
+/// A file, split into its front matter and its text.
 pub struct Parts<'f> {
-    /// The front matter with its marks; empty if the text has none.
+    /// The front matter with its `---` lines; empty if there is none.
     pub front: &'f str,
-    /// The front matter without its marks.
+    /// The front matter without its `---` lines.
     pub yaml: &'f str,
     pub matter: Matter,
     pub body: &'f str,
 }
 
-/// Returns a file's front matter and what follows.
+/// Splits a file into its front matter and its text.
 pub fn split(file: &str) -> Result<Parts<'_>> {
     Ok(match matter::split(file)? {
         Some((yaml, body)) => {
@@ -30,7 +31,7 @@ pub fn split(file: &str) -> Result<Parts<'_>> {
     })
 }
 
-/// Returns what the imported front matter says.
+/// Parses the imported front matter, if the prompt has any.
 pub fn kept(attributes: &Attributes) -> Option<Matter> {
     split(attributes.front_matter.as_deref()?).ok().map(|parts| parts.matter)
 }
@@ -46,7 +47,7 @@ pub fn front_of(attributes: &Attributes, text: &str) -> String {
     }
 }
 
-/// Returns the imported front matter, changed where the attributes say something else.
+/// Returns the imported front matter, changed where the attributes differ from it.
 fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) -> String {
     let mut front = described(front, attributes);
     if attributes.template {
@@ -67,14 +68,14 @@ fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) ->
             front = matter::replace(&front, "arguments", &names_line(attributes));
         }
     }
-    // Front matter that is not a list of lines cannot be changed by lines.
+    // Some front matter, such as `{description: a}`, cannot be edited line by line. Then it is written from scratch.
     match split(&front) {
         Ok(parts) if parts.matter.description == attributes.description && parts.body.is_empty() => front,
         _ => front_matter(attributes),
     }
 }
 
-/// Returns the imported front matter with the description that the attributes have.
+/// Returns the imported front matter with the description from the attributes.
 pub fn described(front: &str, attributes: &Attributes) -> String {
     if kept(attributes).is_some_and(|matter| matter.description == attributes.description) {
         return front.to_owned();
@@ -83,7 +84,7 @@ pub fn described(front: &str, attributes: &Attributes) -> String {
     matter::replace(front, "description", &lines.unwrap_or_default())
 }
 
-/// Returns the front matter of a prompt that has no imported one.
+/// Generates front matter from the attributes alone.
 pub fn front_matter(attributes: &Attributes) -> String {
     let mut lines = attributes.description.as_deref().map(|text| matter::line("description", text)).unwrap_or_default();
     if attributes.template {
@@ -96,10 +97,10 @@ pub fn front_matter(attributes: &Attributes) -> String {
     matter::between_marks(&lines)
 }
 
-/// The line that names a template's words for Claude Code.
+/// Returns the `arguments: [...]` line, which names a template's words for Claude Code.
 fn names_line(attributes: &Attributes) -> String {
     let names = convert::names(attributes);
-    // What YAML takes for something else than text.
+    // Quote names that YAML would not read as text.
     let is_word = |name: &String| {
         ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name.to_lowercase().as_str())
     };
@@ -108,11 +109,11 @@ fn names_line(attributes: &Attributes) -> String {
     if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
 }
 
-/// Returns what `argument-hint` says of arguments: what each of them is described with, else each by itself.
+/// Returns the `argument-hint`: `<file> [focus]`, or the common description if mcpkg itself named all the arguments.
 fn hint(attributes: &Attributes) -> Option<String> {
     let arguments = &attributes.arguments;
     let first = arguments.first()?;
-    // A name of mcpkg's own says less than its description.
+    // A name that mcpkg generated, such as `arg1`, tells less than the description.
     let is_own = |argument: &Argument| {
         argument.name == LINE || number_of(Dialect::Claude, &argument.name).is_some() && attributes.dialect.is_some()
     };

@@ -1,9 +1,9 @@
-//! A prompt as a slash command's file, and back.
+//! Converts between a prompt and a slash command's file.
 //!
-//! The file begins with front matter: the imported one where there is one, as far as it still says what the prompt's
-//! attributes say. A command that was imported keeps its text, and with it the placeholders of the agent it came from
-//! ([`dialect`]); they are filled in as that agent does ([`fill`]). What is deployed is a file of Claude Code's
-//! ([`convert`]), of which the forms of other agents are made ([`words`], [`skill`]).
+//! The file begins with the imported front matter, if any, updated where the prompt's attributes differ. An imported command
+//! keeps its text and the placeholders of the agent it came from ([`dialect`]), and they are filled in as that agent does
+//! ([`fill`]). A deploy writes a Claude Code file ([`convert`]); the files for other agents are made from that one
+//! ([`words`], [`skill`]).
 
 pub mod convert_to;
 pub mod dialect;
@@ -32,18 +32,18 @@ use word_names::{Names, names_of};
 pub use exact::{exact, listed, to_list};
 pub use word_names::LINE;
 
-/// What a command's file says.
+/// A command's file that was read.
 #[derive(Debug)]
 pub struct Read {
-    /// All but the file's own path.
+    /// The attributes, without the file's path.
     pub attributes: Attributes,
-    /// The text; a file may have none.
+    /// The text, which may be empty.
     pub content: String,
-    /// Why the file was stored unchanged, including its front matter.
+    /// The reason why the whole file, with its front matter, was stored as the text.
     pub odd: Option<Error>,
 }
 
-/// Reads a command's file as the agent does that it was written for; [`source`] gives the same bytes back.
+/// Reads a command's file by the rules of the agent it was written for. [`source`] returns the same bytes.
 pub fn read(file: &str, dialect: Dialect) -> Read {
     match understand(file, dialect) {
         Ok((attributes, content)) => Read { attributes, content, odd: None },
@@ -84,7 +84,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file without front matter, with its placeholders if it has any.
+/// Returns the attributes of a file whose front matter is missing or unreadable: only placeholders in the text count.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
@@ -92,11 +92,9 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
-/// Reads a prompt's text whose front matter declares arguments or replaces one that was `kept`. Returns `None` for any
-/// other text, which is stored unchanged.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` with the reason why it has to be stored unchanged.
+/// Reads a text with front matter that declares arguments, or that replaces stored front matter (`kept`). Returns `None`
+/// for any other text, which is stored unchanged. An error is the reason to store the text unchanged despite its front
+/// matter.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;
@@ -117,14 +115,14 @@ fn has_places(attributes: &Attributes, text: &str) -> bool {
     })
 }
 
-/// Drops the stored front matter if the new text itself begins with front matter.
+/// Drops the stored front matter if the new text begins with its own.
 pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
     if matches!(matter::split(text), Ok(Some(_))) {
         attributes.front_matter = None;
     }
 }
 
-/// Updates the arguments to those of a command's new text. Descriptions of arguments that remain are kept.
+/// Updates the arguments to match the placeholders of a command's new text. Arguments that remain keep their descriptions.
 pub fn recount(attributes: &mut Attributes, text: &str) {
     let Some(dialect) = attributes.dialect else { return };
     let names = Names::of(dialect, attributes.front_matter.as_deref());
@@ -134,7 +132,7 @@ pub fn recount(attributes: &mut Attributes, text: &str) {
     attributes.arguments = known_of(arguments, &attributes.arguments);
 }
 
-/// Updates the stored front matter from the attributes, if the resulting file imports back unchanged.
+/// Updates the stored front matter from the attributes, if the resulting file would import as the same prompt.
 pub fn refresh(attributes: &mut Attributes, text: &str) {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame) {
         return;
@@ -150,10 +148,7 @@ pub fn refresh(attributes: &mut Attributes, text: &str) {
     }
 }
 
-/// Returns the file that [`read`] makes this prompt of: of a command the one that was imported.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if its template does not render.
+/// Returns the file that [`read`] reads as this prompt. For an imported command, that is the imported file.
 pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame)
         && let Some(file) = toml_file::source(attributes, text)
@@ -168,22 +163,15 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
     }
 }
 
-/// Returns the file of a prompt as Claude Code has commands; of one that was imported from there the same bytes.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` if its template does not render.
+/// Returns the prompt's file for Claude Code. A command that was imported from there yields the same bytes.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     let front = front_of(attributes, text);
     let names = names_of(&front);
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
-/// Returns what an edited file of the prompt with these attributes and this text says; [`to_file`] gives the same
-/// bytes back.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the file has no text, or where the edited text of a template is not that of a slash
-/// command.
+/// Reads a Claude Code file that was edited after [`to_file`] wrote it for the prompt `before`; [`to_file`] writes the
+/// result with the same bytes. Fails if the file has no text, or if the rendered text of a Jinja template was edited.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
     if before.template && before.dialect.is_none() {
@@ -199,11 +187,11 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
             return Ok((kept, content));
         }
     }
-    // Front matter from an export counts only if somebody wrote it.
+    // An export may have generated the front matter. Try without it first, and keep it only if that does not read back.
     let front = split(file).ok().map(|parts| parts.front.to_owned());
     let kept = Attributes { front_matter: front, ..attributes.clone() };
     let mut readings = vec![(attributes.clone(), content.clone()), (kept, content.clone())];
-    // Attributes of an argument that a hint cannot express stay unchanged.
+    // Keep properties of an argument that `argument-hint` cannot express.
     let arguments = known_of(attributes.arguments.clone(), &before.arguments);
     readings.insert(0, (Attributes { arguments, ..attributes.clone() }, content.clone()));
     if before.dialect == Some(Dialect::OpenCode) {
@@ -221,10 +209,7 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
     Ok((Attributes { file: before.file.clone(), ..as_it_stands(file, Dialect::Claude) }, file.to_owned()))
 }
 
-/// Checks a text that is stored as a prompt unchanged.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it is empty or holds U+0000.
+/// Fails if a text cannot be stored as a prompt: it is empty or contains U+0000.
 pub fn check_text(text: &str) -> Result<()> {
     if text.is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Prompt content cannot be empty"));
@@ -232,7 +217,7 @@ pub fn check_text(text: &str) -> Result<()> {
     names::check_text("Prompt content", text)
 }
 
-/// Returns the attributes that an edited file gives to a template whose text did not change.
+/// Reads an edited file of a Jinja template, of which only the front matter may have changed.
 fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     let was = to_file("", before, text)?;
     let rendered = split(&was).map_or(was.as_str(), |parts| parts.body);
@@ -253,12 +238,12 @@ fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attrib
     }
 }
 
-/// Returns the path of a prompt's file below a folder of commands.
+/// Returns the path of a prompt's file within a folder of commands.
 pub fn path(name: &str, attributes: &Attributes) -> String {
     attributes.file.clone().unwrap_or_else(|| format!("{name}.md"))
 }
 
-/// Checks the facts of an export's manifest about the file that a prompt came from.
+/// Checks the front matter and the path that an export's manifest gives for a prompt.
 pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()> {
     if let Some(front) = front_matter {
         names::check_text("The front matter", front)?;
@@ -266,7 +251,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
             return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its closing `---`"));
         }
     }
-    // Any path that some disk can have: the code that writes files checks whether every disk accepts it.
+    // Allow any path that is valid on some system. The code that writes files checks the rules of all systems.
     let stays = |path: &str| {
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };

@@ -1,6 +1,6 @@
 //! Shell code that a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
 
-/// Returns a text in which what Claude Code runs is what Gemini runs: `` !`date` `` is `!{date}`.
+/// Converts shell code from Claude Code's syntax to Gemini's: `` !`date` `` -> `!{date}`.
 pub fn shell_to_gemini(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -17,7 +17,7 @@ pub fn shell_to_gemini(text: &str) -> String {
     out + &text[from..]
 }
 
-/// The inverse of [`shell_to_gemini`].
+/// Converts shell code from Gemini's syntax to Claude Code's: `!{date}` -> `` !`date` ``.
 pub fn shell_from_gemini(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -47,7 +47,7 @@ fn is_balanced(text: &str) -> bool {
     }) && depth == 0
 }
 
-/// Finds the start of code that Claude Code runs: `` !` `` at the start of a line or after a space.
+/// Returns where shell code begins for Claude Code: `` !` `` at the start of the text or after whitespace.
 pub fn starts_of_shell(text: &str) -> Vec<usize> {
     let begins = |at: &usize| text[..*at].chars().next_back().is_none_or(char::is_whitespace);
     text.match_indices("!`").map(|(at, _)| at).filter(begins).collect()

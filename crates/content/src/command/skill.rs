@@ -1,4 +1,4 @@
-//! A slash command's file as a skill's `SKILL.md`: for agents that have no commands, on disk and over MCP alike.
+//! Converts a slash command to a skill's `SKILL.md`, for agents without commands, both on disk and over MCP.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::import::matter;
 use mcpkg_store::prompts::Argument;
 pub use mcpkg_store::skills::{MAX_NAME, name};
 
-/// The most characters of a skill's description.
+/// The maximum length of a skill's description in characters.
 pub const MAX_DESCRIPTION: usize = 1024;
 
-/// Whether agents take `name` for a skill: lower-case letters, digits and single hyphens between them.
+/// Returns whether agents accept `name` for a skill: lower-case letters and digits, with single hyphens between them.
 pub fn is_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_NAME).contains(&name.len())
@@ -20,8 +20,8 @@ pub fn is_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// Returns the `SKILL.md` of the skill `name` that replaces a command: its description, and its text with the arguments
-/// spelled out. `known` describes the arguments.
+/// Returns the `SKILL.md` of the skill `name` made from a command: its description, and its text with the arguments in
+/// words. `known` describes the arguments.
 pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     let (front, body) = split_front(file);
     let file = without_blanks(file);
@@ -31,10 +31,8 @@ pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     [front_matter(name, &description).as_bytes(), b"\n", body].concat()
 }
 
-/// Returns the command that an edited `SKILL.md` with this text was made from; see [`words::back`].
-///
-/// # Errors
-/// Why that cannot be told, for a person.
+/// Converts an edited `SKILL.md` back to the command `file` that it was made from; see [`words::back`]. An error is the
+/// reason why that is impossible, for people.
 pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<u8>, String> {
     let body = split_front(file).1;
     let head = &file[..file.len() - body.len()];
@@ -47,7 +45,7 @@ pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<
     }
 }
 
-/// A command's file without the empty lines behind its front matter, which no skill has.
+/// Removes the empty lines after a command's front matter, because [`split_front`] drops them from the skill as well.
 fn without_blanks(file: &[u8]) -> Vec<u8> {
     let body = split_front(file).1;
     let head = &file[..file.len() - body.len()];
@@ -56,17 +54,17 @@ fn without_blanks(file: &[u8]) -> Vec<u8> {
     [head, body].concat()
 }
 
-/// Returns the front matter of a skill; of a long description as much as agents take.
+/// Writes a skill's front matter. A description that is too long for agents is cut off.
 pub fn front_matter(name: &str, description: &str) -> String {
     let description: String = description.chars().take(MAX_DESCRIPTION).collect();
     format!("---\nname: {name}\ndescription: {}\n---\n", Value::from(description))
 }
 
-/// Returns the name and the description in front matter that is just as [`front_matter`] writes it, for which no YAML has to be read;
-/// `None` if it may be anything else.
+/// Reads the name and the description from front matter that [`front_matter`] wrote, without a YAML parser. `None` if the
+/// front matter may mean something else.
 pub fn written(front: &str) -> Option<(&str, String)> {
     let (name, description) = front.strip_prefix("name: ")?.strip_suffix('\n')?.split_once("\ndescription: ")?;
-    // Values that YAML does not read as text, or that some YAML parser may read differently.
+    // Refuse values that YAML does not read as text, or that some YAML parser may read differently.
     let is_text = is_name(name) && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !WORDS.contains(&name);
     let is_plain =
         |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
@@ -76,10 +74,10 @@ pub fn written(front: &str) -> Option<(&str, String)> {
     (again == description).then_some((name, text))
 }
 
-/// Names that are values of their own in YAML.
+/// Names that YAML reads as something other than text.
 const WORDS: [&str; 10] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan"];
 
-/// Splits front matter from what follows it; a byte order mark before it and the empty lines between belong to neither.
+/// Splits a text into front matter and body. A byte order mark at the start and empty lines between the two are dropped.
 pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let marked = text.strip_prefix("\u{feff}".as_bytes());
     match split_unmarked(marked.unwrap_or(text)) {
@@ -107,12 +105,12 @@ fn split_unmarked(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (None, text)
 }
 
-/// Returns the keys of front matter without its marks, read as leniently as agents do; `None` if it is malformed.
+/// Parses front matter, given without its `---` lines, as leniently as agents do; `None` if it is malformed.
 pub fn keys(front: &[u8]) -> Option<serde_json::Map<String, Value>> {
     matter::keys(&String::from_utf8_lossy(front)).ok().map(|keys| keys.map)
 }
 
-/// The description in front matter, on one line's ends.
+/// Returns the description in front matter, trimmed. Also works for front matter that is not valid YAML.
 fn described(front: &[u8]) -> Option<String> {
     let front = String::from_utf8_lossy(front);
     let text = match matter::keys(&front).map(|mut keys| keys.map.remove("description")) {

@@ -54,7 +54,7 @@ fn only_declared_arguments_make_a_template() {
     assert_eq!(to_file("a", &attributes, &text).unwrap(), file);
     assert_eq!(given("---\narguments: [pr]\n---\nFix {{ pr }}").unwrap().1, "Fix {{ pr }}");
     assert!(declared("---\narguments: 3\n---\nx", false).is_err());
-    // Of two kinds of placeholders one is text.
+    // If a text has both kinds of placeholders, only one kind counts.
     let mixed = given("---\narguments: [arg1]\n---\n{{ arg1 }} and $1").unwrap();
     assert_eq!((mixed.0.dialect, mixed.1.as_str()), (None, "{{ arg1 }} and $1"));
     let named = given("---\narguments: [topic]\n---\nOn $topic, {{ x }}").unwrap();
@@ -74,9 +74,9 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     let (known, text) = prompt(file);
     assert_eq!(exact("a", &known, &text).as_deref(), Some(file));
     assert_eq!(listed(file, &known), (known.clone(), text.clone()));
-    // Its text alone, as older exports have it.
+    // Older exports contain the text alone.
     assert_eq!(listed("Fix $1 and $2", &known), (known.clone(), "Fix $1 and $2".to_owned()));
-    // What somebody edited in it.
+    // An exported file that was edited.
     let (edited, text) = listed("---\ndescription: Mend\nmodel: x\n---\nMend $1", &known);
     assert_eq!((edited.description.as_deref(), text.as_str()), (Some("Mend"), "Mend $1"));
     assert_eq!(exact("a", &edited, &text).unwrap(), "---\ndescription: Mend\nmodel: x\n---\nMend $1");
@@ -86,7 +86,7 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     assert_eq!(exact("a", &known, &text).as_deref(), Some(toml));
     assert_eq!(listed(toml, &known), (known, text));
 
-    // What no file reads as is its text, marked where that reads as something else.
+    // If no front matter can express the attributes, the file is the text alone, marked if it would be read differently.
     assert_eq!(to_list("a", &Attributes::default(), "Costs $1"), "Costs \\$1");
     assert_eq!(
         to_list("a", &Attributes::default(), "Costs \\$1"),
@@ -119,7 +119,7 @@ fn a_template_asks_for_its_arguments_as_commands_do() {
         file(&two, "{{ file|upper }} {{ focus }}").unwrap(),
         "---\nargument-hint: \"<file> [focus]\"\narguments: [file, focus]\n---\n$file $focus"
     );
-    // What Claude Code would take for an argument is escaped; a name that goes on is asked for by its number.
+    // `$5` and `$file` are escaped. If a letter follows a name, the placeholder uses the number: `$ARGUMENTS[0]s`.
     assert_eq!(
         file(&two, "{{ file }}s for $5, {{ focus }}: $file").unwrap(),
         "---\nargument-hint: \"<file> [focus]\"\narguments: [file, focus]\n---\n$ARGUMENTS[0]s for \\$5, $focus: \\$file"
@@ -244,7 +244,7 @@ fn front() -> impl Strategy<Value = String> {
 
 const BODY: &str = "(\\$0|\\$file|\\\\|\\$1|\\$2|\\$10|\\$ARGUMENTS|\\$|\\{\\{ file \\}\\}|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|\\{\\{ '\\{' \\}\\}|\\{|\\{\\{|\\}\\}|\\{%|\\{#| |\r?\n|a|é|---\n){0,8}";
 
-/// What a prompt may say of itself, whether or not a file can say it.
+/// Generates attributes of prompts, including those that no file can express.
 fn attributes() -> impl Strategy<Value = Attributes> {
     let text = || prop::option::of("[ -~\n\t\u{7f}\u{85}é]{1,9}");
     let argument = ("[a-c]|arg1|arguments", text(), any::<bool>())
@@ -291,7 +291,7 @@ proptest! {
     #[test]
     fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
         let Read { mut attributes, content, .. } = read(&(was.0 + &was.1), Dialect::Claude);
-        // A description that was changed in mcpkg meanwhile makes no difference.
+        // The result must not depend on a description that changed in mcpkg in the meantime.
         attributes.description = Some(description).filter(|text| !text.is_empty());
         let file = now.0 + &now.1;
         if let Ok((attributes, content)) = from_file(&file, &attributes, &content) {

@@ -1,5 +1,5 @@
-//! Gemini's form of a command: TOML with the text in `prompt`. The rest of the file is kept, so that the same bytes
-//! come back.
+//! Reads and writes Gemini's commands: TOML files with the text in `prompt`. The rest of the file is stored as well, so
+//! that the same bytes can be written again.
 
 use toml_edit::Document;
 
@@ -11,10 +11,10 @@ use super::words::{self, Spelling};
 use crate::formats::toml_text::{self, PROMPT};
 use mcpkg_store::prompts::Attributes;
 
-/// What Gemini fills in.
+/// Gemini's only placeholder: the whole typed line.
 const ARGS: &str = "{{args}}";
 
-/// Whether the stored front matter of a prompt is the rest of a TOML file.
+/// Returns whether a prompt's stored front matter is the rest of a TOML file.
 pub fn is_frame(front: &str) -> bool {
     let front = front.strip_prefix('\u{feff}').unwrap_or(front);
     !front.starts_with("---")
@@ -22,10 +22,8 @@ pub fn is_frame(front: &str) -> bool {
             .is_ok_and(|document| toml_text::text(&document, PROMPT).is_some_and(|text| text.trim().is_empty()))
 }
 
-/// Reads a command's TOML; [`source`] gives the same bytes back.
-///
-/// # Errors
-/// Why it is kept as a file, for a person.
+/// Reads a command's TOML; [`source`] returns the same bytes. An error is the reason why the command cannot become a
+/// prompt and is kept as a file.
 pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let odd = |why: &str| Err(why.to_owned());
     let document = Document::parse(file).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
@@ -62,7 +60,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     }
 }
 
-/// Returns the TOML of a prompt with a stored frame ([`is_frame`]); `None` if it can no longer be written.
+/// Returns the TOML of a prompt with stored TOML ([`is_frame`]); `None` if the text cannot be written there.
 pub fn source(attributes: &Attributes, content: &str) -> Option<String> {
     let frame = attributes.front_matter.as_deref()?;
     let text = match attributes.template {
@@ -89,7 +87,7 @@ pub fn source(attributes: &Attributes, content: &str) -> Option<String> {
     Some(document.to_string())
 }
 
-/// Returns a text as Claude Code has it.
+/// Converts a text from Gemini's syntax to Claude Code's.
 fn from_gemini(text: &str) -> String {
     let parts: Vec<&str> = text.split(ARGS).collect();
     let last = parts.len() - 1;
@@ -100,7 +98,7 @@ fn from_gemini(text: &str) -> String {
     parts.iter().enumerate().map(write).collect()
 }
 
-/// Returns a text in Gemini's form. Placeholders for single words of a line are described in words.
+/// Converts a text from Claude Code's syntax to Gemini's. Placeholders for single words are described in words.
 fn to_gemini(text: &str) -> String {
     let pieces = dialect::pieces(Dialect::Claude, text, &[]);
     if pieces.iter().any(|piece| piece.word().is_some()) {
@@ -113,16 +111,16 @@ fn to_gemini(text: &str) -> String {
     shell_to_gemini(&pieces.iter().map(typed).collect::<String>())
 }
 
-/// How TOML writes a text.
+/// The syntax of a TOML string.
 #[derive(Clone, Copy)]
 enum Style {
-    /// In `"`; on lines of its own in `"""`, the first one empty or not.
+    /// `"..."`; with `lines`, `"""` with the text beginning on the next line.
     Basic { lines: bool },
-    /// As [`Style::Basic`] with lines, which begins in the line of the key.
+    /// `"""` with the text beginning on the same line.
     BasicInline,
-    /// In `'`.
+    /// `'...'`.
     Literal,
-    /// In `'''`, with an empty first line or without.
+    /// `'''`, with the text beginning on the next line if `empty_first`.
     LiteralLines { empty_first: bool },
 }
 
@@ -149,7 +147,7 @@ impl Style {
         }
     }
 
-    /// Returns the text so; `None` if it cannot be said so.
+    /// Writes a text in this style; `None` if the style cannot express it.
     fn write(self, text: &str) -> Option<String> {
         let has_controls = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
         let escaped = text.replace('\\', "\\\\").replace("\"\"\"", "\"\"\\\"");

@@ -1,5 +1,5 @@
-//! A command for agents that fill in no arguments: each place names what the user gives, and a list above the text says
-//! what that is. VS Code's prompt files ask for it themselves.
+//! Writes commands for agents that do not fill in arguments: each placeholder becomes a name in braces, and a list above the
+//! text explains the names. VS Code gets `${input:...}` instead, for which it prompts the user.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,16 +10,16 @@ use super::word_names::LINE;
 use crate::import::matter;
 use mcpkg_store::prompts::Argument;
 
-/// How an agent learns about a command's arguments.
+/// The form in which a command's arguments are written for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// `{topic}`, below a list of the arguments.
+    /// `{topic}`, with a list of the arguments above the text.
     Words,
-    /// `${input:topic:What to explain}`.
+    /// `${input:topic:What to explain}`, for VS Code.
     Inputs,
-    /// `$1`, as OpenCode counts.
+    /// `$1`, for OpenCode, which counts from one.
     Numbers,
-    /// `{topic}`, below a list that says where all that was typed is: `{{args}}`, as Gemini has it.
+    /// `{topic}`, with a list above the text that also contains the whole typed line as `{{args}}`, for Gemini.
     OneLine,
 }
 
@@ -29,13 +29,13 @@ struct Command<'f> {
     body: &'f str,
     names: Vec<String>,
     hint: Option<String>,
-    /// What is known about the arguments in addition to what the file says.
+    /// Descriptions of arguments in addition to those in the file.
     known: &'f [Argument],
 }
 
-/// Returns a command's file with its arguments spelled out: its front matter and its text.
+/// Returns a command's file, front matter included, with its arguments written in this form.
 pub fn spell<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'f, str> {
-    // Most files ask for nothing.
+    // Most files have no placeholders.
     if !file.contains('$') {
         return file.into();
     }
@@ -43,7 +43,7 @@ pub fn spell<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'
     format!("{}{}", command.front, command.spelled(spelling)).into()
 }
 
-/// Returns the text alone of [`spell`].
+/// Like [`spell`], but returns only the text, without front matter.
 pub fn text<'f>(file: &'f str, known: &[Argument], spelling: Spelling) -> Cow<'f, str> {
     if !file.contains('$') && spelling != Spelling::OneLine {
         return body(file).into();
@@ -61,19 +61,14 @@ pub fn places_of(file: &str) -> Vec<Placeholder> {
     Command::of(file, &[]).pieces().iter().filter_map(Piece::place).collect()
 }
 
-/// Returns the file that an edited one was spelled from: what [`spell`] makes of it is the edited one again.
-///
-/// # Errors
-/// Why that cannot be told, for a person.
+/// Converts a file that was edited after [`spell`] wrote it back to a command's file. [`spell`] writes the result exactly
+/// as the edited file. An error is the reason why that is impossible, for people.
 pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str) -> Result<String, String> {
     let text = matter::split(edited).ok().flatten().map_or(edited, |(_, text)| text);
     back(file, known, spelling, &edited[..edited.len() - text.len()], text)
 }
 
-/// Like [`unspell`], for a text alone; `front` is the front matter of the resulting file.
-///
-/// # Errors
-/// Why that cannot be told, for a person.
+/// Like [`unspell`], for an edited text without front matter; `front` is the front matter of the resulting file.
 pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edited: &str) -> Result<String, String> {
     let command = Command::of(file, known);
     if command.spelled(spelling) == edited {
@@ -112,8 +107,8 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     }
 }
 
-/// Whether Claude Code runs something for a command before the model sees it: `` !`date` `` at the begin of a line or behind
-/// a space.
+/// Returns whether Claude Code runs shell code in a command before the model sees it: `` !`date` `` at the start of a line
+/// or after a space.
 pub fn runs_something(file: &[u8]) -> bool {
     let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
     memchr::memmem::find_iter(file, b"!`").any(begins)
@@ -156,11 +151,11 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// The name of a placeholder's argument.
+    /// Returns the name of a placeholder's argument.
     fn name(&self, place: Placeholder) -> String {
         match place {
             Placeholder::Word(word) => self.names.get(word).cloned().unwrap_or_else(|| format!("arg{word}")),
-            // The only argument of a prompt keeps its name.
+            // If the prompt has only one argument, use its name.
             Placeholder::All | Placeholder::Nothing => match self.known {
                 [only] => only.name.clone(),
                 _ => LINE.to_owned(),
@@ -168,7 +163,7 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// Returns the description of an argument, or its position in the user's input.
+    /// Returns the description of an argument. Without one, returns its position in the user's input.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =
@@ -182,7 +177,7 @@ impl<'f> Command<'f> {
         })
     }
 
-    /// The list of the arguments that the text asks for, followed by an empty line.
+    /// Returns the list that goes above the text, ending with an empty line. Empty if this form needs no list.
     fn list(&self, spelling: Spelling) -> String {
         let found: HashSet<Placeholder> = self.pieces().iter().filter_map(Piece::place).collect();
         let mut places: Vec<Placeholder> = found.into_iter().collect();
@@ -211,7 +206,7 @@ impl<'f> Command<'f> {
         list + "\n"
     }
 
-    /// Each placeholder's spelling and its text in the file, longest first.
+    /// Returns each placeholder in this form, with its text in the file, the longest first.
     fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
         let mut typed: HashMap<String, &str> = HashMap::new();
         for piece in self.pieces() {

@@ -1,4 +1,4 @@
-//! `mcpkg prompt create`.
+//! `mcpkg prompt create`: stores a new prompt.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

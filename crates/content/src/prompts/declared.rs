@@ -1,4 +1,4 @@
-//! The arguments that a caller declares for a prompt, directly or in front matter.
+//! Prompt arguments that a caller declares, as parameters or in the content's front matter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Returns it as a list of prompts shows it.
+    /// Returns the argument as a list of prompts shows it: `file (required): The file to look at`.
     pub(super) fn shown(&self) -> String {
         let required = if self.required { " (required)" } else { "" };
         let description = self.description.as_ref().map(|description| format!(": {description}")).unwrap_or_default();
@@ -40,12 +40,12 @@ impl From<Argument> for Declared {
     }
 }
 
-/// Returns the argument that a word of the command line declares.
+/// Parses an argument from the command line: `NAME[?][=DESCRIPTION]`.
 pub(super) fn declared(text: &str) -> Result<Declared> {
     argument::declaration(text).map(Declared::from)
 }
 
-/// Takes the arguments that a caller declares.
+/// Replaces a prompt's arguments with those that a caller declares, if any.
 pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
     if let Some(arguments) = arguments {
         attributes.arguments = arguments.into_iter().map(Argument::from).collect();
@@ -53,11 +53,9 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
     }
 }
 
-/// Takes what front matter says that declares arguments, takes the place of one that is kept, or begins a file, and
-/// leaves the text behind it; any other content stays byte for byte. Returns what people should know of it.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED` if the text asks for what that front matter does not declare.
+/// Moves front matter from the content into the attributes, if it declares arguments, replaces stored front matter, or if
+/// the content is a file. Any other content stays byte for byte. Returns hints for the user. Fails with
+/// `E_TEMPLATE_FAILED` if the text uses arguments that its front matter does not declare.
 pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Result<Vec<String>> {
     Ok(match command::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
@@ -79,7 +77,6 @@ pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file
     })
 }
 
-/// Checks a prompt before it is stored.
 pub(crate) fn check(attributes: &Attributes, content: &str) -> Result<()> {
     template::check_arguments(&attributes.arguments)?;
     for argument in &attributes.arguments {

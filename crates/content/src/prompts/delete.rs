@@ -1,4 +1,4 @@
-//! `mcpkg prompt delete`.
+//! `mcpkg prompt delete`: deletes a prompt and keeps its history.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg prompt list`.
+//! `mcpkg prompt list`: lists prompts with their descriptions and arguments.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ impl List {
         Ok(Reply::new(Body::Table(table), data))
     }
 
-    /// Makes the text and the data straight from the rows of prompts/list.
+    /// Builds the text and the JSON directly from database rows, without a `Value` for each prompt.
     fn for_agent(self, context: &Context) -> Result<Reply> {
         let mut text = Vec::from(*b"NAME\tDESCRIPTION\tARGUMENTS\n");
         let mut json = Vec::from(*b"{\"prompts\":[");
@@ -161,12 +161,12 @@ impl List {
     }
 }
 
-/// Appends the arguments of a prompt, which are a JSON array in MCP's form: `file (required): The file to look at; focus`.
+/// Appends a prompt's arguments, given as JSON in MCP's form: `file (required): The file to look at; focus`.
 fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
     if json.is_empty() {
         return;
     }
-    // What is malformed is left out here; the data has it as it is.
+    // Malformed arguments are left out of the text. The JSON data shows them unchanged.
     let arguments: Vec<Declared> = serde_json::from_slice(json).unwrap_or_default();
     for (n, argument) in arguments.iter().enumerate() {
         push_cell(out, if n > 0 { b"; " } else { b"" });
@@ -174,7 +174,7 @@ fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
     }
 }
 
-/// Appends a cell of a table as it is shown.
+/// Appends a table cell, escaped for display.
 fn push_cell(out: &mut Vec<u8>, text: &[u8]) {
     if text.iter().all(|byte| matches!(byte, b' '..=b'~')) {
         out.extend_from_slice(text);

@@ -1,4 +1,4 @@
-//! Prompts: a file for each command.
+//! Operations on prompts, one file per command.
 
 pub mod create;
 pub mod delete;
@@ -15,7 +15,6 @@ use mcpkg_store::prompts::Prompt;
 
 pub(super) use declared::{check, declare};
 
-/// The data of a prompt.
 pub(super) fn data(project: &str, prompt: &Prompt) -> Value {
     json!({
         "name": prompt.name,

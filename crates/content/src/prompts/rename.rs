@@ -1,4 +1,4 @@
-//! `mcpkg prompt rename`.
+//! `mcpkg prompt rename`: renames a prompt and keeps its history.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -44,7 +44,7 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
-            // Renaming a command renames its file as well.
+            // The new name also determines the command's file name, so forget the file that the prompt was imported from.
             prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;

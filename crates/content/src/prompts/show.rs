@@ -1,4 +1,4 @@
-//! `mcpkg prompt show`: a prompt's text, rendered if it is a template.
+//! `mcpkg prompt show`: prints a prompt's text, and renders it first if it is a template.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(Stri
     Ok(Option::<BTreeMap<String, String>>::deserialize(deserializer)?.unwrap_or_default().into_iter().collect())
 }
 
-/// What is read of a prompt.
+/// The parts of a stored prompt that `show` needs.
 struct Stored {
     description: Option<String>,
     template: bool,
@@ -82,7 +82,7 @@ impl Operation for Show {
         let raw = matches!(self.raw, Some(None | Some(true)));
         let given: BTreeMap<String, String> = self.arguments.into_iter().collect();
         let Stored { description, template, dialect, arguments, front_matter, content } = context.store.read(|db| {
-            // One statement finds project, prompt and content.
+            // For speed, one SQL statement finds the project, the prompt and its content.
             let found = prompts::with(db, &context.selection, &self.name, |prompt| {
                 let size = prompt.content.size;
                 if size > context.max_answer {
@@ -128,7 +128,7 @@ impl Operation for Show {
             content
         };
         let shown = match &front_matter {
-            // An agent gets the template, as contract 001 has it.
+            // Contract 001: an agent gets the template without its front matter.
             Some(front) if raw && context.is_shell() => format!("{front}{text}"),
             _ => text.clone(),
         };
@@ -137,7 +137,7 @@ impl Operation for Show {
     }
 }
 
-/// Refuses a value that the prompt has no argument for: the user meant another name. Extra values from agents do no harm.
+/// Refuses a value for an argument that does not exist: the user meant another name. Extra values from agents do no harm.
 fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, String>) -> Result<()> {
     let Some(unknown) = given.keys().find(|name| !known.contains(name)) else {
         return Ok(());

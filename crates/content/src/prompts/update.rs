@@ -1,4 +1,4 @@
-//! `mcpkg prompt update`.
+//! `mcpkg prompt update`: stores a new revision of a prompt.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,7 +86,7 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     command::drop_replaced(&mut prompt.attributes, &content);
-                    // New text with declared arguments is a Jinja template.
+                    // If new text comes with declared arguments, it is a Jinja template.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }
@@ -99,7 +99,7 @@ impl Operation for Update {
             if let Some(template) = self.template {
                 prompt.attributes.template = template;
             }
-            // An older template that is no longer valid can still be given a description.
+            // Skip the check if only the description changes, so that a template from before today's limits can get one.
             if !is_described_only {
                 check(&prompt.attributes, &content)?;
             }

@@ -1,4 +1,4 @@
-//! `mcpkg resource create`.
+//! `mcpkg resource create`: stores a new resource.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

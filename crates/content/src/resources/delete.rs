@@ -1,4 +1,4 @@
-//! `mcpkg resource delete`.
+//! `mcpkg resource delete`: deletes a resource and keeps its history.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg resource list`.
+//! `mcpkg resource list`: lists resources with their URIs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Resources: a file for each command.
+//! Operations on resources, one file per command.
 
 pub mod create;
 pub mod delete;
@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use mcpkg_store::resources::Resource;
 
-/// The data of a resource.
 pub(super) fn data(project: &str, resource: &Resource) -> Value {
     json!({
         "name": resource.name,

@@ -1,5 +1,5 @@
-//! Resources that stand for what a project holds, such as `mcpkg://prompt/NAME`, as the tool `read_resource` answers them: what
-//! resources/read hands out under a URI is read by it too. Those of other domains are read by tools of these.
+//! Reads generated resources of this domain, such as `mcpkg://prompt/NAME`, for the tool `read_resource`. Other domains have
+//! tools of their own for their generated resources.
 
 use crate::{answer, resource, skills};
 use mcpkg_base::error::Result;
@@ -7,7 +7,7 @@ use mcpkg_core::op::{Asked, Contents, Context};
 use mcpkg_store::Db;
 use mcpkg_store::blobs::{self, Blob, Verify};
 
-/// What was read of a resource.
+/// A generated resource that was read.
 pub(super) struct Found {
     pub(super) uri: String,
     pub(super) name: String,
@@ -17,7 +17,7 @@ pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns what stands under a URI, where there is such a thing.
+/// Reads the generated resource with this URI, if there is one.
 pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
     for known in [resource::RESOURCES, skills::RESOURCES].into_iter().flatten() {
         let Some(values) = known.values(uri) else { continue };
@@ -31,7 +31,7 @@ pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<F
     Ok(None)
 }
 
-/// Takes what a domain hands over.
+/// Collects the content that a resource template hands over.
 struct Taken<'u> {
     uri: &'u str,
     max_answer: u64,

@@ -1,4 +1,4 @@
-//! `mcpkg resource show`.
+//! `mcpkg resource show`: prints a resource's content, or writes it to a file.
 
 use std::path::PathBuf;
 
@@ -103,7 +103,7 @@ fn reply(found: Found) -> Result<Reply> {
 }
 
 impl Show {
-    /// Streams the bytes to a temporary file next to the file, and renames it once the hash is verified.
+    /// Streams the bytes to a temporary file next to `output`, and renames it once the hash is verified.
     fn write_to(&self, output: &std::path::Path, context: &Context) -> Result<Reply> {
         use std::io::Write;
         let failed = |error| Error::file("write", output, error);

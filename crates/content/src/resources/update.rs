@@ -1,4 +1,4 @@
-//! `mcpkg resource update`.
+//! `mcpkg resource update`: stores a new revision of a resource.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -83,7 +83,7 @@ impl Operation for Update {
             }
             let content = match given {
                 Some(given) => {
-                    // Without a new type the old one stays, unless the file's name gives a better one.
+                    // If no new type is given, keep the old one, unless the content is a file: then detect the type again.
                     let kept = match given.origin {
                         Origin::File(_) => None,
                         Origin::Agent | Origin::Shell => resource.attributes.mime_type.clone(),

@@ -1,4 +1,4 @@
-//! `mcpkg mcp add`.
+//! `mcpkg mcp add`: adds an MCP server to the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! What a server is, on a command line.
+//! The arguments that describe an MCP server, for `mcpkg mcp add` and `set`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,7 +46,6 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether nothing was given.
     pub fn is_empty(&self) -> bool {
         let Self { command, url, transport, env, header, cwd, keep_env, description } = self;
         let lists = [command, env, header, keep_env];
@@ -55,10 +54,8 @@ impl Given {
             && transport.is_none()
     }
 
-    /// Makes a server what was given, on top of what it is.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT`, also for what looks like a secret: it is not repeated.
+    /// Applies the arguments to a server's existing definition, or to an empty one. Fails for a value that looks like a
+    /// secret; the error does not repeat the value.
     pub fn lay_over(&self, name: &str, before: Option<Definition>) -> Result<Definition> {
         let mut definition = self.base(before)?;
         for given in &self.env {
@@ -132,7 +129,7 @@ impl Given {
         }
     }
 
-    /// Puts a variable or a header that was given into its place.
+    /// Sets, changes or removes one environment variable or header.
     fn name_value(&self, given: &str, named: &mut Named) -> Result<()> {
         let (name, value) = match given.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -167,7 +164,7 @@ impl Given {
         if self.keep_env.iter().any(|kept| kept == name) {
             return Ok(text(value));
         }
-        // The text is not repeated: it may be the secret itself.
+        // The error does not repeat the value, which may be the secret itself.
         Err(refuse(&format!(
             "For '{name}', pass the name of a variable that holds the value, not the value itself; nothing was stored"
         ))
@@ -178,12 +175,12 @@ impl Given {
     }
 }
 
-/// Returns the name of a variable for a header or a variable.
+/// Suggests an environment variable for a variable or header: `X-Api-Key` -> `X_API_KEY`.
 fn example(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
-/// Reads a text of the command line.
+/// Parses the references in a text, which are written `${NAME}` or `${NAME:-default}`.
 fn text(given: &str) -> Text {
     form().map_or_else(|| Text::plain(given), |form| form.text(given))
 }

@@ -1,4 +1,4 @@
-//! `mcpkg mcp list`.
+//! `mcpkg mcp list`: lists the project's MCP servers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

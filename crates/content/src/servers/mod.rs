@@ -1,4 +1,4 @@
-//! MCP servers that the project gives to agents: `mcpkg mcp ...`, as `claude mcp` and `codex mcp` have it.
+//! MCP servers that a project gives to agents: `mcpkg mcp ...`, modelled on `claude mcp` and `codex mcp`.
 
 mod add;
 mod arguments;
@@ -16,7 +16,6 @@ use mcpkg_store::servers::{Named, Part, Server, Text};
 
 pub use arguments::Given;
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
     Entry::of::<list::List>(),
@@ -25,7 +24,6 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// Returns a server as data.
 fn data(project: &str, server: &Server) -> Value {
     let Server { uuid, name, definition, origin, enabled, revision, created_at, updated_at, id: _ } = server;
     let named = |named: &Named| -> Map<String, Value> {
@@ -64,7 +62,7 @@ fn data(project: &str, server: &Server) -> Value {
     data
 }
 
-/// Returns a text for a person: a reference as `${NAME}`.
+/// Formats a text for people, with references as `${NAME}`.
 pub fn shown(text: &Text) -> String {
     let part = |part: &Part| match part {
         Part::Text(plain) => plain.clone(),
@@ -76,7 +74,7 @@ pub fn shown(text: &Text) -> String {
     text.parts().iter().map(part).collect()
 }
 
-/// Returns what a server does, for a person: the line that starts it, or its address.
+/// Returns the command line that starts a server, or its URL.
 pub fn runs(server: &Server) -> String {
     let definition = &server.definition;
     match (&definition.command, &definition.url) {
@@ -88,7 +86,7 @@ pub fn runs(server: &Server) -> String {
     }
 }
 
-/// Returns the variables that a server needs.
+/// Returns the environment variables that a server needs.
 fn variables(server: &Server) -> Vec<&str> {
     let mut names: Vec<&str> = server
         .definition
@@ -104,7 +102,7 @@ fn variables(server: &Server) -> Vec<&str> {
     names
 }
 
-/// Returns the form in which texts are given on a command line: Claude Code's.
+/// Returns the syntax of references on the command line, which is Claude Code's.
 fn form() -> Option<&'static Dialect> {
     Dialect::of("claude_code")
 }

@@ -1,4 +1,4 @@
-//! `mcpkg mcp remove`.
+//! `mcpkg mcp remove`: removes an MCP server from the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg mcp set`.
+//! `mcpkg mcp set`: changes an MCP server.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg mcp show`: a server as one agent's file would have it.
+//! `mcpkg mcp show`: shows a server as it would appear in one agent's configuration file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ impl Operation for Show {
         let own = server.origin.agent.as_deref() == Some(dialect.agent);
         let text = match dialect.write(&server.definition, own) {
             Ok(written) => dialect.document.snippet(&server.name, written.fields),
-            // Without a choice it is shown in the form that says most, where that says it.
+            // The default is Claude Code's format, which can express most servers. For the others, show the command line or URL.
             Err(_) if named.is_none() => format!("{}\n", runs(&server)),
             Err(why) => {
                 let message = format!("{} cannot use MCP server '{}': {}", dialect.agent, server.name, why.text());

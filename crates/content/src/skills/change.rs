@@ -60,7 +60,7 @@ impl Operation for Update {
     fn run(self, context: &Context) -> Result<Reply> {
         let name = self.name.as_str();
         let whole = self.from.is_some();
-        // That there is no such skill says more than what is wrong with its text.
+        // A missing skill is the more useful error, so it is reported before problems in the new text.
         context.read(|db, project| stored(db, project, name))?;
         let front = format!("SKILL.md must begin with the lines `---`, `name: {name}`, `description: ...`, `---`");
         let Given { files, hints } = match (self.content, self.file, &self.from) {
@@ -86,7 +86,7 @@ impl Operation for Update {
             for (path, file) in &files {
                 match before.remove(path) {
                     Some(resource) => {
-                        // Only a folder says whether a file is a program.
+                        // Single texts carry no executable bit, so the file keeps its own. Only a folder has new ones.
                         let executable = if whole { file.executable } else { resource.attributes.executable };
                         let file = File { executable, ..file.clone() };
                         changed += usize::from(files::change(db, author, project, resource, &file)?.1);
@@ -112,7 +112,7 @@ impl Operation for Update {
     }
 }
 
-/// Returns a stored skill's files by path; what names no file stands under its URI.
+/// Returns a stored skill's resources by path. A resource that is not a valid file of the skill is listed under its URI.
 fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String, Resource>> {
     if super::stored(db, project.id, name)?.is_none() {
         return Err(missing(db, project, name));

@@ -1,4 +1,4 @@
-//! What a skill has to be: a `SKILL.md` that names and describes it, and files that can be written.
+//! The rules for skills: a `SKILL.md` with a name and a description, and files that can be written to a folder.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,13 @@ use super::{MAIN, MAX_MAIN, path_of};
 use crate::command::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
 use crate::import::matter;
 
-/// Something that is wrong with a skill.
+/// A problem in a file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
-    /// The file's path in the skill.
     pub file: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong, without a final period.
+    /// The problem in words, without a final period.
     pub problem: String,
 }
 
@@ -28,15 +27,15 @@ impl Problem {
 /// The metadata of a `SKILL.md`, and its problems.
 #[derive(Debug, Default)]
 pub struct Main {
-    /// Its front matter, if it is valid.
+    /// The front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
     pub problems: Vec<Problem>,
-    /// That it names itself otherwise than its folder: some agents go by the one, some by the other.
+    /// The problem that `name` is not the folder's name. It is kept apart, because some agents use one name and some the other.
     pub other_name: Option<Problem>,
 }
 
 impl Main {
-    /// Returns all that is wrong, another name than the folder's too.
+    /// Returns all problems, `other_name` included.
     pub fn all_problems(self) -> Vec<Problem> {
         let mut problems = self.problems;
         problems.extend(self.other_name);
@@ -45,7 +44,7 @@ impl Main {
     }
 }
 
-/// Returns the problem of a name, if it has one.
+/// Returns the problem with a skill's name, if any.
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
@@ -56,17 +55,15 @@ pub fn name(name: &str) -> Option<String> {
     })
 }
 
-/// Returns the problem of a description, if it has one.
+/// Returns the problem with a description, if any.
 pub fn description(text: &str) -> Option<String> {
     let length = text.chars().count();
     (length > MAX_DESCRIPTION)
         .then(|| format!("`description` has {length} characters, but agents accept at most {MAX_DESCRIPTION}"))
 }
 
-/// Returns the front matter of a file that has to have some, with its YAML.
-///
-/// # Errors
-/// What is wrong with it, and in which line.
+/// Parses the front matter of a file that must have one, and returns it with its YAML text. An error is the line and the
+/// problem in it.
 pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)> {
     let yaml = match matter::split(text) {
         Ok(Some((yaml, _))) => yaml,
@@ -75,13 +72,13 @@ pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)>
     };
     let keys = matter::keys(yaml).map_err(|error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).unwrap_or(1);
-        // The first line of the file is the mark.
+        // The YAML begins after the `---` line.
         (usize::try_from(line).unwrap_or(1) + 1, error.message().to_owned())
     })?;
     Ok((keys, yaml))
 }
 
-/// Checks the `SKILL.md` of the skill `folder`.
+/// Checks the `SKILL.md` of the skill in `folder`.
 pub fn main(folder: &str, text: &str) -> Main {
     let (matter::Keys { map, odd }, yaml) = match front_matter(text) {
         Ok(read) => read,
@@ -111,7 +108,7 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(_) => problems.push((line("description"), "`description` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
-    // Agents of today read it; a host that holds it against what skills/list says does not.
+    // Today's agents accept such YAML. A host that compares the file with the answer of skills/list does not.
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is not valid YAML ({why}); put the value in quotes")));
     }
@@ -121,14 +118,14 @@ pub fn main(folder: &str, text: &str) -> Main {
     Main { matter, problems, other_name }
 }
 
-/// Returns the problem of a `SKILL.md` with a byte order mark: agents that show skills over MCP take it, and some that
-/// read the file do not.
+/// Returns the problem that a `SKILL.md` begins with a byte order mark. Agents that get skills over MCP accept the mark,
+/// but some agents that read the file do not.
 pub fn mark(text: &str) -> Option<Problem> {
     let why = "it begins with a byte order mark; Codex and Gemini do not load the skill";
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))
 }
 
-/// Checks where the files of the skill `folder` are, by URI and size, and whether `SKILL.md` is among them.
+/// Checks the paths and sizes of the files of the skill in `folder`, and that `SKILL.md` is among them.
 pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut paths: HashMap<String, String> = HashMap::new();

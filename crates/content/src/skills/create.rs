@@ -71,7 +71,7 @@ impl Operation for Create {
         let name = self.skill();
         if let Some(why) = check::name(&name) {
             let error = Error::new(Code::InvalidArgument, upper(&why));
-            // Of a name without any such letter nothing is left.
+            // A name without ASCII letters or digits leaves nothing to suggest a name from.
             let near = name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&name));
             return Err(match near {
                 Some(near) => error.hint(format!("'{near}' is a valid name")),
@@ -112,7 +112,7 @@ impl Operation for Create {
 }
 
 impl Create {
-    /// The name of the skill: the given one, or the folder's name.
+    /// Returns the skill's name: the given name, or the folder's.
     fn skill(&self) -> String {
         let of_folder = || {
             let folder = self.from.as_ref()?.canonicalize().ok()?;
@@ -122,17 +122,17 @@ impl Create {
     }
 }
 
-/// What a caller gave for a skill: its files by path.
+/// The files that a caller gave for a skill.
 pub struct Given {
-    /// The files by path.
+    /// The files and their paths.
     pub files: Vec<(String, File)>,
-    /// What people should know of them.
+    /// Hints to print about the files.
     pub hints: Vec<String>,
 }
 
 impl Given {
-    /// Takes the text of a `SKILL.md`; a description makes the front matter of one that has none, and the hint `without`
-    /// says what to do where there is neither.
+    /// Takes the text of a `SKILL.md`. If it has no front matter, `description` provides one; if there is neither, the error
+    /// has the hint `without`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
@@ -145,7 +145,7 @@ impl Given {
                 .hint("write the description into the front matter"));
             }
             Some(description) => {
-                // Written into the front matter it would be cut.
+                // Check first: the front matter would cut off a description that is too long.
                 refuse(
                     name,
                     check::description(&description).map(|why| check::Problem::of(MAIN, 3, why)).into_iter().collect(),
@@ -162,7 +162,6 @@ impl Given {
         Ok(Self { files: vec![(MAIN.to_owned(), File { content, executable: false })], hints: Vec::new() })
     }
 
-    /// Takes all files of a folder.
     pub fn folder(name: &str, folder: &Path, context: &Context) -> Result<Self> {
         let skill_folder::Folder { files, mut hints } = skill_folder::folder(folder, context)?;
         let placed: Vec<(String, i64)> = files
@@ -191,7 +190,7 @@ impl Given {
     }
 }
 
-/// Returns the given text of a `SKILL.md`.
+/// Reads the text of a `SKILL.md`.
 fn main_text(content: Content) -> Result<String> {
     let bytes = content.read()?.content.bytes()?.into_owned();
     let text = String::from_utf8(bytes)
@@ -200,7 +199,7 @@ fn main_text(content: Content) -> Result<String> {
     Ok(text)
 }
 
-/// Refuses a skill that has problems, with all of them.
+/// Fails with all problems of a skill, if there are any.
 pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
@@ -217,7 +216,7 @@ fn taken(project: &Project, name: &str) -> Error {
         .hint(format!("change the skill with `mcpkg skill update {name}`"))
 }
 
-/// Returns the error for a skill that does not exist, with the name that was probably meant.
+/// Returns the error for a skill that does not exist; it suggests similar names.
 pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
@@ -226,7 +225,7 @@ pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error
             "'{name}' is a prompt that agents see as a skill; change it with `mcpkg prompt update {name}`"
         ));
     }
-    // A hint is not worth a second failure.
+    // The suggestion is optional, so a second failure is ignored.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
     error.suggest(
         name,
@@ -235,12 +234,12 @@ pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error
     )
 }
 
-/// Returns the part of a sentence about a skill's files; empty if it has only its `SKILL.md`.
+/// Returns " with N files" for a sentence; empty if the skill has only its `SKILL.md`.
 pub fn with_files(count: usize) -> String {
     if count == 1 { String::new() } else { format!(" with {count} files") }
 }
 
-/// Returns the data about a skill that was changed.
+/// Returns the JSON data for a skill that was created or changed.
 pub fn data(project: &str, name: &str, files: usize) -> Value {
     json!({ "name": name, "project": project, "uri": uri_of(name, MAIN), "files": files })
 }

@@ -1,8 +1,8 @@
-//! Skills: the resources below `skill://NAME/`, `SKILL.md` among them.
+//! Skills: the resources below `skill://NAME/`, one of which is `SKILL.md`.
 //!
-//! A prompt can also be read as a skill, so that agents that only know skills find it. Its name is changed to a valid one:
-//! `Code.Review` becomes the skill `code-review`. If several things have that name, a stored skill wins, then the prompt with
-//! exactly that name, then the first by name. `mcpkg skill validate` reports the others.
+//! A prompt can also be read as a skill, for agents that only know skills. Its name is changed to a valid one:
+//! `Code.Review` becomes the skill `code-review`. If several items have that name, a stored skill wins, then the prompt
+//! with exactly that name, then the prompt that sorts first. `mcpkg skill validate` reports the others.
 
 pub mod check;
 
@@ -28,10 +28,9 @@ use mcpkg_store::{Db, blobs, skills as rows};
 pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
-/// The group of the operations on skills. It is not part of `content`, whose list stays small.
+/// The group of the operations on skills. It is separate from `content` to keep that tool list small.
 pub const GROUP: &str = "skills";
 
-/// The operations on skills, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<create::Create>(),
     Entry::of::<change::Update>(),
@@ -42,7 +41,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<validate::Validate>(),
 ];
 
-/// What a skill is made of.
+/// Where a skill comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Stored,
@@ -50,7 +49,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The word for programs.
+    /// Returns the word in JSON output.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Stored => "skill",
@@ -59,16 +58,13 @@ impl Origin {
     }
 }
 
-/// A skill without its contents.
+/// A skill without the contents of its files.
 #[derive(Clone, Debug)]
 pub struct Skill {
-    /// The name of its folder.
     pub name: String,
-    /// What it is made of.
     pub origin: Origin,
-    /// Its front matter, where agents take it: it names the skill and describes it.
+    /// The front matter of `SKILL.md`; `None` unless it is valid and gives the skill's name and a description.
     pub matter: Option<Map<String, Value>>,
-    /// Its files by URI.
     pub files: Vec<File>,
 }
 
@@ -77,27 +73,26 @@ pub struct Skill {
 pub struct File {
     pub uri: String,
     pub mime_type: Option<String>,
-    /// Bytes of its content.
+    /// The size in bytes.
     pub size: i64,
-    /// The SHA-256 of its content.
     pub sha256: [u8; 32],
 }
 
 impl Skill {
-    /// What it is for.
+    /// Returns what the skill is for, from its front matter.
     pub fn description(&self) -> Option<&str> {
         self.matter.as_ref()?.get("description")?.as_str()
     }
 }
 
-/// Whether the project that applies has a stored skill.
+/// Returns whether the current project has a stored skill.
 pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     let Some(project) = projects::served(db, selection)? else { return Ok(false) };
     Ok(!rows::names(db, project.id, &Page::first(1))?.rows.is_empty())
 }
 
-/// Returns a page of the skills of a project that begins after `after`, and after what the next one begins: those that
-/// are stored, by URI, then the prompts that pass for one, by name.
+/// Returns the page of a project's skills after the cursor `after`, and the cursor of the next page. Stored skills come
+/// first, sorted by URI, then the prompts that act as skills, sorted by name.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -123,7 +118,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
     Ok((skills, slice.more.then(|| format!("{PROMPTS}{last}"))))
 }
 
-/// Returns the skill `name`: the stored one, or the prompt that acts as it.
+/// Returns the skill `name`: the stored skill, or the prompt that acts as it.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -131,7 +126,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     Ok(prompt(db, project, name)?.map(|(skill, _)| skill))
 }
 
-/// Returns the skill that is stored under `name`.
+/// Returns the stored skill with this name.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -156,7 +151,7 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     Ok(Some(Skill { name: name.to_owned(), origin: Origin::Stored, matter, files }))
 }
 
-/// Returns the prompt that passes for the skill `name`, with its `SKILL.md`.
+/// Returns the prompt that acts as the skill `name`, with the `SKILL.md` made from it.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),
@@ -171,7 +166,7 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
     let content = super::answer::text(blobs::get(db, prompt.blob)?)?;
     let file = match command::to_file(&prompt.name, &prompt.attributes, &content) {
         Ok(file) => file,
-        // A template that does not render is a prompt only.
+        // A template that does not render cannot act as a skill; it stays a prompt.
         Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),
         Err(error) => return Err(error),
     };

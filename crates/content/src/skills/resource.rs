@@ -1,14 +1,13 @@
-//! `skill://NAME/SKILL.md` of a prompt that acts as a skill.
+//! The MCP resource `skill://NAME/SKILL.md` for a prompt that acts as a skill.
 
 use super::{is_name, prompt};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Asked, Contents, Resource, Shown, Validator};
 use mcpkg_store::{blobs, projects};
 
-/// The resources, in documentation order.
 pub(crate) const RESOURCES: &[Resource] = &[RESOURCE];
 
-/// The prompts that act as skills. Stored skills are read as stored resources.
+/// The `SKILL.md` of prompts that act as skills. Stored skills are ordinary resources and need no template.
 const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
@@ -22,7 +21,7 @@ const RESOURCE: Resource = Resource {
     ..Resource::EMPTY
 };
 
-/// Returns the `SKILL.md` of the prompt that acts as the skill, and its SHA-256.
+/// Returns the `SKILL.md` made from the prompt, and its SHA-256.
 fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
     let name = asked.values.get("name");
     if !is_name(name) {

@@ -202,7 +202,7 @@ impl Operation for Show {
         let files: Vec<String> = skill.files.into_iter().map(|file| file.uri).collect();
         let others: Vec<&str> = files.iter().map(String::as_str).filter(|file| *file != uri).collect();
         let body = match &text {
-            // An agent that reads a skill has to know what else there is to read.
+            // An agent that reads SKILL.md has to know that the skill has other files.
             Some(text) if path == MAIN && !others.is_empty() && !context.is_shell() => Body::Several(vec![
                 Body::Text(text.clone()),
                 Body::Sentence(format!("Its other files: {}", others.join(", "))),
@@ -216,12 +216,12 @@ impl Operation for Show {
 }
 
 impl Show {
-    /// Writes all files into a folder of their own.
+    /// Writes all files of the skill to a new or empty folder.
     fn write_to(&self, folder: &Path, context: &Context) -> Result<Reply> {
         let is_new = export::make(folder)?;
         let written = self.write(folder, context);
         if written.is_err() && is_new {
-            // Empty again, or the error says more than this one would.
+            // Remove the folder if it is empty. If this fails, the original error matters more.
             let _ = std::fs::remove_dir(folder);
         }
         let count = written?;

@@ -77,7 +77,7 @@ impl Operation for Validate {
     }
 }
 
-/// The problem of a prompt that agents cannot see as a skill, because another item has its name.
+/// Returns the problem of a prompt that agents cannot see as a skill because another item takes its name.
 fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) {
     let by = by.map_or_else(|| "a stored skill".to_owned(), |by| format!("prompt '{by}'"));
     let problem =
@@ -85,18 +85,18 @@ fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) 
     (skill, Problem::of(MAIN, 1, problem))
 }
 
-/// Returns the names below which there are resources; of a URI that has no folder, the whole of it.
+/// Returns the names of everything below `skill://`: `a` for `skill://a/SKILL.md`, and also for a bare `skill://a`.
 fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
     let resources = resources::below(db, project.id, SCHEME)?;
     let name = |uri: &str| uri.strip_prefix(SCHEME).and_then(|rest| rest.split('/').next()).map(str::to_owned);
     Ok(resources.iter().filter_map(|resource| name(&resource.attributes.uri)).collect())
 }
 
-/// Returns what is wrong with the files below `skill://NAME/`; `None` if there are none.
+/// Returns the problems of the files below `skill://NAME/`; `None` if there are no files.
 fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Problem>>> {
     let files = rows::files(db, project.id, name)?;
     if files.is_empty() {
-        // Not even a folder: `skill://NAME` alone.
+        // Without files, there may still be a resource with the invalid URI `skill://NAME`.
         let uri = format!("{SCHEME}{name}");
         let found = resources::find(db, project.id, resources::Key::Uri(&uri))?;
         return Ok(found.map(|_| check::files(name, [(uri.as_str(), 0)])));
