@@ -1,18 +1,18 @@
-//! Front matter as Cursor reads it: lines of `key: value`, which are not YAML. `globs: *.py` is a pattern, and a list counts
-//! where it is indented.
+//! Parses front matter like Cursor: lines of `key: value` that are not YAML. `globs: *.py` is a valid pattern, and a list
+//! counts only if it is indented.
 
-/// What Cursor finds in a rule.
+/// The front matter of a Cursor rule.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Front {
-    /// Each key with its value, and its line in the file, from 1.
+    /// Each key with its value, and its line in the file, counted from 1.
     keys: Vec<(String, String, usize)>,
 }
 
 const MARK: &str = "---";
 
 impl Front {
-    /// Reads the front matter of a rule: blank lines may stand before it, and the next `---` ends it, also inside of a
-    /// line. `None` without front matter.
+    /// Reads the front matter of a rule. Blank lines may precede it, and the next `---` ends it, even within a line. `None`
+    /// if there is no front matter.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let trimmed = text.trim_start();
@@ -37,7 +37,7 @@ impl Front {
         Some(front)
     }
 
-    /// Adds an item of an indented list to the key above.
+    /// Adds an item of an indented list to the last key.
     fn add_item(&mut self, item: &str) {
         if let Some((_, value, _)) = self.keys.last_mut() {
             let comma = if value.is_empty() { "" } else { "," };
@@ -51,13 +51,13 @@ impl Front {
         (!value.is_empty()).then_some((value.as_str(), *line))
     }
 
-    /// Whether a key is there, with or without a value.
+    /// Returns the line of a key, with or without a value.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.keys.iter().find(|(known, ..)| known == key).map(|(.., line)| *line)
     }
 }
 
-/// Returns a value without the quotes around all of it.
+/// Removes quotes that enclose the whole value.
 pub fn unquoted(value: &str) -> &str {
     let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote).filter(|inside| !inside.contains(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(value)

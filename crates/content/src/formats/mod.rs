@@ -1,5 +1,5 @@
-//! The forms in which agents read what is written for them: the front matter that says when a rule applies. Import reads
-//! them and a deploy writes them, by one table ([`rule`]).
+//! Reads and writes the file formats of agents: rules, skills, subagents and files with several sections. Import and deploy
+//! share one table of each agent's rules ([`rule`]).
 
 pub mod cursor_front;
 pub mod read;
@@ -16,15 +16,15 @@ pub use read::Scope;
 pub use rule::RuleFormat;
 pub use write::Unsayable;
 
-/// How the names of files end that an agent reads by them.
+/// The file name endings by which agents recognize their files.
 const ENDINGS: [&str; 7] = [".instructions.md", ".agent.md", ".chatmode.md", ".prompt.md", ".mdc", ".md", ".toml"];
 
-/// Returns the name of an agent's file without its ending.
+/// Removes the agent's ending from a file name: `a.instructions.md` -> `a`.
 pub fn stem(name: &str) -> &str {
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// Returns the letters of a name that a deploy has in the name of a file, `_` for any other.
+/// Replaces the characters of a name that a deploy does not use in file names with `_`.
 pub fn file_letters(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect()
 }
@@ -41,10 +41,8 @@ impl RuleFormat {
         scope.is_loaded.then_some(scope.applies)
     }
 
-    /// Returns the front matter of a rule, with its marks; empty if there is nothing to say.
-    ///
-    /// # Errors
-    /// Why the form cannot say it.
+    /// Returns the front matter of a rule with its `---` lines, or an empty text if none is needed. Fails if this format cannot
+    /// express when the rule applies.
     pub fn write(&self, applies: &Applies, description: Option<&str>) -> Result<String, Unsayable> {
         write::write(self, applies, description)
     }

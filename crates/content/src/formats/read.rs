@@ -1,4 +1,4 @@
-//! Reads when a rule applies, as the agent that it was written for finds out.
+//! Reads when a rule applies, by the rules of the agent that it was written for.
 
 use serde_json::Value;
 
@@ -7,15 +7,14 @@ use super::rule::{RuleFormat, Switch, split};
 use crate::import::matter::{self, Keys};
 use mcpkg_store::modules::Applies;
 
-/// The metadata in a file of instructions.
+/// The metadata of a rule or other file of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     pub applies: Applies,
-    /// What it is about.
     pub description: Option<String>,
     /// Whether its agent loads the file at all.
     pub is_loaded: bool,
-    /// A note for people: the line of the file, if known, and the problem.
+    /// Notes for people: the line in the file, if known, and the problem.
     pub notes: Vec<(Option<usize>, String)>,
 }
 
@@ -30,7 +29,7 @@ impl Scope {
         self.notes.push((line.into(), text.into()));
     }
 
-    /// Returns the scope of instructions that are for one folder of the project; an empty one is the whole project.
+    /// Narrows the scope to a folder of the project; an empty path means the whole project.
     pub fn within(mut self, folder: &str) -> Self {
         if !folder.is_empty() {
             self.applies = match self.applies {
@@ -43,13 +42,13 @@ impl Scope {
     }
 }
 
-/// Returns a pattern of a folder's rules as one of the whole project: without a slash it matches at any depth.
+/// Converts a pattern in a folder's rules to one for the whole project. A pattern without a slash matches at any depth.
 fn inside(folder: &str, glob: &str) -> String {
     let glob = glob.trim_start_matches('/');
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
 }
 
-/// Reads the metadata of a rule. Invalid front matter is treated as text, with a note.
+/// Reads the metadata of a rule. Invalid front matter counts as text and yields a note.
 pub fn read(format: &RuleFormat, text: &str) -> Scope {
     match format.switch {
         Switch::Globs { else_always: true } => claude(text),
@@ -59,12 +58,12 @@ pub fn read(format: &RuleFormat, text: &str) -> Scope {
     }
 }
 
-/// Reads the description of a file that no agent loads automatically at its path.
+/// Reads the description of a file that no agent loads automatically from its path.
 pub fn unread(text: &str) -> Scope {
     Scope { applies: Applies::Manual, description: described(text), ..Scope::default() }
 }
 
-/// Claude Code: only `paths`; a file that it cannot read always applies.
+/// Reads a Claude Code rule: only `paths` counts, and a file with unreadable front matter always applies.
 fn claude(text: &str) -> Scope {
     let mut scope = Scope::default();
     let Some((keys, yaml)) = front(text, &mut scope, "and always applies") else {
@@ -95,8 +94,8 @@ fn claude(text: &str) -> Scope {
     scope
 }
 
-/// Copilot and VS Code: `applyTo`. Without it, Copilot always loads the file and VS Code never does on its own: the
-/// narrower scope is used.
+/// Reads a rule of Copilot and VS Code: `applyTo`. Without it, Copilot always loads the file and VS Code never does on its
+/// own. mcpkg then uses the narrower scope, manual.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let front = front(text, &mut scope, "and applies only when you add it manually");
@@ -120,7 +119,7 @@ fn copilot(text: &str) -> Scope {
     scope
 }
 
-/// Cursor: `alwaysApply`, else `globs`, else `description`, else manual.
+/// Reads a Cursor rule: `alwaysApply` wins, then `globs`, then `description`; otherwise the rule is manual.
 fn cursor(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some(front) = Front::read(text) else {
@@ -161,12 +160,12 @@ fn cursor(text: &str) -> Scope {
     scope
 }
 
-/// Whether the line after this one, from 1, is an item of a list at column 0.
+/// Returns whether the line after `line` (counted from 1) is a list item that is not indented.
 fn has_list_at_the_edge(text: &str, line: usize) -> bool {
     text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
 }
 
-/// Windsurf: `trigger`; manual without one.
+/// Reads a Windsurf rule: `trigger`; without one, the rule is manual.
 fn windsurf(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let Some((keys, yaml)) = front(text, &mut scope, "and applies only when you add it manually") else {
@@ -189,11 +188,12 @@ fn described(text: &str) -> Option<String> {
     text_of(&matter::keys(yaml).ok()?, yaml, "description")
 }
 
-/// Reads front matter as YAML, as leniently as agents do; if that fails, adds a note with the consequence.
+/// Parses front matter as YAML, as leniently as agents do. If that fails, adds a note that ends with `follows`, the
+/// consequence.
 fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
     let failed = |scope: &mut Scope, error: &mcpkg_base::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());
-        // The first line of the file is the mark.
+        // The YAML begins after the `---` line.
         scope.note(Some(line.map_or(1, |line: usize| line + 1)), format!("was imported unchanged {follows}: {error}"));
     };
     let yaml = match matter::split(text) {
@@ -206,7 +206,7 @@ fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &
     match matter::keys(yaml) {
         Ok(keys) => Some((keys, yaml)),
         Err(error) => {
-            // A list of patterns such as `- **/*.ts` is not valid YAML, but plain.
+            // A list such as `- **/*.ts` is not valid YAML, but agents read it. `patterns_of` then reads it line by line.
             let is_list = yaml.lines().any(|line| line.trim_end() == "paths:");
             let listed = is_list && Front::read(text).is_some_and(|front| front.get("paths").is_some());
             if listed {
@@ -227,12 +227,12 @@ fn text_of(keys: &Keys, yaml: &str, key: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Returns the patterns of a key: a list, or one text with commas between them.
+/// Returns the patterns of a key, which is a list or one text with commas.
 fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     match keys.map.get(key) {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).flat_map(split).collect(),
         Some(Value::String(text)) => split(text),
-        // As [`front`] has it: a list that is not YAML.
+        // The list was not valid YAML; see [`front`].
         None if keys.map.is_empty() => {
             let file = format!("---\n{yaml}---\n");
             Front::read(&file).and_then(|front| front.get(key).map(|(text, _)| split(text))).unwrap_or_default()
@@ -241,7 +241,7 @@ fn patterns_of(keys: &Keys, yaml: &str, key: &str) -> Vec<String> {
     }
 }
 
-/// Returns the line of a key in a file, whose first line is the `---`.
+/// Returns the line of a key in the file, where line 1 is the `---`.
 fn line_of(yaml: &str, key: &str) -> Option<usize> {
     yaml.lines().position(|line| line.split(':').next() == Some(key)).map(|at| at + 2)
 }

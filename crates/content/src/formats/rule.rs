@@ -1,46 +1,46 @@
-//! How each agent's rules say when they apply: the table that import and deploy go by.
+//! The table of how each agent's rules express when they apply. Import and deploy both use it.
 
-/// The front matter of an agent's rules.
+/// The format of the front matter in an agent's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleFormat {
-    /// The key that holds the globs.
+    /// The key that contains the globs.
     pub globs: &'static str,
-    /// How they are written.
+    /// How the globs are written.
     pub list: GlobList,
-    /// What says when a rule applies that has no globs.
+    /// What decides whether a rule without globs applies.
     pub switch: Switch,
     /// Whether the agent reads a description.
     pub description: bool,
-    /// The most characters of a file.
+    /// The maximum length of a rule file in characters.
     pub max_characters: Option<usize>,
 }
 
-/// How front matter lists globs.
+/// The syntax for globs in front matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobList {
     /// A YAML list of quoted texts.
     Yaml,
-    /// One quoted text with commas between.
+    /// One quoted text with commas between the globs.
     Quoted,
-    /// The rest of the line, split at commas: the agent does not read YAML.
+    /// The rest of the line, split at commas. The agent does not parse YAML.
     Bare,
 }
 
-/// What says when a rule applies that has no globs.
+/// What decides whether a rule without globs applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Nothing: such a rule always applies, or cannot be expressed.
+    /// Nothing: all such rules apply always, or none can be written.
     Globs {
-        /// Whether it applies always.
+        /// Whether rules without globs always apply.
         else_always: bool,
     },
-    /// Always if this key is true, otherwise by its description or by hand.
+    /// A rule applies always if this key is true; otherwise by its description, or manually.
     Always(&'static str),
-    /// This key, by a word: `always_on`, `glob`, `model_decision`, `manual`.
+    /// This key, whose value is `always_on`, `glob`, `model_decision` or `manual`.
     Trigger(&'static str),
 }
 
-/// Claude Code's `.claude/rules/*.md`: always, or when the agent reads a file that `paths` names.
+/// Claude Code's `.claude/rules/*.md`, which apply always, or when the agent reads a file that matches `paths`.
 pub const CLAUDE_CODE: RuleFormat = RuleFormat {
     globs: "paths",
     list: GlobList::Yaml,
@@ -49,8 +49,8 @@ pub const CLAUDE_CODE: RuleFormat = RuleFormat {
     max_characters: None,
 };
 
-/// VS Code's and Copilot's `.github/instructions/*.instructions.md`. Without `applyTo` the command line loads them always,
-/// and VS Code never by itself: by description and by hand cannot be said.
+/// `.github/instructions/*.instructions.md` of VS Code and Copilot. Without `applyTo`, the Copilot CLI always loads them and
+/// VS Code never does on its own. So neither "by description" nor "manual" can be expressed.
 pub const COPILOT: RuleFormat = RuleFormat {
     globs: "applyTo",
     list: GlobList::Quoted,
@@ -59,7 +59,7 @@ pub const COPILOT: RuleFormat = RuleFormat {
     max_characters: None,
 };
 
-/// Cursor's `.cursor/rules/*.mdc`, whose front matter is read line by line.
+/// Cursor's `.cursor/rules/*.mdc`, whose front matter Cursor reads line by line.
 pub const CURSOR: RuleFormat = RuleFormat {
     globs: "globs",
     list: GlobList::Bare,
@@ -77,7 +77,7 @@ pub const WINDSURF: RuleFormat = RuleFormat {
     max_characters: Some(12_000),
 };
 
-/// Splits globs at the commas outside of braces.
+/// Splits globs at commas, except within braces.
 pub(super) fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let at_comma = |c: char| {

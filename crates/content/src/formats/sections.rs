@@ -1,7 +1,8 @@
-//! Several modules in one file: sections between markers, and a block inside a file that is the user's.
+//! Several modules in one file: sections between markers, and a managed block inside a user's own file.
 //!
-//! Contract 000's original writes sections as `<!-- agentpack:module=ID -->` to `<!-- /agentpack -->`, separated by a
-//! line of `---`; a single module has no markers. A managed block is between two lines of our own.
+//! A section begins with `<!-- agentpack:module=ID -->` and ends with `<!-- /agentpack -->`, as in contract 000's original;
+//! sections are separated by a line `---`. A single module has no markers. A managed block stands between two marker lines
+//! of mcpkg's own.
 
 use memchr::memmem;
 
@@ -12,10 +13,10 @@ const BEGIN: &str = "<!-- mcpkg:begin";
 const KEPT: &str = ": this part is kept by mcpkg; what stands outside of it is yours -->";
 const END: &str = "<!-- mcpkg:end -->";
 
-/// Lines of a module's text that look like one of ours are written with an extra `\`.
+/// Words that begin markers. A line of a module's text that looks like a marker is escaped with an extra `\`.
 const WORDS: [&str; 5] = ["agentpack:module=", "/agentpack", "mcpkg:begin", "mcpkg:end", "mcpkg:module="];
 
-/// Returns the text of the modules: a single one unchanged, several in sections.
+/// Joins the texts of modules: a single text unchanged, several as sections.
 pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     if let [(_, text)] = modules {
         return text.to_vec();
@@ -23,7 +24,7 @@ pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     marked(modules)
 }
 
-/// Returns the text of modules in sections, also of one alone.
+/// Writes each module as a section, even if there is only one.
 pub fn marked(modules: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (index, (id, text)) in modules.iter().enumerate() {
@@ -37,13 +38,11 @@ pub fn marked(modules: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The sections of a file by module, and the text outside of them.
+/// The sections of a file by module, and the text outside the sections.
 pub type Sections = (Vec<(String, Vec<u8>)>, Vec<u8>);
 
-/// Returns the text of each section by module, unescaped, and the text outside of them.
-///
-/// # Errors
-/// Why the markers make no sense, for a person: one opens inside another, is there twice, or is not closed.
+/// Returns the unescaped text of each section by module, and the text outside the sections. An error is the reason why the
+/// markers are invalid: a section is nested, occurs twice, or is not closed.
 pub fn parse(text: &[u8]) -> Result<Sections, String> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     let mut outside = Vec::new();
@@ -76,33 +75,31 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
     }
 }
 
-/// Whether the text outside of the sections is only what mcpkg writes there.
+/// Returns whether the text outside the sections contains only what mcpkg writes there.
 pub fn is_only_between(outside: &[u8]) -> bool {
     outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
 }
 
-/// The line that imports AGENTS.md, for agents that read another file.
+/// The line that imports AGENTS.md, for agents that read a different file.
 pub const IMPORT: &[u8] = b"@AGENTS.md";
 
-/// Returns a block that contains `inner`. Its first line names the module, if there is only one.
+/// Returns a block that contains `inner`. Its first line names the module if there is only one.
 pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
     let id = module.filter(|id| !id.contains("--") && !id.contains(": ") && !id.contains(char::is_control));
     let id = id.map_or(String::new(), |id| format!(" {id}"));
     [BEGIN.as_bytes(), id.as_bytes(), KEPT.as_bytes(), b"\n", &with_newline(inner), END.as_bytes(), b"\n"].concat()
 }
 
-/// A file with a block in it.
+/// A file that contains a block, split around it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Split<'a> {
-    /// The text before the block.
     pub before: &'a [u8],
-    /// The module that its first line names.
+    /// The module that the block's first line names.
     pub module: Option<&'a str>,
-    /// The block with its two lines.
+    /// The block, including its marker lines.
     pub block: &'a [u8],
-    /// The text in it.
+    /// The text inside the block.
     pub inner: &'a [u8],
-    /// The text after it.
     pub after: &'a [u8],
 }
 
@@ -131,13 +128,13 @@ pub fn find(text: &[u8]) -> Option<Split<'_>> {
     None
 }
 
-/// The module that a block's first line names.
+/// Returns the module that a block's first line names.
 fn named(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line).ok()?.trim();
     line.strip_prefix(BEGIN)?.strip_prefix(' ')?.strip_suffix(KEPT)
 }
 
-/// Returns the file with its block replaced, or with a block after what is there.
+/// Replaces the block in a file, or appends it if there is none.
 pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
     if let Some(split) = find(text) {
         let block = if split.block.ends_with(b"\n") { block } else { block.trim_ascii_end() };
@@ -149,8 +146,8 @@ pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
     [&with_newline(text), b"\n".as_slice(), block].concat()
 }
 
-/// Restores a missing line of the two around `block` in a file. Returns `None` if the block is complete, or if its text
-/// is not in the file exactly once.
+/// Restores a missing marker line of `block` in a file. Returns `None` if the block is complete, or if its text does not
+/// occur exactly once in the file.
 pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
     let split = find(block).filter(|_| find(text).is_none())?;
     let first = split.block.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -166,18 +163,18 @@ pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the file without its block; `None` if nothing is left.
+/// Removes the block from a file. Returns `None` if nothing else is left.
 pub fn take_out(text: &[u8]) -> Option<Vec<u8>> {
     let Some(split) = find(text) else {
         return Some(text.to_vec());
     };
-    // The empty line before it came with it.
+    // `put` added the empty line before the block, so remove it too.
     let before = split.before.strip_suffix(b"\n").filter(|rest| rest.ends_with(b"\n")).unwrap_or(split.before);
     let rest = [before, split.after].concat();
     (!rest.trim_ascii().is_empty()).then_some(rest)
 }
 
-/// Returns bytes that end a line.
+/// Adds a newline at the end if it is missing.
 pub fn with_newline(text: &[u8]) -> Vec<u8> {
     let end: &[u8] = if text.ends_with(b"\n") { b"" } else { b"\n" };
     [text, end].concat()
@@ -188,7 +185,7 @@ pub fn escape(text: &[u8]) -> Vec<u8> {
     change_markers(text, |rest| Some([b"\\", rest].concat()))
 }
 
-/// The inverse of [`escape`].
+/// Reverses [`escape`].
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     change_markers(text, |rest| rest.strip_prefix(b"\\").map(<[u8]>::to_vec))
 }

@@ -1,4 +1,4 @@
-//! How agents read a skill's `SKILL.md`: faults that keep some of them from loading it, and the file with these fixed.
+//! Reads skills as agents do: finds the faults that keep some agents from loading a `SKILL.md`, and fixes them.
 
 use serde_json::{Map, Value};
 
@@ -8,21 +8,21 @@ use crate::import::matter;
 /// The file in a skill's folder that tells Codex whether it may use the skill on its own.
 pub const OPENAI_YAML: &str = "agents/openai.yaml";
 
-/// The file that a deploy writes there for a skill that is [`Main::manual`].
+/// The [`OPENAI_YAML`] that a deploy writes for a skill that is [`Main::manual`].
 pub const MANUAL_YAML: &str = "# Kept by mcpkg: SKILL.md says `disable-model-invocation: true`.\n\
     policy:\n  allow_implicit_invocation: false\n";
 
-/// The keys that make some agents load a skill only for matching files.
+/// The keys by which some agents load a skill only for matching files.
 pub const SCOPES: [&str; 2] = ["paths", "globs"];
 
 const MARK: char = '\u{feff}';
 
-/// What keeps some agents from loading a `SKILL.md`.
+/// A fault that keeps some agents from loading a `SKILL.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// It begins with a byte order mark.
     Mark,
-    /// Its front matter is YAML only with more quotes, such as `description: Review: it`.
+    /// Its front matter is valid YAML only after quotes are added: `description: Review: it`.
     NotYaml,
     /// Its description has more than 1,024 characters.
     LongDescription,
@@ -31,24 +31,23 @@ pub enum Fault {
 /// The metadata in a `SKILL.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Main {
-    /// `name`.
+    /// The value of `name`.
     pub name: Option<String>,
-    /// `description`.
+    /// The value of `description`.
     pub description: Option<String>,
-    /// `when_to_use`, which Claude Code lists after the description.
+    /// The value of `when_to_use`, which Claude Code shows after the description.
     pub when_to_use: Option<String>,
-    /// Those of [`SCOPES`] that say for which files it is.
+    /// The keys in [`SCOPES`] that limit the skill to certain files.
     pub scopes: Vec<&'static str>,
-    /// Whether agents may not use it unasked: `disable-model-invocation`.
+    /// Whether agents must not use it on their own: `disable-model-invocation`.
     pub manual: bool,
     /// Whether Cursor treats it as a rule that always applies: `alwaysApply`.
     pub always: bool,
-    /// What keeps some agents from loading it.
     pub faults: Vec<Fault>,
 }
 
 impl Main {
-    /// Reads a `SKILL.md`, as leniently as the agents that load it do.
+    /// Reads a `SKILL.md` as leniently as the agents that load it.
     pub fn read(text: &str) -> Self {
         let mut main = Self::default();
         if text.starts_with(MARK) {
@@ -83,7 +82,7 @@ fn keys(text: &str) -> Option<matter::Keys> {
     }
 }
 
-/// Whether a key has a non-empty value.
+/// Returns whether a key has a non-empty value.
 fn is_said(keys: &Map<String, Value>, key: &str) -> bool {
     match keys.get(key) {
         None | Some(Value::Null) => false,
@@ -99,12 +98,12 @@ fn is_long(keys: &Map<String, Value>) -> bool {
 }
 
 fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
-    // Of front matter that is not valid YAML every value is read as a text.
+    // In front matter that is not valid YAML, every value is read as text.
     keys.get(key).is_some_and(|value| value == &Value::Bool(true) || value == "true")
 }
 
-/// Returns a `SKILL.md` without the [`Fault`]s that it has: no byte order mark, quotes where YAML needs them, and of a long
-/// description as much as agents take, on one line. `None` if it has none that can be mended.
+/// Returns a `SKILL.md` with its [`Fault`]s fixed: without a byte order mark, with quotes where YAML needs them, and with a
+/// long description cut off. `None` if there is nothing to fix.
 pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(file).ok()?;
     let unmarked = text.strip_prefix(MARK).unwrap_or(text);
@@ -115,7 +114,7 @@ pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text whose front matter every agent reads; `None` if they do so already, or cannot.
+/// Returns a text whose front matter every agent can read; `None` if it already is, or if it cannot be fixed.
 fn with_sound_front(text: &str) -> Option<String> {
     let (yaml, body) = matter::split(text).ok()??;
     let keys = matter::keys(yaml).ok()?;
@@ -135,14 +134,14 @@ fn with_sound_front(text: &str) -> Option<String> {
     is_sound.then_some(mended)
 }
 
-/// Whether an `agents/openai.yaml` lets Codex use its skill unasked.
+/// Returns whether an `agents/openai.yaml` lets Codex use its skill on its own.
 pub fn is_allowed_unasked(policy: &[u8]) -> bool {
     let keys = std::str::from_utf8(policy).ok().and_then(|yaml| matter::keys(yaml).ok());
     let allows = keys.and_then(|keys| keys.map.get("policy")?.get("allow_implicit_invocation")?.as_bool());
     allows.unwrap_or(true)
 }
 
-/// Whether two files of skills at this path say the same, as a deploy writes them.
+/// Returns whether two files at the same path in a skill become the same file once a deploy has fixed their faults.
 pub fn is_same(path: &str, one: &[u8], other: &[u8]) -> bool {
     let as_written = |file: &[u8]| mended(file).unwrap_or_else(|| file.to_vec());
     one == other || (path == "SKILL.md" && as_written(one) == as_written(other))

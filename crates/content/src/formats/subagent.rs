@@ -1,4 +1,4 @@
-//! A subagent's file in the form of another agent: its name, its description, its tools and its text.
+//! Converts a subagent's file between the formats of agents: name, description, tools and text.
 
 use serde_json::Value;
 use toml_edit::Item;
@@ -7,63 +7,63 @@ use super::toml_text::{self, INSTRUCTIONS};
 use super::write::Unsayable;
 use crate::command::skill::{self, keys, split_front};
 
-/// What a subagent's file looks like.
+/// The format of a subagent's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubagentForm {
     /// Markdown with front matter.
     Markdown {
-        /// How it says which tools the subagent may use.
+        /// How the allowed tools are written.
         tools: ToolNames,
-        /// Whether the description is quoted; an agent that does not read YAML treats quotes as text.
+        /// Whether the description is quoted. An agent that does not parse YAML reads quotes as part of the text.
         quoted: bool,
-        /// How it is named.
+        /// How the name is written.
         name: SubagentName,
     },
-    /// TOML with the text as `developer_instructions`; it has no list of tools.
+    /// TOML with the text as `developer_instructions`. It cannot list tools.
     Toml,
 }
 
-/// Where an agent's file has the name of a subagent.
+/// Where the name of a subagent is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubagentName {
-    /// By `name`.
+    /// In `name`.
     Key,
-    /// By `name`, of lower-case letters, digits and hyphens.
+    /// In `name`, which may only contain lower-case letters, digits and hyphens.
     Slug,
-    /// By the file's name; `mode` says that it is a subagent.
+    /// In the file name only. `mode` marks the file as a subagent.
     File,
 }
 
-/// How an agent says which tools a subagent may use.
+/// How an agent lists the tools that a subagent may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolNames {
-    /// By Claude Code's names, with commas between.
+    /// Claude Code's names, separated by commas.
     Claude,
-    /// By VS Code's names, in a list.
+    /// A list of VS Code's names.
     VsCode,
-    /// Only by `readonly`.
+    /// Only the flag `readonly`.
     ReadOnly,
-    /// By Gemini's names, in a list.
+    /// A list of Gemini's names.
     Gemini,
-    /// By OpenCode's names, as a map in which the others are off.
+    /// A map of OpenCode's names, in which all other tools are off.
     OpenCode,
 }
 
 pub const CLAUDE_CODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::Claude, quoted: true, name: SubagentName::Key };
 pub const CODEX: SubagentForm = SubagentForm::Toml;
-/// Cursor's, which takes quotes for text.
+/// Cursor's format. Cursor reads quotes as part of the text.
 pub const CURSOR: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::ReadOnly, quoted: false, name: SubagentName::Key };
 pub const GEMINI: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::Gemini, quoted: true, name: SubagentName::Slug };
 pub const OPENCODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::OpenCode, quoted: true, name: SubagentName::File };
-/// VS Code's and Copilot's.
+/// The format of VS Code and Copilot.
 pub const VSCODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key };
 
-/// Returns the form in which an agent reads subagents, by the name that import has for it.
+/// Returns an agent's format for subagents, by the agent's name in import.
 pub fn form_of(agent: &str) -> Option<SubagentForm> {
     Some(match agent {
         "claude_code" => CLAUDE_CODE,
@@ -76,11 +76,11 @@ pub fn form_of(agent: &str) -> Option<SubagentForm> {
     })
 }
 
-/// A tool that several agents have under names of their own.
+/// A tool with its names in several agents.
 struct Tool {
-    /// Claude Code's names for it, and how many of the first ones are written.
+    /// Claude Code's names for it, and how many of them, from the start, are written.
     claude: (&'static [&'static str], usize),
-    /// What VS Code calls it.
+    /// VS Code's name for it.
     vscode: &'static str,
     /// Gemini's names for it; all of them are written.
     gemini: &'static [&'static str],
@@ -88,7 +88,7 @@ struct Tool {
     opencode: &'static [&'static str],
     /// Other names that agents use for it.
     aliases: &'static [&'static str],
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     reads: bool,
 }
 
@@ -151,33 +151,33 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The keys that are said in every agent's own words.
+/// The keys that are converted to every agent's own format.
 const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
 
-/// What a subagent's file says.
+/// A parsed subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subagent {
     name: String,
     description: Option<String>,
-    /// The tools that it may use. Without any it may use all tools.
+    /// The allowed tools. `None` means all tools.
     tools: Option<Vec<String>>,
-    /// The keys that only the agent understands for which the file was written.
+    /// The keys that only the original agent understands.
     others: Vec<String>,
-    /// Its text, if its file is TOML.
+    /// The text, if the file is TOML.
     text: Option<String>,
 }
 
-/// A subagent in an agent's form.
+/// The part of a subagent's file before the text, in an agent's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The front matter with its marks, or the keys before the text.
+    /// The front matter with its `---` lines, or the TOML keys before the text.
     pub head: String,
-    /// Which restrictions of its tools are lost, for a person.
+    /// The tool restrictions that this format cannot express, as a sentence for people.
     pub lost: Option<String>,
 }
 
 impl Subagent {
-    /// Reads a file, which is TOML or Markdown. `name` and `described` come from elsewhere.
+    /// Parses a Markdown or TOML file. The caller provides `name`, and `described` if the description is known.
     pub fn of(name: &str, described: Option<&str>, is_toml: bool, file: &[u8]) -> Self {
         let (mut keys, body) = match is_toml {
             true => of_toml(file),
@@ -198,28 +198,25 @@ impl Subagent {
         }
     }
 
-    /// The keys that only the agent understands for which the file was written.
+    /// Returns the keys that only the original agent understands.
     pub fn others(&self) -> &[String] {
         &self.others
     }
 
-    /// Its text, if its file is TOML.
+    /// Returns the text if the file is TOML.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// Whether an agent supports all of it unchanged: Claude Code refuses to start a subagent if it knows none of the
-    /// tools.
+    /// Returns whether an agent supports all of its tools unchanged. This matters because Claude Code refuses to start a
+    /// subagent if it knows none of the tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
         self.description.is_some() && self.tools.iter().flatten().all(known)
     }
 
-    /// Returns the header before its text in an agent's form.
-    ///
-    /// # Errors
-    /// [`Unsayable::NoDescription`]: every agent needs one.
+    /// Writes the part before the text in an agent's format. Fails without a description, which every agent needs.
     pub fn write(&self, form: &SubagentForm) -> Result<Written, Unsayable> {
         let description = self.description.as_deref().ok_or(Unsayable::NoDescription)?;
         let (tools, quoted, name) = match form {
@@ -251,7 +248,7 @@ impl Subagent {
 }
 
 impl Subagent {
-    /// Returns the whole file for an agent; `body` is the text if its own file is Markdown.
+    /// Writes the whole file for an agent. `body` is the text of a Markdown file; a TOML file has its own.
     pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
         let head = self.write(form)?.head;
         let text = self.text().unwrap_or(body);
@@ -264,12 +261,12 @@ impl Subagent {
     }
 }
 
-/// Returns a subagent's TOML: the keys of `head`, then its text.
+/// Returns a subagent's TOML: the keys in `head`, then the text.
 pub fn toml(head: &str, body: &str) -> Vec<u8> {
     format!("{head}{}", toml_text::write(&[], INSTRUCTIONS, body)).into_bytes()
 }
 
-/// The keys of a subagent's TOML that are texts, the others by their names, and its text.
+/// Returns the keys of a subagent's TOML, and its text. Keys that are not strings have the value null.
 fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
     let Ok(document) = toml_text::parse(file) else { return Default::default() };
     let value = |item: &Item| item.as_str().map_or(Value::Null, Value::from);
@@ -278,7 +275,7 @@ fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
 }
 
 impl ToolNames {
-    /// Whether the agent knows a tool by this name.
+    /// Returns whether the agent knows a tool by this name.
     fn named(&self, tool: &str) -> bool {
         match self {
             ToolNames::Claude => {
@@ -292,7 +289,7 @@ impl ToolNames {
         }
     }
 
-    /// Returns the line with the tools that a subagent may use, and what the line cannot express.
+    /// Returns the line that lists the allowed tools, and the restrictions that it cannot express.
     fn write(&self, own: &[String]) -> (String, Option<String>) {
         let mut names: Vec<String> = Vec::new();
         let mut unknown: Vec<&str> = Vec::new();
@@ -346,7 +343,7 @@ impl ToolNames {
     }
 }
 
-/// Returns the tool that an agent calls so. One that is limited, such as `Bash(git:*)`, is known to its own agent alone.
+/// Finds a tool by an agent's name for it. Only its own agent understands a restricted name such as `Bash(git:*)`.
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {
@@ -355,7 +352,7 @@ fn tool(name: &str) -> Option<&'static Tool> {
     })
 }
 
-/// The tools that front matter lists: with commas between, in a list, or as a map of those that are on.
+/// Parses a list of tools: separated by commas, a list, or a map of names to true and false.
 fn listed(tools: &Value) -> Option<Vec<String>> {
     let clean = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
     match tools {
@@ -368,7 +365,7 @@ fn listed(tools: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// A text for an agent that reads its front matter line by line.
+/// Puts a text on one line, for an agent that reads front matter line by line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,28 +1,25 @@
-//! TOML files with one text and its metadata: Gemini's commands and Codex's subagents.
+//! Reads and writes TOML files that consist of one text and its metadata: Gemini's commands and Codex's subagents.
 
 use toml_edit::{DocumentMut, Item};
 
-/// The key of a command's text.
+/// The key that contains a command's text.
 pub const PROMPT: &str = "prompt";
-/// The key of a subagent's text.
+/// The key that contains a subagent's text.
 pub const INSTRUCTIONS: &str = "developer_instructions";
 
-/// Reads a file.
-///
-/// # Errors
-/// Why it is not TOML, in words for people.
+/// Parses a file. An error is the reason why it is not TOML, for people.
 pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
     let text = std::str::from_utf8(file).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.parse::<DocumentMut>().map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
 
-/// Returns the value of a key that is a text.
+/// Returns the value of a key if it is a string.
 pub fn text<'d>(document: &'d DocumentMut, key: &str) -> Option<&'d str> {
     document.get(key)?.as_str()
 }
 
-/// Returns a file with these keys, and the text as the last one.
+/// Writes a file with these keys, and then the text.
 pub fn write(keys: &[(&str, &str)], key: &str, text: &str) -> String {
     let mut document = DocumentMut::new();
     for (key, value) in keys.iter().chain(&[(key, text)]) {
@@ -31,20 +28,14 @@ pub fn write(keys: &[(&str, &str)], key: &str, text: &str) -> String {
     document.to_string()
 }
 
-/// Returns a file with another text.
-///
-/// # Errors
-/// Why it cannot be read, for a person.
+/// Replaces the text in a file and keeps everything else.
 pub fn with(key: &str, file: &[u8], text: &str) -> Result<Vec<u8>, String> {
     let mut document = parse(file)?;
     document[key] = toml_edit::value(text);
     Ok(document.to_string().into_bytes())
 }
 
-/// Returns the text of a file that was edited, and whether the other keys were as well.
-///
-/// # Errors
-/// Why it cannot be read, for a person.
+/// Compares an edited file with the one that was written. Returns the new text, and whether other keys changed as well.
 pub fn changed(key: &str, written: &[u8], edited: &[u8]) -> Result<(String, bool), String> {
     let (mut before, mut after) = (parse(written)?, parse(edited)?);
     before.remove(key);

@@ -1,4 +1,4 @@
-//! Writes the front matter that says when a rule applies.
+//! Writes front matter that tells an agent when a rule applies.
 
 use serde_json::Value;
 
@@ -6,23 +6,21 @@ use super::read::read;
 use super::rule::{GlobList, RuleFormat, Switch, split};
 use mcpkg_store::modules::Applies;
 
-/// Why a form cannot say when a rule applies.
+/// The reason why an agent's format cannot express when a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsayable {
-    /// It has no place for one of the globs.
+    /// The format cannot express one of the globs.
     Globs,
-    /// It knows no rules that apply by their description.
+    /// The format has no rules that apply by their description.
     ByDescription,
-    /// It knows no rules that apply by hand.
+    /// The format has no rules that apply manually.
     ByHand,
-    /// It needs a description and has none.
+    /// The format requires a description, and there is none.
     NoDescription,
 }
 
-/// Returns the front matter of a rule, with its marks; empty if there is nothing to say.
-///
-/// # Errors
-/// Why the form cannot say it.
+/// Returns the front matter of a rule with its `---` lines, or an empty text if none is needed. Fails if this format cannot
+/// express when the rule applies.
 pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<&str>) -> Result<String, Unsayable> {
     let description = description.map(|text| one_line(text, format)).filter(|text| !text.is_empty());
     let knows_all = !matches!(format.switch, Switch::Globs { .. });
@@ -36,7 +34,7 @@ pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<
     if let Switch::Trigger(key) = format.switch {
         lines += &format!("{key}: {}\n", trigger(applies));
     }
-    // To Cursor a description alone is one that the rule applies by.
+    // Leave the description out of a manual rule: with only a description, Cursor applies the rule by it.
     if let Some(text) = description.filter(|_| format.description && *applies != Applies::Manual) {
         lines += &description_line(format, &text);
     }
@@ -60,7 +58,7 @@ const fn trigger(applies: &Applies) -> &'static str {
     }
 }
 
-/// The line of a description. Cursor takes quotes for text; what reads YAML does not take every text without them.
+/// Writes the line with the description. Cursor would read quotes as part of the text; in YAML, some texts need quotes.
 fn description_line(format: &RuleFormat, text: &str) -> String {
     let is_plain = match format.switch {
         Switch::Always(_) => true,
@@ -70,7 +68,7 @@ fn description_line(format: &RuleFormat, text: &str) -> String {
     if is_plain { format!("description: {text}\n") } else { format!("description: {}\n", quoted(text)) }
 }
 
-/// Whether YAML reads a line as the text that it is.
+/// Returns whether YAML reads the unquoted text unchanged.
 fn is_plain_yaml(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic())
         && !text.ends_with(':')
@@ -83,7 +81,7 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
     let globs: Vec<&str> = globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob)).collect();
     let everything = globs.contains(&"**");
     let says_always = matches!(format.switch, Switch::Globs { .. });
-    // Without a key for it an agent takes `**` for always, as it does no globs at all.
+    // An agent without a key for "always" treats the glob `**` like no globs at all: the rule always applies.
     if globs.is_empty() || globs.iter().any(|glob| !is_plain(glob)) || (everything && says_always) {
         return Err(Unsayable::Globs);
     }
@@ -96,7 +94,7 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
         GlobList::Quoted => format!("{key}: {}\n", quoted(&globs.join(","))),
         GlobList::Bare => format!("{key}: {}\n", globs.join(",")),
     };
-    // A line that the agent reads as something else, such as `[a]` where it knows lists, says nothing.
+    // Read the line back. The agent may read it differently: for example, it may take `[a]` for a list.
     let head = match format.switch {
         Switch::Trigger(key) => format!("---\n{key}: glob\n{lines}---\n"),
         Switch::Globs { .. } | Switch::Always(_) => format!("---\n{lines}---\n"),
@@ -106,12 +104,12 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
     if said == meant { Ok(lines) } else { Err(Unsayable::Globs) }
 }
 
-/// A JSON string is a YAML string.
+/// Quotes a text. A JSON string is also a valid YAML string.
 fn quoted(text: &str) -> Value {
     Value::from(text)
 }
 
-/// Whether every agent reads a glob in the same way: none supports an exception (`!`), and each splits at commas.
+/// Returns whether every agent reads a glob the same way. Agents split at commas, and none supports exceptions (`!`).
 fn is_plain(glob: &str) -> bool {
     let one = split(glob);
     one.len() == 1
@@ -123,7 +121,7 @@ fn is_plain(glob: &str) -> bool {
         && !glob.chars().any(char::is_control)
 }
 
-/// Returns a text on one line; where the agent reads lines, without what it takes for the end of the front matter.
+/// Puts a text on one line. For agents that read line by line, removes `---`, which would end the front matter.
 fn one_line(text: &str, format: &RuleFormat) -> String {
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     while format.list == GlobList::Bare && text.contains("---") {
@@ -237,7 +235,7 @@ mod tests {
     proptest! {
         #![proptest_config(crate::seed::config(256))]
 
-        /// What is written says to its agent what was meant, or nothing is written.
+        // The agent must read exactly what was meant; otherwise nothing may be written.
         #[test]
         fn when_a_rule_applies_is_never_widened(applies in applies(), description in prop::option::of("[-a: \"#\n]{0,8}")) {
             for format in ALL {

@@ -1,15 +1,15 @@
-//! The merge of an item's attributes.
+//! Merges the attributes of an item.
 
 use crate::import::manifest::{Entry, Origin, What};
 use mcpkg_store::prompts;
 use mcpkg_store::resources;
 
-/// Merges values, and notes which parts both sides changed in different ways.
+/// Merges values, and collects the names of the parts that both sides changed in different ways.
 #[derive(Default)]
 struct Parts(Vec<&'static str>);
 
 impl Parts {
-    /// Returns the value of the side that changed it; ours where both did, in different ways.
+    /// Returns the changed value. If both sides changed it in different ways, this is a conflict, and ours is returned.
     fn of<T: PartialEq + Clone>(&mut self, part: &'static str, base: &T, theirs: &T, ours: &T) -> T {
         if ours == base {
             return theirs.clone();
@@ -21,13 +21,13 @@ impl Parts {
     }
 }
 
-/// Returns the attributes that hold the changes of both sides, with the parts in which they exclude each other.
+/// Returns the attributes with the changes of both sides, and the names of the parts that conflict.
 pub fn merge(base: &Entry, theirs: &Entry, ours: &Entry) -> (Entry, Vec<&'static str>) {
     let mut parts = Parts::default();
     let name = parts.of("name", &base.name, &theirs.name, &ours.name);
     let what = what(&mut parts, &base.what, &theirs.what, &ours.what);
     let applies = parts.of("applies", &base.origin.applies, &theirs.origin.applies, &ours.origin.applies);
-    // Where the file lay decides about no content, so that it is not a conflict.
+    // The original path does not affect the content, so different paths are not a conflict.
     let lay = |entry: &Entry| (entry.origin.agent.clone(), entry.origin.path.clone());
     let (agent, path) = Parts::default().of("path", &lay(base), &lay(theirs), &lay(ours));
     (Entry { name, what, origin: Origin { applies, agent, path } }, parts.0)
@@ -45,7 +45,7 @@ fn what(parts: &mut Parts, base: &What, theirs: &What, ours: &What) -> What {
     }
 }
 
-/// What front matter says is one part: its text and what was read from it do not come apart.
+/// Merges a prompt's attributes. Front matter and what was parsed from it are merged as one part, so that they always agree.
 fn prompt(
     parts: &mut Parts,
     base: &prompts::Attributes,
@@ -63,7 +63,7 @@ fn resource(
     theirs: &resources::Attributes,
     ours: &resources::Attributes,
 ) -> resources::Attributes {
-    // Whether content is served as text goes with its MIME type.
+    // The MIME type decides whether content is text, so the two are merged as one part.
     let media = |attributes: &resources::Attributes| (attributes.mime_type.clone(), attributes.text);
     let (mime_type, text) = parts.of("MIME type", &media(base), &media(theirs), &media(ours));
     resources::Attributes {
@@ -75,7 +75,7 @@ fn resource(
     }
 }
 
-/// Returns the parts in which two versions differ.
+/// Returns the names of the parts in which two versions differ.
 pub fn differences(theirs: &Entry, ours: &Entry) -> Vec<&'static str> {
     let mut parts = Vec::new();
     let mut differ = |part, differs: bool| {

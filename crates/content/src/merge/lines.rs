@@ -1,12 +1,12 @@
-//! The merge of texts, line by line.
+//! Merges texts line by line.
 
 use std::collections::HashMap;
 
-/// Bytes of a text that is merged: what is larger is a conflict as a whole, since the time grows with lines times changes.
+/// The largest text, in bytes, that is merged. A larger one is a conflict as a whole: the time grows with lines times changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text with the changes of both sides. `None` if both changed a line in different ways, or the content is not
-/// text. Line ends, and the lack of a last one, stay as they are.
+/// Returns the text with the changes of both sides. `None` if both changed a line in different ways, or if the content is not
+/// text. Line endings, and a missing one at the end, are kept.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;
@@ -18,8 +18,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (text.len() <= MAX && !text.contains('\0')).then_some(text)
 }
 
-/// Whether each line is in `merged` as often as both sides together left it: what was in `base`, less what either
-/// took away, and what the one that added more of them added.
+/// Checks a merge by counting: each line must occur in `merged` at least as often as in `base`, less what each side removed,
+/// plus what the side that added more of it added.
 fn holds_both(base: &str, theirs: &str, ours: &str, merged: &str) -> bool {
     let mut counts: HashMap<&str, [i64; 4]> = HashMap::new();
     for (at, text) in [base, theirs, ours, merged].into_iter().enumerate() {

@@ -1,9 +1,8 @@
-//! The three-way merge of content: of what two sides had the same, what they did with it there, and what was done here.
+//! Merges content in three ways: the last common version (base), their version and ours.
 //!
-//! [`merge`] takes one item and [`merge_all`] a set of them. Versions are compared by name, attributes and SHA-256;
-//! content is loaded only where both sides changed it. No line of either side is lost: what does not merge is a
-//! [`Outcome::Conflict`], after which what stands here stays, and what stands there is to be proposed
-//! ([`crate::proposals`]).
+//! [`merge`] merges one item and [`merge_all`] a set of items. Versions are compared by name, attributes and SHA-256; content
+//! is loaded only if both sides changed it. No line of either side is lost: if two changes do not merge, the result is
+//! [`Outcome::Conflict`]. Then our version stays, and the caller proposes theirs ([`crate::proposals`]).
 
 mod attributes;
 mod lines;
@@ -16,69 +15,64 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::import::manifest::Entry;
 use mcpkg_base::error::Result;
 
-/// One of the three versions of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What both sides had.
+    /// The last version that both sides had in common.
     Base,
-    /// What stands there: upstream, or in the folder.
+    /// The version upstream or in the synced folder.
     Theirs,
-    /// What stands here: in the project.
+    /// The version in the project.
     Ours,
 }
 
 /// A version of an item, without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version<'v> {
-    /// Its name and attributes.
     pub entry: &'v Entry,
-    /// The SHA-256 of its content.
     pub sha256: [u8; 32],
 }
 
-/// What the merge of an item comes to.
+/// The outcome of merging an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Both sides have the same, or neither has it any more.
+    /// Both versions are equal, or both sides deleted the item.
     Unchanged,
-    /// Only they changed it, or have it: their version is the result.
+    /// Only their side changed or added it: their version is the result.
     Taken,
-    /// Only we changed it, or have it: our version is the result.
+    /// Only our side changed or added it: our version is the result.
     Kept,
-    /// Both changed it, and the result holds both changes.
+    /// Both changed it, and the result contains both changes.
     Merged(Box<Merged>),
-    /// Both changed it, and the changes exclude each other in these parts: ours stays, theirs is to be proposed.
+    /// Both changed it, and these parts conflict. Our version stays, and theirs should be proposed.
     Conflict(Vec<&'static str>),
-    /// They deleted what both had.
+    /// Their side deleted it.
     DeletedThere {
-        /// Whether we changed it.
+        /// Whether our side changed it since the base.
         changed: bool,
     },
-    /// We deleted what both had.
+    /// Our side deleted it.
     DeletedHere {
-        /// Whether they changed it.
+        /// Whether their side changed it since the base.
         changed: bool,
     },
 }
 
-/// The result of two changes.
+/// An item that contains the changes of both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub entry: Entry,
     pub content: Content,
 }
 
-/// The content of a merged item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// That of one side.
+    /// The unchanged content of one side.
     Of(Side),
-    /// New content: lines of both sides.
+    /// New content, with lines of both sides.
     New(Vec<u8>),
 }
 
-/// Returns what the merge of an item comes to; `None` stands for a side that does not have it. `load` returns the content
-/// of a side.
+/// Merges one item. `None` means that a side does not have the item. `load` returns the content of a side.
 pub fn merge(
     base: Option<Version<'_>>,
     theirs: Option<Version<'_>>,
@@ -99,7 +93,7 @@ pub fn merge(
     })
 }
 
-/// Returns what the merge of each item comes to. `load` returns the content of a side's item.
+/// Merges each item of a set. `load` returns the content of a side's item.
 pub fn merge_all<K: Ord + Clone>(
     base: &BTreeMap<K, Version<'_>>,
     theirs: &BTreeMap<K, Version<'_>>,
@@ -115,7 +109,7 @@ pub fn merge_all<K: Ord + Clone>(
         .collect()
 }
 
-/// Returns the parts in which two versions differ that have no common one.
+/// Returns the names of the parts in which two versions without a common base differ.
 fn differences(theirs: Version<'_>, ours: Version<'_>) -> Vec<&'static str> {
     let mut parts = attributes::differences(theirs.entry, ours.entry);
     if theirs.sha256 != ours.sha256 {

@@ -1,4 +1,4 @@
-//! Properties of the merge.
+//! Property tests of the merge.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use mcpkg_base::error::Error;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::resources::Attributes;
 
-/// An item of one side.
+/// One side's version of an item.
 #[derive(Clone, Debug, PartialEq)]
 struct Item {
     entry: Entry,
@@ -123,10 +123,10 @@ fn a_set_is_merged_by_key() {
     assert_eq!(outcomes, expected);
 }
 
-/// An edit of a text: where, how many lines go, how many come.
+/// An edit of a text: the position, how many lines to delete, and how many to insert.
 type Edit = (prop::sample::Index, usize, usize);
 
-/// Applies edits; a line that comes is like no other.
+/// Applies edits. Each inserted line is unique.
 fn edited(lines: &[String], edits: &[Edit], side: &str, end: &str) -> Vec<String> {
     let mut lines = lines.to_vec();
     for (number, (at, gone, come)) in edits.iter().enumerate() {
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn a_merge_loses_no_line_of_either(
-        // Few different lines, so that they repeat.
+        // Only a few different lines, so that they repeat.
         base in prop::collection::vec("[ab]{0,1}", 0..12),
         (theirs, ours) in (edits(), edits()),
         end in prop_oneof![Just("\n"), Just("\r\n")],
@@ -161,7 +161,7 @@ proptest! {
         });
         let items = [&base, &theirs, &ours].map(|text| Item::new(text.as_bytes()));
         let result = match merged(Some(&items[0]), Some(&items[1]), Some(&items[2])) {
-            // The proposal holds theirs, whole.
+            // Our version stays, and the proposal contains theirs completely, so no line is lost.
             Outcome::Conflict(_) => return Ok(()),
             Outcome::Unchanged | Outcome::Taken => theirs.clone(),
             Outcome::Kept => ours.clone(),

@@ -1,10 +1,10 @@
-//! Errors of templates.
+//! Builds the errors of templates.
 
 use minijinja::ErrorKind;
 
 use mcpkg_base::error::{Code, Error};
 
-/// Returns the error of a template, with the line.
+/// Returns the error for a template that fails, with the line if it is known.
 pub(super) fn failed(how: &str, error: &minijinja::Error) -> Error {
     let line = error.line();
     let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();

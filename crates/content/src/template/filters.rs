@@ -1,12 +1,12 @@
-//! The filters and functions of templates. Each filter that makes a text or a list reports its size, and the total size
-//! per template is limited.
+//! The filters and functions that templates may use. Each filter that creates a text or a list reports its size, and one
+//! rendering has a limit on the total.
 
 use std::borrow::Cow;
 
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Environment, Error, ErrorKind, State, filters, functions, tests};
 
-/// The filters that a template may use.
+/// The allowed filters.
 pub const FILTERS: [&str; 17] = [
     "upper",
     "lower",
@@ -27,7 +27,7 @@ pub const FILTERS: [&str; 17] = [
     "string",
 ];
 
-/// The tests that a template may use. Not among them: `divisibleby`, which panics at zero.
+/// The allowed tests. `divisibleby` is missing because it panics when dividing by zero.
 pub const TESTS: [&str; 29] = [
     "defined",
     "undefined",
@@ -60,25 +60,25 @@ pub const TESTS: [&str; 29] = [
     "ge",
 ];
 
-/// The only function, allowed only after `for ... in`.
+/// The only function; it is allowed only after `for ... in`.
 pub const RANGE: &str = "range";
 
-/// Bytes of a text that a filter makes.
+/// The maximum size in bytes of a text that a filter creates.
 const MAX_TEXT: usize = 256 << 10;
 
-/// Parts of a list that a filter makes.
+/// The maximum length of a list that a filter creates.
 const MAX_PARTS: usize = 1000;
 
-/// Numbers that `range` makes.
+/// The maximum count of numbers that `range` creates.
 const MAX_TURNS: isize = 10_000;
 
-/// Bytes that the filters of one rendering look at and make in all.
+/// The total bytes that the filters of one rendering may read and create.
 const MAX_WORK: usize = 8 << 20;
 
-/// The largest number that `range` is given.
+/// The largest number that `range` accepts.
 const MAX_NUMBER: usize = 1_000_000;
 
-/// Adds filters, tests and the function to an environment that has none.
+/// Adds the allowed filters, tests and function to an empty environment.
 pub fn add(environment: &mut Environment<'_>) {
     environment.add_filter("upper", |state: &mut State, text: Cow<'_, str>| made(state, &text, text.to_uppercase()));
     environment.add_filter("lower", |state: &mut State, text: Cow<'_, str>| made(state, &text, text.to_lowercase()));
@@ -144,7 +144,7 @@ pub fn add(environment: &mut Environment<'_>) {
 fn trim(state: &mut State, text: Cow<'_, str>, characters: Option<Cow<'_, str>>) -> Result<Value, Error> {
     let Some(characters) = characters else { return made(state, &text, text.trim().to_owned()) };
     let characters: Vec<char> = characters.chars().collect();
-    // Each character of the text may be compared with each of these.
+    // In the worst case, each character of the text is compared with each of `characters`.
     spend(state, text.len().saturating_mul(characters.len()))?;
     made(state, &text, text.trim_matches(&characters[..]).to_owned())
 }
@@ -223,14 +223,14 @@ fn range(lower: i64, upper: Option<i64>, step: Option<i64>) -> Result<Value, Err
     functions::range(lower, upper, step)
 }
 
-/// Returns a text that was made of another one.
+/// Returns `text`, which a filter made from `from`, and counts both against the limits.
 fn made(state: &mut State, from: &str, text: String) -> Result<Value, Error> {
     bounded(text.len())?;
     spend(state, from.len() + text.len())?;
     Ok(Value::from(text))
 }
 
-/// Returns the parts of a text as a list.
+/// Collects parts of a text into a list, within the limits.
 fn parts<'t>(state: &mut State, text: &str, parts: impl Iterator<Item = &'t str>) -> Result<Value, Error> {
     let mut list = Vec::new();
     for part in parts {
@@ -250,7 +250,7 @@ fn bounded(bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes that filters may still look at and make.
+/// The bytes that filters may still read and create in this rendering.
 struct Left(usize);
 
 fn spend(state: &mut State, bytes: usize) -> Result<(), Error> {

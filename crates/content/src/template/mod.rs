@@ -1,7 +1,7 @@
-//! Prompt templates: a part of Jinja, rendered by minijinja without files, network, or growth.
+//! Renders prompt templates: a subset of Jinja, run by minijinja without access to files or the network.
 //!
-//! Whatever a template says, rendering it ends in tens of milliseconds and few MiB: [`subset`] bounds what it is made of,
-//! [`filters`] what it makes, [`STEPS`] how long it runs, and [`MAX_RENDERED`] what comes out.
+//! Any template renders within tens of milliseconds and a few MiB, however hostile. [`subset`] limits the syntax,
+//! [`filters`] the intermediate values, [`STEPS`] the running time, and [`MAX_RENDERED`] the output.
 
 mod failure;
 mod filters;
@@ -23,39 +23,36 @@ use failure::failed;
 
 pub use subset::check_size;
 
-/// Instructions that a template may execute; a page of text takes a few hundred.
+/// The most instructions that a template may execute. A page of text takes a few hundred.
 const STEPS: u64 = 20_000;
 
-/// Instructions times bytes of the values given: what one instruction takes, such as a comparison, grows with them.
+/// The limit for instructions times bytes of the given values: one instruction, such as a comparison, may read all bytes.
 const WORK: u64 = 1 << 29;
 
-/// Bytes of the values given to a template together.
+/// The maximum total size in bytes of the values given to a template.
 const MAX_VALUES: usize = 256 << 10;
 
-/// Bytes that a template renders to.
+/// The maximum size in bytes of a rendered template.
 const MAX_RENDERED: u64 = 2 << 20;
 
-/// Arguments that a prompt declares.
+/// The most arguments that a prompt may declare.
 pub const MAX_ARGUMENTS: usize = 100;
 
-/// Bytes of an argument's name.
+/// The maximum length of an argument's name in bytes.
 const MAX_NAME: usize = 255;
 
-/// Checks that a template parses and uses what templates may use.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED` with the line.
+/// Checks that a template parses and uses only the supported syntax. The error names the line.
 pub fn check(source: &str) -> Result<()> {
     guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
-/// Whether a text parses as a template, even if it uses unsupported syntax.
+/// Returns whether a text parses as a template, even if it uses unsupported syntax.
 pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
 
-/// Checks declared arguments: not too many, with names that a template can use, none twice, and descriptions that a list
-/// can show.
+/// Checks declared arguments: their number, that no name occurs twice, that a template can use the names, and that the
+/// descriptions can be displayed.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
         let why = format!("{} arguments are declared; the limit is {MAX_ARGUMENTS}", arguments.len());
@@ -94,12 +91,9 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     Ok(())
 }
 
-/// Renders a template with the values given; a declared argument that is optional and absent is an empty string.
-/// The result has at most `limit` bytes, and 2 MiB.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` naming a required argument that is missing, or where the values are too large; `E_TEMPLATE_FAILED` with
-/// the line.
+/// Renders a template. An optional argument without a value is an empty string. The result has at most `limit` bytes and
+/// at most 2 MiB. Fails with `E_INVALID_ARGUMENT` if a required argument is missing or the values are too large, and with
+/// `E_TEMPLATE_FAILED` and the line for other errors.
 pub fn render(
     prompt: &str,
     source: &str,
@@ -128,7 +122,7 @@ pub fn render(
     guarded(|| rendered(prompt, source, values, bytes, limit))
 }
 
-/// Renders a template that was checked, with values of so many `bytes`.
+/// Renders a template that was checked before. `bytes` is the total size of the values.
 fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes: usize, limit: u64) -> Result<String> {
     let mut environment = ENVIRONMENT.clone();
     environment.set_fuel(Some(STEPS.min(WORK / bytes.max(1) as u64)));
@@ -145,24 +139,20 @@ fn rendered(prompt: &str, source: &str, values: BTreeMap<String, String>, bytes:
     String::from_utf8(output.bytes).map_err(|_| Error::internal("a template rendered to something that is not UTF-8"))
 }
 
-/// Returns the error for a missing required argument.
 pub fn missing(prompt: &str, argument: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("Prompt '{prompt}' requires the argument '{argument}'"))
         .with_details(serde_json::json!({ "name": prompt, "argument": argument }))
 }
 
-/// Returns the names that a template looks up and has to be given.
+/// Returns the names that a template reads and does not define itself.
 pub fn variables(source: &str) -> Result<Vec<String>> {
     check(source)?;
     let template = ENVIRONMENT.template_from_str(source).map_err(|error| failed("does not parse", &error))?;
     Ok(template.undeclared_variables(false).into_iter().filter(|name| name != filters::RANGE).collect())
 }
 
-/// Checks that a template uses only names that are declared, or that have a fallback in the template through `default`
-/// or `is defined`.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED` naming what is not declared, with the name that was probably meant.
+/// Checks that each name in a template is declared, or has a fallback through `default` or `is defined`. Fails with
+/// `E_TEMPLATE_FAILED`; the error lists the undeclared names and suggests similar declared ones.
 pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     let known = |name: &str| declared.iter().any(|argument| argument.name == name);
     let mut unknown: Vec<String> = variables(source)?.into_iter().filter(|name| !known(name)).collect();
@@ -185,12 +175,12 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     Err(error.suggest(first, near, how))
 }
 
-/// Whether an error comes from [`check_declared`].
+/// Returns whether an error comes from [`check_declared`].
 pub fn is_undeclared(error: &Error) -> bool {
     error.code() == Code::TemplateFailed && error.details().is_some_and(|details| details["undeclared"].is_array())
 }
 
-/// Returns the values that a template compares an argument with, in order of appearance, as suggestions.
+/// Returns the values that a template compares an argument with, in order of appearance. They serve as completions.
 pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     let Ok(pattern) = regex::Regex::new(&format!(
         r#"\b{}\s*[=!]=\s*(?:"([^"\n]{{1,100}})"|'([^'\n]{{1,100}})')"#,
@@ -203,7 +193,7 @@ pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     found.map(|value| value.as_str()).filter(|value| known.insert(*value)).map(str::to_owned).collect()
 }
 
-/// Without templates of its own, and with nothing to call but what [`filters`] adds.
+/// The environment contains no templates, and nothing callable except what [`filters`] adds.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::empty();
     filters::add(&mut environment);
@@ -213,7 +203,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Turns a panic of minijinja into an error: it computes columns in 16 bits, for one, and lines may be longer.
+/// Turns a panic in minijinja into an error. For example, it computes columns in 16 bits, and lines may be longer.
 fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         Err(Error::new(Code::TemplateFailed, "The prompt template is invalid: the template parser failed on it"))

@@ -1,4 +1,4 @@
-//! The part of Jinja that templates are written in: what it takes to render is bounded by the template and its values.
+//! Restricts templates to the part of Jinja whose cost is bounded by the size of the template and its values.
 //!
 //! Two checks run before anything is compiled. [`measure`] counts tokens: minijinja's parser recurses for each `not`,
 //! chained `if` and `elif`, so its input must be bounded first. [`Walk`] then refuses every node that can make a value
@@ -15,22 +15,19 @@ use super::failure::failed;
 use super::filters;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Bytes of a template.
+/// The maximum size of a template in bytes.
 const MAX_SOURCE: u64 = 256 << 10;
 
-/// Bytes between the marks of one tag.
+/// The maximum length of one tag in bytes.
 const MAX_TAG: usize = 4 << 10;
 
-/// Words, operators and brackets in one tag; each may be a call of the parser within a call.
+/// The most words, operators and brackets in one tag. Each may make the parser recurse.
 const MAX_TOKENS: usize = 256;
 
-/// `if`, `elif` and `for` that are open at once.
+/// The most `if`, `elif` and `for` that may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Checks that a template parses and that it uses the subset alone.
-///
-/// # Errors
-/// `E_TEMPLATE_FAILED` with the line.
+/// Checks that a template parses and uses only the subset. The error names the line.
 pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     measure(source, syntax)?;
     walk(source, syntax).map(drop)
@@ -49,12 +46,12 @@ fn walk<'s>(source: &'s str, syntax: &SyntaxConfig) -> Result<Walk<'s>> {
     Ok(walk)
 }
 
-/// Checks that a template parses, even with unsupported syntax.
+/// Returns whether a template parses, even with unsupported syntax.
 pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
     measure(source, syntax).is_ok() && parse(source, "<string>", syntax.clone()).is_ok()
 }
 
-/// Checks that a template of so many bytes is not too long.
+/// Checks the size of a template in bytes.
 pub fn check_size(bytes: u64) -> Result<()> {
     if bytes <= MAX_SOURCE {
         return Ok(());
@@ -64,11 +61,11 @@ pub fn check_size(bytes: u64) -> Result<()> {
         .hint("store the text as a plain prompt or as a resource; neither has this limit"))
 }
 
-/// Refuses input that is too long or too deeply nested for the parser.
+/// Refuses input that is too long or too deeply nested for minijinja's parser.
 fn measure(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     check_size(source.len() as u64)?;
     let (mut opened, mut tokens) = (0, 0);
-    // The branches of each open statement.
+    // For each open statement, the number of its branches.
     let mut open: Vec<usize> = Vec::new();
     let mut begins = false;
     for token in tokenize(source, false, syntax.clone()) {
@@ -107,7 +104,7 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
 
 struct Walk<'s> {
     source: &'s str,
-    /// The names that the template itself provides for.
+    /// The names that have a fallback in the template itself.
     provided: HashSet<String>,
 }
 
@@ -197,7 +194,7 @@ impl Walk<'_> {
                 Err(self.refuse(call.span(), "`range` outside of `for x in range(n)`"))
             }
             Expr::Call(call) => Err(self.refuse(call.span(), "calls other than `range`")),
-            // A list of variables could hold itself many times over.
+            // A list of variables could multiply a value: `{% set a = [a, a] %}` in a loop.
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if is_literal(expression) => Ok(()),
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
                 Err(self.refuse(expression.span(), "lists or maps that contain anything but strings and numbers"))
@@ -222,7 +219,7 @@ fn is_range(expression: &Expr<'_>) -> bool {
     matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
 }
 
-/// Whether an expression is a literal: a text, a number, or a list or map of these.
+/// Returns whether an expression is a literal: a text, a number, or a list or map of literals.
 fn is_literal(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Const(_) => true,
@@ -237,7 +234,7 @@ fn is_literal(expression: &Expr<'_>) -> bool {
     }
 }
 
-/// The sign of an operator that computes; `None` for those that compare and choose.
+/// Returns the sign of an operator that computes a value; `None` for comparisons and logic.
 fn sign(operator: BinOpKind) -> Option<&'static str> {
     match operator {
         BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => None,

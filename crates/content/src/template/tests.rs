@@ -50,7 +50,7 @@ fn suggests_what_the_template_asks_for() {
     assert!(compared_values(source, "other").is_empty());
 }
 
-/// Renders on a stack as small as a thread of the server's may have left.
+/// Renders on a small stack, such as the rest of a server thread's stack.
 fn render_on_a_small_stack(source: String, given: &[(&'static str, String)]) -> Result<String> {
     let given: BTreeMap<_, _> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let render = move || {
@@ -93,7 +93,7 @@ fn what_is_nested_too_deeply_is_refused_before_the_parser() {
         let source = format!("\n{open}{}{close}", middle.repeat(20_000));
         let error = render_on_a_small_stack(source, &[]).unwrap_err();
         assert_eq!(error.code(), Code::TemplateFailed, "{middle}: {error}");
-        // The limits themselves fit on the stack.
+        // Templates that stay just within the limits must fit on the stack.
         for times in [60, 100, 140, 200, 250] {
             let source = format!("\n{open}{}{close}", middle.repeat(times));
             let _ = render_on_a_small_stack(source, &[("x", "x".to_owned())]);
