@@ -1,4 +1,4 @@
-//! Predicts what an import would read from an export's files.
+//! Predicts what an import would read from an export's files, so that an export always imports back.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,12 +13,12 @@ use crate::import::scan::File;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 
-/// What an import should read from a file; for a file without an expectation, only its names count.
+/// The item that an import should read from a file; `None` for a file of which only the name matters.
 pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
-/// Returns files from which an import restores what is expected of each, together with `others`, and the MCP servers that are read
-/// from them. A file that the rules of import would not restore exactly gets a line in the manifest. That can free a name for
-/// which another file was given a substitute, so the check is repeated.
+/// Changes `files` so that an import of them and `others` restores each expected item. Also returns the MCP servers that the
+/// import would find. A file that would not be restored exactly gets an entry in the manifest. This can free a name for which
+/// another file had a substitute, so the check is repeated.
 pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],
@@ -42,7 +42,7 @@ pub(crate) fn importable(
     }
 }
 
-/// Returns what an import makes of the files.
+/// Runs the import's rules on the files.
 pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Understood> {
     let mut order: Vec<&File> = files.collect();
     order.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -52,7 +52,7 @@ pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Un
     item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
 }
 
-/// Returns for each file whether it became the expected item.
+/// Returns for each file whether an import would restore the expected item from it.
 pub(super) fn comes_back<'a>(
     understood: &'a Understood,
     files: &'a [File],
@@ -67,13 +67,13 @@ pub(super) fn comes_back<'a>(
     })
 }
 
-/// Whether an item that was read is the expected one, regardless of its path.
+/// Returns whether an import would restore the expected item from any file.
 pub(super) fn is_said(understood: &Understood, expected: &Expected<'_>) -> bool {
     let Some((entry, content)) = expected else { return true };
     understood.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
-/// Whether an import would read what was exported. If an item has no original file, any file of the export will do.
+/// Returns whether an imported item equals the exported one. The paths must also be equal if the item has an original path.
 fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
     let placed = entry.origin.path.is_none()
         || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);

@@ -1,5 +1,5 @@
 //! Chooses the paths of items in an exported folder. Names and URIs come from users, so no path may leave the folder,
-//! collide on a disk that ignores case, or be too long for a disk.
+//! differ from another only by case, or be too long for a file system.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,17 +15,17 @@ use mcpkg_base::inside::stays_inside;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 
-/// The folder for files without a place of their own.
+/// The folder for items without a usual path.
 const OTHERS: &str = "mcpkg.files";
 
 const MAX_PART: usize = 200;
 const MAX_PATH: usize = 1000;
 
-/// The paths given so far, in lower case.
+/// The paths assigned so far, in lower case.
 pub struct Layout {
     files: HashSet<String>,
     folders: HashSet<String>,
-    /// The skills whose folders were given, by these.
+    /// The name of the skill that each folder belongs to, by folder.
     skills: HashMap<String, String>,
 }
 
@@ -36,14 +36,14 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the file of an item. If it has no path of its own kind, the manifest lists it.
+    /// Returns the file of an item. If it cannot get one of its own paths, the manifest lists it.
     pub fn file(&mut self, entry: &Entry, content: &NewContent) -> Result<File> {
         let (relative, is_own) = self.place(entry);
         let listed = (!is_own).then(|| entry.clone());
         file(relative, entry, content, listed)
     }
 
-    /// Takes a free path for an item; returns it, and whether it is one of its own.
+    /// Reserves a free path for an item, and returns whether it is one of the item's own paths ([`own_paths`]).
     pub fn place(&mut self, entry: &Entry) -> (String, bool) {
         for relative in own_paths(entry) {
             if self.is_of_skill(entry, &relative) && self.claim(&relative) {
@@ -59,7 +59,7 @@ impl Layout {
         (relative, false)
     }
 
-    /// Whether a skill's file may be at a path: a skill's files are all in one folder, without files of other skills.
+    /// Returns whether a skill's file may be at this path: a skill's files share one folder without files of other skills.
     /// Files of other items may be anywhere.
     fn is_of_skill(&mut self, entry: &Entry, path: &str) -> bool {
         let inside = entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
@@ -68,7 +68,7 @@ impl Layout {
         folder.is_none_or(|folder| self.skills.entry(folder).or_insert_with(|| name.to_owned()) == name)
     }
 
-    /// Reserves a path, unless it is taken, is already a folder, or is below a file.
+    /// Reserves a path. Returns false if the path is a file or folder already, or is below a file.
     pub fn claim(&mut self, path: &str) -> bool {
         let path = path.to_lowercase();
         let above: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -83,8 +83,8 @@ impl Layout {
     }
 }
 
-/// Returns the file of an item at a path: that of a prompt as [`command::listed`] reads it where the manifest lists it, else with
-/// front matter that declares it.
+/// Returns the file of an item at a path. `listed` is its entry in the manifest; without one, a prompt's file needs front
+/// matter that declares the prompt.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {
@@ -94,25 +94,23 @@ pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Optio
     Ok(File { relative, content, executable, listed })
 }
 
-/// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it, or as the
-/// manifest has it.
+/// Returns a prompt's file. A listed one is read with the attributes in the manifest. Any other is a slash command, or if
+/// that would not import back, a file with generated front matter.
 fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let file = match is_listed {
         true => command::to_list(&entry.name, attributes, &text),
         false => command::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
-    // Files that are written unchanged keep their paths.
+    // Keep `content` if nothing changed: it may be a file on disk that can be moved instead of written.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
-/// Returns the preferred paths of an item: the one that it was imported from, and those where agents or people would
-/// look for it.
+/// Returns the preferred paths of an item: its original path, then the path where agents or people would look for it.
 pub fn own_paths(entry: &Entry) -> impl Iterator<Item = String> {
     [first_path(entry), own_path(entry)].into_iter().flatten().filter(|path| is_safe(path))
 }
 
-/// Returns the path that an item had when it was imported.
 fn first_path(entry: &Entry) -> Option<String> {
     let path = entry.origin.path.clone().filter(|_| entry.what != What::Server)?;
     match entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")) {
@@ -125,7 +123,7 @@ fn first_path(entry: &Entry) -> Option<String> {
     }
 }
 
-/// Returns the path at which agents, or people, would look for an item.
+/// Returns the path at which agents or people would look for an item.
 pub fn own_path(entry: &Entry) -> Option<String> {
     let attributes = match &entry.what {
         What::Prompt(attributes) => {
@@ -157,7 +155,7 @@ pub fn own_path(entry: &Entry) -> Option<String> {
     })
 }
 
-/// Whether a path stays in its folder, outside of `.git`, and works on every common disk.
+/// Returns whether a path stays in its folder, outside `.git`, and is valid on every common file system.
 pub fn is_safe(path: &str) -> bool {
     let is_portable = |part: &str| {
         part.len() <= MAX_PART

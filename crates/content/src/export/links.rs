@@ -1,5 +1,5 @@
-//! Chooses the links, copies and forms that an export makes: those that an import recognizes as the same as their
-//! originals. None is below another.
+//! Chooses the links, copies and forms that an export writes: those that an import recognizes as duplicates of their
+//! originals. No link, copy or form is inside another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,26 +14,26 @@ use crate::import::scan::{File, lies_in_agents_folder};
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 
-/// Returns those of the links that lead to one of these files, or to a folder of some, and whose paths are free.
+/// Returns the links that lead to one of these files, or to a folder with some of them, and whose paths are free.
 pub(crate) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
-/// Reserves a path that does not equal, contain or lie below another one.
+/// Reserves a path that does not equal, contain or lie below a reserved one.
 fn claim(layout: &mut Layout, path: &str) -> bool {
     is_safe(path) && layout.claim(path)
 }
 
-/// The files of an export: those of its items, with what each is to bring back.
+/// The files of an export's items, without copies and forms.
 #[derive(Clone, Copy)]
 pub struct Own<'o> {
     pub files: &'o [File],
-    /// What each is to bring back.
+    /// The item that an import should restore from each file.
     pub expected: &'o [Expected<'o>],
 }
 
 impl<'o> Own<'o> {
-    /// Returns what an import makes of the files together with others, which replace those that have their paths.
+    /// Runs the import's rules on these files together with others. Others replace files at the same path.
     fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Understood>
     where
         'o: 'a,
@@ -41,14 +41,14 @@ impl<'o> Own<'o> {
         understand(beside(self.files, others))
     }
 
-    /// Says of each file whether what was made of it is what is expected; `None` if something was made that is not.
+    /// Returns for each file whether it yields the expected item; `None` if the import finds additional items.
     fn come_back(self, understood: &Understood) -> Option<Vec<bool>> {
         let has_no_more = understood.items.len() <= self.files.len() && understood.clashes.is_empty();
         has_no_more.then(|| comes_back(understood, self.files, self.expected).collect())
     }
 }
 
-/// Returns the copies and forms that could be added to the files, or replace them. `layout` has the paths of the files.
+/// Returns the copies and forms that could be added to the files, or replace some. `layout` contains the paths of the files.
 pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
     let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
@@ -63,29 +63,26 @@ pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, file
 
 /// The files of an export, without links.
 pub struct Fitting {
-    /// The files of the items.
     pub files: Vec<File>,
-    /// The copies and forms.
     pub seconds: Vec<Group>,
-    /// The MCP servers that are read from the files.
+    /// The MCP servers that an import would find in the files.
     pub servers: Vec<Found>,
 }
 
-/// Returns files from which an import restores what is `expected` of each, and those of the copies and forms that can be added.
+/// Chooses the copies and forms that can be added, and changes the files so that an import still restores each expected item.
 pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
     loop {
         let (complete, servers) = importable(files.to_vec(), &seconds, expected)?;
         let before = seconds.len();
         seconds = fitting(seconds, Own { files: &complete, expected })?;
-        // If a copy or form is not made, the manifest may have to say what it said.
+        // A copy or form that was dropped may have provided an item, so the manifest may have to list more files.
         if seconds.len() == before {
             return Ok(Fitting { files: complete, seconds, servers });
         }
     }
 }
 
-/// Returns the groups that an import recognizes as the same as their files, and that do not change what it restores
-/// otherwise.
+/// Returns the groups that an import recognizes as duplicates of their files, and that do not change what else it restores.
 fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
@@ -115,8 +112,8 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     Ok(fitting)
 }
 
-/// Returns the copies of these files, each of a file itself: an import finds copies of the first of several, and the item may lie at
-/// another one.
+/// Returns the copies with one of these files as the original. An import records the first of several equal files as the
+/// original, but the export may have put the item at another of them.
 fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     let mut beside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in copies {
@@ -140,8 +137,8 @@ fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     found
 }
 
-/// Adds the groups with which every file that is `back` without them is still restored: a copy can change what an import takes another
-/// file for. If not all groups fit, each half is tried by itself.
+/// Adds groups as long as every file that was restored before (`back`) still is: a copy can change how an import reads another
+/// file. If the groups do not fit together, tries each half on its own.
 fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<bool>, own: Own<'_>) -> Result<()> {
     if groups.is_empty() {
         return Ok(());
@@ -162,7 +159,7 @@ fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<
     Ok(())
 }
 
-/// Puts those together that are of one skill.
+/// Groups the copies and forms of each skill together.
 fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
     let mut paths: Vec<&str> = by_path.keys().copied().chain(all.iter().map(|(link, _)| link.path.as_str())).collect();
     paths.sort_unstable();
@@ -180,8 +177,8 @@ fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
     groups.into_values().collect()
 }
 
-/// Returns the paths of those of the files that need not be written, since `groups` say what they do: instructions that came out of a
-/// file that gathers several. It is all of them or none.
+/// Returns the paths of files that need not be written because the forms in `groups` contain their text: instructions that
+/// were imported from a file with several sections. Returns either all such files or none.
 pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
     let is_gathered = |expected: &Expected<'_>| {
         expected.is_some_and(|(entry, _)| {
@@ -207,7 +204,7 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
 
-/// Whether a link leads to files, and each means the same to an agent behind the link as at its own path.
+/// Returns whether a link leads to files, and each has the same role for agents at the link as at its own path.
 pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let Target::Link(text) = &link.target else { return false };
     let Some(end) = end(&link.path, text) else { return false };
@@ -227,7 +224,7 @@ pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let places = Places::of_export(all.into_iter());
     let same = |(shown, file): &(String, &str)| match places.of(shown) {
         Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
-        // A file that means nothing to agents behind a link to a folder cannot mean something else there.
+        // Behind a link to a folder, a file without a role at its own path cannot get a different one.
         Err(_) => *file != end,
     };
     !shown.is_empty() && shown.iter().all(same)

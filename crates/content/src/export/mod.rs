@@ -1,4 +1,4 @@
-//! `mcpkg export`: the project as plain files that import back to the same content.
+//! `mcpkg export`: writes the project as plain files that import back to the same content.
 
 pub(crate) mod back;
 pub(crate) mod layout;
@@ -61,7 +61,7 @@ impl Operation for Export {
         let is_new = make(&self.folder)?;
         let exported = export(&self.folder, context);
         if exported.is_err() && is_new {
-            // Empty again, or the error says more than this one would.
+            // Remove the folder if it is empty. If this fails, the original error matters more.
             let _ = fs::remove_dir(&self.folder);
         }
         let (Counts { prompts, resources, servers, kept, left }, project) = exported?;
@@ -93,17 +93,16 @@ impl Operation for Export {
     }
 }
 
-/// How many items a project has, by kind.
 struct Counts {
     prompts: usize,
     resources: usize,
     servers: usize,
     kept: usize,
-    /// Links, copies and forms that are not made.
+    /// Links, copies and forms that could not be written.
     left: usize,
 }
 
-/// Writes the project into the folder; returns how many items it has, and its name.
+/// Writes the project into the folder. Returns the number of items, and the project's name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
     let (items, all, links, forms, project) = context.read(|db, project| {
@@ -124,7 +123,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         left: 0,
     };
     let mut layout = layout::Layout::default();
-    // Items with a known path get it before paths are assigned to others.
+    // Items with an original path get it before other items could take it.
     items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
@@ -144,7 +143,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let seconds = list_ignored(folder, &mut files, &items, seconds)?;
     let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
     if !said.is_empty() && !found(folder)?.is_superset(&forms) {
-        // Ignore files above the export do not apply when it is imported.
+        // An ignore file above the folder hides a form. Its text would be lost on import elsewhere, so write the files as well.
         for (file, item) in said {
             write_file(&folder.join(&file.relative), &file.content, file.executable)?;
             files.push(file);
@@ -158,7 +157,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     Ok((Counts { left: wanted - made, ..counts }, project))
 }
 
-/// Replaces files with the forms that stand for them. Returns how many there are, and all other groups.
+/// Replaces files with the forms at the same paths. Returns the number of these forms, and all other groups.
 fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) {
     let mut by_path: HashMap<String, &mut File> = files.iter_mut().map(|file| (file.relative.clone(), file)).collect();
     let mut count = 0;
@@ -201,9 +200,9 @@ fn write_again(
     Ok(seconds.len() + links.len())
 }
 
-/// Has the manifest list what an ignore file names, of the project's own or of a folder above, and what an import would take for
-/// something else then; and returns the copies and forms that are to be made. An import takes what is listed for that alone, and knows
-/// no copies of it.
+/// Adds entries to the manifest for the files that an ignore file hides, in the project or in a folder above, and for files
+/// that an import would then read differently. Returns the copies and forms that can still be written: an import reads a
+/// listed file only as its entry says, and does not look for copies of it.
 fn list_ignored(
     folder: &Path,
     files: &mut [File],
@@ -218,7 +217,7 @@ fn list_ignored(
     }
     let (mut listed, mut lying) = (Vec::new(), Vec::new());
     for (file, (entry, content)) in files.iter_mut().zip(items) {
-        // It was moved there when it was written, and the item's content is the same one where both are equal.
+        // Writing the file moved its content there. If the item shares that content, it has to point to the new path too.
         let is_own = file.content == *content;
         file.content = file.content.moved(folder.join(&file.relative));
         let content = if is_own { file.content.clone() } else { content.clone() };
@@ -244,7 +243,7 @@ fn list_ignored(
         }
     }
     for (file, listed) in files.iter_mut().zip(listed) {
-        // A file that was written as the manifest lists it is at that path.
+        // If the content is equal, the file on disk is already in the form that the manifest needs.
         if listed.content != file.content {
             write_file(&folder.join(&file.relative), &listed.content, listed.executable)?;
             file.content = listed.content.moved(folder.join(&file.relative));
@@ -254,7 +253,7 @@ fn list_ignored(
     Ok(seconds)
 }
 
-/// Leaves out the copies and forms of files that the manifest lists.
+/// Drops the copies and forms of files that the manifest lists.
 fn without_listed(seconds: &mut Vec<Group>, files: &[File]) {
     let listed: HashSet<&str> =
         files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
@@ -265,18 +264,18 @@ fn without_listed(seconds: &mut Vec<Group>, files: &[File]) {
     seconds.retain(|group| !group.iter().any(is_listed));
 }
 
-/// Creates a folder inside `folder` that is deleted on drop.
+/// Creates a temporary folder inside `folder`. It is deleted on drop.
 pub(super) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
     made.map_err(|error| Error::file("write", folder, error))
 }
 
-/// Returns the files of the folder that an import looks at whatever the manifest lists.
+/// Returns the files in the folder that an import reads even if no manifest lists them.
 fn found(folder: &Path) -> Result<HashSet<PathBuf>> {
     Ok(walk::walk(folder, Take::Project)?.files.into_iter().collect())
 }
 
-/// Makes the folder, or takes an empty one; returns whether it is new.
+/// Creates the folder, or accepts an empty one. Returns whether it was created.
 pub(super) fn make(folder: &Path) -> Result<bool> {
     let failed = |error| Error::file("write", folder, error);
     match fs::read_dir(folder) {
@@ -293,7 +292,7 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
+/// Returns the project's items with their modules' data. Each content is written to a file in `scratch`.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, NewContent)>> {
     let all = stored::all(db, project)?.into_iter().filter_map(|stored| {
         let blob = stored.own_blob()?;
@@ -302,7 +301,7 @@ fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> 
     fetch(db, all.collect(), scratch, context)
 }
 
-/// Returns the forms among the links with their files.
+/// Returns the links that are forms, with their files.
 fn forms(db: &Db<'_>, links: &[Link]) -> Result<Vec<Second>> {
     let mut forms = Vec::new();
     for link in links {
@@ -316,7 +315,7 @@ fn forms(db: &Db<'_>, links: &[Link]) -> Result<Vec<Second>> {
     Ok(forms)
 }
 
-/// Writes each content to a file in `scratch`, from where it moves to its place.
+/// Writes each content to a file in `scratch`, from where it can be moved to its final path.
 pub(super) fn fetch<T>(
     db: &Db<'_>,
     all: Vec<(T, i64)>,
@@ -341,8 +340,7 @@ pub(super) fn fetch<T>(
     Ok(items)
 }
 
-/// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once all are
-/// there.
+/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up once all are complete.
 pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
@@ -356,7 +354,6 @@ pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str,
     Ok(())
 }
 
-/// Creates a link, if the system supports links.
 fn write_link(path: &Path, target: &str) -> Result<()> {
     make_parent(path)?;
     #[cfg(unix)]
@@ -366,7 +363,7 @@ fn write_link(path: &Path, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file, with its mode.
+/// Copies a file with its permissions.
 fn write_copy(path: &Path, original: &Path) -> Result<()> {
     make_parent(path)?;
     fs::copy(original, path).map(drop).map_err(|error| Error::file("write", path, error))
@@ -376,7 +373,7 @@ fn make_parent(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::file("write", path, error))
 }
 
-/// Moves the file that holds the content, or writes it.
+/// Moves the file that holds the content, if there is one; otherwise writes the content.
 fn write_file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
     let failed = |error| Error::file("write", path, error);
     make_parent(path)?;

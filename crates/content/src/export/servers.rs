@@ -1,5 +1,5 @@
-//! Writes MCP servers to an export: to the files of the agents that they came from, and to the manifest if those files cannot express
-//! everything.
+//! Writes MCP servers to an export: into the files of the agents that they came from, and into the manifest if those files
+//! cannot express everything.
 
 use crate::import::kept::{Found, says, without_inputs};
 use crate::import::manifest::{Entry, Server, What};
@@ -10,17 +10,17 @@ use mcpkg_store::agent_files::Kind;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::Origin;
 
-/// Returns the servers that are not read from the exported files as they are.
+/// Returns the servers that an import would not restore exactly from the exported files.
 pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
     let comes_back = |server: &&Server| read.iter().any(|found| found.server == **server);
     servers.iter().filter(|server| !comes_back(server)).cloned().collect()
 }
 
-/// Updates an agent's file to the current servers of its entries; a file that is up to date stays unchanged.
+/// Updates the servers in an agent's file to their current state. A file that is already up to date stays unchanged.
 pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
-    // A file that cannot be edited is returned unchanged; the manifest has the servers.
+    // If the file cannot be edited, keep it: the manifest will list the servers.
     Ok(match edited(&dialect, &text, agent, path, servers) {
         Ok(after) if after != text => after.into_bytes().into(),
         _ => content,
@@ -45,7 +45,7 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
             let written = dialect.write(&server.definition, is_own).ok()?;
             dialect.document.set(&after, &name, &Change::whole(written.fields)).ok()
         });
-        // An entry that says something else would count as edited when it is imported.
+        // Remove an entry that cannot be updated. Otherwise the import would take it for an edit of the server.
         after = match written {
             Some(written) => written,
             None => dialect.document.remove(&after, &name, false)?,
@@ -54,7 +54,7 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
     Ok(after)
 }
 
-/// Returns how an agent's file holds servers, with the agent and the path; `None` for a file that holds none.
+/// Returns the server format of an agent's file, the agent and the path; `None` if the file cannot contain servers.
 fn dialect(entry: &Entry) -> Option<(Dialect, &str, &str)> {
     let What::AgentFile { holds: kind @ (Kind::Servers | Kind::Plugin), .. } = &entry.what else { return None };
     let (agent, path) = (entry.origin.agent.as_deref()?, entry.origin.path.as_deref()?);

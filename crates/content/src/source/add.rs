@@ -1,4 +1,4 @@
-//! `mcpkg source add`: content of a repository, a folder or a bundle comes into the project, and can be kept current.
+//! `mcpkg source add`: adds content from a repository, a folder or a bundle to the project, to be updated later.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -94,7 +94,7 @@ impl Operation for Add {
             return Err(Error::new(Code::ConfirmRequired, why)
                 .hint("use `--dry-run` to see what would be added; confirm with --yes"));
         }
-        // A mistyped name is reported before a repository is fetched.
+        // Report a name that is already used before spending time on a fetch.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
             true => Err(sources::taken(project, &name)),
             false => Ok(()),

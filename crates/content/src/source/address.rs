@@ -8,34 +8,32 @@ use mcpkg_base::file;
 use mcpkg_base::redact::redact;
 use mcpkg_store::sources::Kind;
 
-/// Where a source is.
+/// The parsed address of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub kind: Kind,
-    /// What git fetches from, or the folder.
+    /// The URL that git fetches from, or the path of the folder.
     pub url: String,
-    /// The branch, tag or commit that was named.
+    /// The branch, tag or commit, if the user gave one.
     pub reference: Option<String>,
-    /// The folder in the repository, `/` between; empty for all of it.
+    /// The folder inside the repository, with `/` separators; empty for the whole repository.
     pub path: String,
-    /// The name that it suggests.
+    /// The default name for a source with this address.
     pub name: String,
 }
 
-/// How a bundle begins.
+/// The first line of a git bundle.
 const BUNDLE: [&str; 2] = ["# v2 git bundle", "# v3 git bundle"];
 
-/// Where `owner/repo` is.
+/// The server that `owner/repo` stands for.
 const GITHUB: &str = "https://github.com";
 
-/// Schemes that git may fetch by. Others change what comes on its way (http, git) or run programs (ext).
+/// The schemes that git may fetch with. With http and git, content can be changed in transit; ext runs programs.
 const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
 
 impl Address {
-    /// Parses an address; `reference` and `path` come from flags and override those in the text.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if it has none of these forms, or holds a password; `E_NOT_FOUND` for a path where nothing is.
+    /// Parses an address. `reference` and `path` come from flags and override those in the text. Refuses URLs that contain a
+    /// password.
     pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
         let mut address = if Path::new(text).exists() {
             on_disk(Path::new(text))?
@@ -74,7 +72,7 @@ impl Address {
 }
 
 impl Address {
-    /// Refuses URLs that git must not fetch from: a stored URL may come from anybody.
+    /// Refuses URLs that git must not fetch from. A stored URL may come from somebody else's database.
     pub fn check_url(text: &str) -> Result<()> {
         match text.split_once("://") {
             Some((scheme, _)) => url(text, scheme).map(drop),
@@ -84,7 +82,7 @@ impl Address {
     }
 }
 
-/// Refuses what is not a name of a branch, tag or commit to git.
+/// Refuses a text that is not a valid branch, tag or commit name.
 fn check_reference(reference: &str) -> Result<()> {
     let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let bad = reference.is_empty()
@@ -108,7 +106,7 @@ fn unknown(text: &str) -> Error {
     )
 }
 
-/// Returns the address of what is on this disk.
+/// Returns the address of an existing path on this machine.
 fn on_disk(path: &Path) -> Result<Address> {
     let failed = |error| Error::file("read", path, error);
     let real = path.canonicalize().map_err(failed)?;
@@ -132,7 +130,7 @@ fn on_disk(path: &Path) -> Result<Address> {
         .hint("to add a single file, use `mcpkg import`; to make a bundle, use `git bundle create`"))
 }
 
-/// Whether a folder is a repository without a work tree.
+/// Returns whether a folder is a bare repository.
 fn is_bare(folder: &Path) -> bool {
     folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
@@ -145,13 +143,13 @@ fn is_bundle(path: &Path) -> Result<bool> {
     Ok(opened.read_exact(&mut head).is_ok() && BUNDLE.iter().any(|begin| begin.as_bytes() == head))
 }
 
-/// Returns the address of a repository, of which all is wanted.
+/// Returns the address of a whole repository.
 fn git(url: String) -> Address {
     let name = named(&url);
     Address { kind: Kind::Git, url, reference: None, path: String::new(), name }
 }
 
-/// Returns the name that a URL or a path suggests.
+/// Derives the name of a source from a URL or path: `https://host/team/kit.git` -> `kit`.
 fn named(url: &str) -> String {
     let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
     let stem = [".git", ".bundle"].iter().find_map(|ending| last.strip_suffix(ending)).unwrap_or(last);
@@ -186,13 +184,13 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
     Ok(git(text.to_owned()))
 }
 
-/// Returns the path of a `file://` URL.
+/// Returns the path in a `file://` URL.
 fn local_path(url: &str) -> Option<PathBuf> {
     let (_, path) = url.strip_prefix("file://")?.split_once('/')?;
     Some(Path::new("/").join(path))
 }
 
-/// Whether a text is `[user@]host:path`, as ssh has it.
+/// Returns whether a text has ssh's short form `[user@]host:path`.
 fn is_scp(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let is_host = |c: char| c.is_ascii_alphanumeric() || "-._@[]".contains(c);
@@ -204,7 +202,7 @@ fn is_scp(text: &str) -> bool {
         && !text.contains(|c: char| c.is_control() || c.is_whitespace())
 }
 
-/// Reads `owner/repo[@ref][//path]`.
+/// Parses `owner/repo[@ref][//path]`.
 fn short(text: &str) -> Option<Address> {
     let (repository, path) = text.split_once("//").unwrap_or((text, ""));
     let (repository, reference) = match repository.split_once('@') {

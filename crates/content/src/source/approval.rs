@@ -1,5 +1,5 @@
-//! The sources that this user has approved on this machine. A database from somebody else can name sources, but cannot
-//! make mcpkg read a folder of this machine or fetch from another host.
+//! Records the sources that this user has approved on this machine. Without approval, a database from somebody else could
+//! make mcpkg read any folder of this machine or fetch from any host.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,18 +10,13 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::sources::Origin;
 
-/// Keeps it that this user fetches from a source.
-///
-/// # Errors
-/// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// Records that this user approved the source.
 pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
     context.approved.put(Kind::Source, &key(origin), &json!({ "kind": origin.kind, "url": origin.url }))
 }
 
-/// Refuses a source that this user never fetched from on this machine, unless a person at a terminal says so now.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED` if the person says no.
+/// Fails unless this user has approved the source on this machine. At a terminal, asks first; if the answer is no, fails
+/// with `E_CONFIRM_REQUIRED`.
 pub fn check(context: &Context, origin: &Origin) -> Result<()> {
     if context.approved.get(Kind::Source, &key(origin))?.is_some() {
         return Ok(());

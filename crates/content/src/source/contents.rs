@@ -1,4 +1,4 @@
-//! The contents of a source: its files at a commit or in a folder, read by the rules of import.
+//! Reads the files of a source, at a commit or in a folder, by the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{ErrorKind, Read};
@@ -24,36 +24,35 @@ use mcpkg_base::hex;
 use mcpkg_core::op::Context;
 use mcpkg_store::sources::{Choice, Kind, Origin};
 
-/// A file of a source, and what it becomes.
+/// A file of a source, and the item that it becomes.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// Its path in the source, `/` between.
+    /// The path in the source, with `/` separators.
     pub path: String,
-    /// The item that it becomes, under its name in the project.
+    /// The item, under its name in the project.
     pub item: Item,
-    /// The SHA-256 of its own bytes.
+    /// The SHA-256 of the file's bytes.
     pub sha256: [u8; 32],
-    /// Whether it can be executed.
     pub executable: bool,
-    /// Whether other files are identical, or it was reached through a link.
+    /// Whether identical files exist, or the file was reached through a link.
     pub shared: bool,
 }
 
-/// The contents of a source. Large files are read again from the temporary folder, which exists as long as this value.
+/// The contents of a source. Large files stay in a temporary folder until this value is dropped.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The commit; `None` of a folder.
+    /// The commit; `None` for a folder.
     pub commit: Option<String>,
-    /// The files that become something, by path.
+    /// The files that become items, by path.
     pub items: Vec<Taken>,
-    /// What happened to the other files.
+    /// What happened to all other files.
     pub account: Account,
-    /// The files that say under which licence it is.
+    /// The paths of licence files at the top of the source.
     pub licences: Vec<String>,
     scratch: Option<Laid>,
 }
 
-/// The folder that a commit's files were laid out in.
+/// The temporary folder with a commit's files.
 struct Laid {
     _folder: Fetching,
 }
@@ -65,7 +64,7 @@ impl std::fmt::Debug for Laid {
 }
 
 impl Contents {
-    /// Returns the SHA-256 over mode, SHA-256 and path of each file.
+    /// Returns the SHA-256 over all files; see [`Digest`].
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = Digest::default();
         self.items.iter().for_each(|taken| digest.add(&taken.path, taken.executable, &taken.sha256));
@@ -73,31 +72,26 @@ impl Contents {
     }
 }
 
-/// The SHA-256 over the files of a source: of each its mode, its SHA-256 and its path, as `git ls-tree` would have them.
+/// The SHA-256 over the files of a source: mode, SHA-256 and path of each file, in the format of `git ls-tree`.
 #[derive(Default)]
 pub struct Digest(Sha256);
 
 impl Digest {
-    /// Adds a file; they come by path.
+    /// Adds a file. Files must be added in the order of their paths.
     pub fn add(&mut self, path: &str, executable: bool, sha256: &[u8; 32]) {
         self.0.update(format!("{} {}\t{path}\0", mode(executable), hex::encode(sha256)));
     }
 
-    /// Returns the SHA-256.
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
 }
 
-/// Returns a file's mode as git writes it.
 pub const fn mode(executable: bool) -> &'static str {
     if executable { "100755" } else { "100644" }
 }
 
-/// Reads what a user named: fetches it first where it is a repository.
-///
-/// # Errors
-/// `E_IMPORT_CONFLICT`, `E_INVALID_ARGUMENT` as import gives them.
+/// Reads a new source, and fetches it first if it is a repository.
 pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -> Result<(Origin, Contents)> {
     let Address { kind, url, path, .. } = address.clone();
     let mut origin =
@@ -121,7 +115,6 @@ pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -
     Ok((origin, contents))
 }
 
-/// Reads a folder's files.
 pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
     let folder = PathBuf::from(&origin.url);
     let contents = scan(&folder, &folder, origin, false, context)?;
@@ -131,12 +124,12 @@ pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
     Ok(Contents { licences, ..contents })
 }
 
-/// Reads the files of a commit that is in the mirror.
+/// Reads the files of a commit, which must already be in the mirror.
 pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context) -> Result<Contents> {
     let entries = mirror.tree(commit, &origin.path)?;
     let scratch = mirror.scratch()?;
     let real = scratch.path().canonicalize().map_err(|error| Error::file("read", scratch.path(), error))?;
-    // The folder's name is that of a repository that is one skill as a whole.
+    // If the whole repository is one skill, its folder's name becomes the skill's name. So use the source's name.
     let top = real.join(&origin.name);
     let named = if origin.path.is_empty() { top.clone() } else { top.join(&origin.path) };
     std::fs::create_dir_all(&named).map_err(|error| Error::file("write", &named, error))?;
@@ -155,9 +148,8 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads the files of a commit that changed, where all others are unchanged. Returns `None` if one of them cannot be understood
-/// without the others, such as an agent's file that may hold MCP servers. None of them is a copy of another, or is reached
-/// through a link.
+/// Reads only the changed files of a commit. Returns `None` if one of them depends on other files, such as an agent's file
+/// that may contain MCP servers. The caller ensures that no changed file is a copy of another or reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
@@ -186,8 +178,8 @@ pub fn some(
         };
         files.push((file, place, entry.path.clone()));
     }
-    // The names of a file's servers depend on those in other files, and the servers that it had before are items of their own,
-    // of which the last may be gone.
+    // The names of a file's servers depend on the servers in other files. The file's former servers are also items of their
+    // own, and may have been removed from it.
     if files.iter().any(|(_, place, _)| place.may_hold_servers()) {
         return Ok(None);
     }
@@ -202,7 +194,7 @@ pub fn some(
         let (sha256, executable, path) = (file.content.sha256(), file.executable, (*path).to_owned());
         items.insert(path.clone(), Taken { path, item, sha256, executable, shared: false });
     }
-    // A file that is not an item may be a duplicate of another one.
+    // A file that did not become an item may be a duplicate of a file that was not read.
     if items.len() < changed.len() {
         return Ok(None);
     }
@@ -211,21 +203,21 @@ pub fn some(
     Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
 }
 
-/// Bytes of a changed file that is read by itself.
+/// The largest changed file, in bytes, that is read on its own.
 const SMALL: u64 = 16 << 20;
 
-/// Returns what the user said that the files of a source are.
+/// Returns the kind of item that the user chose for all files of a source.
 fn kind_of(origin: &Origin) -> Result<Option<As>> {
     let kind = origin.choice.kind.as_deref().map(|kind| As::from_str(kind, true)).transpose();
     kind.map_err(|why| Error::new(Code::InvalidArgument, format!("The source '{}': {why}", origin.name)))
 }
 
-/// Reads the files at and below `named`; paths count from `top`.
+/// Reads the files at and below `named`. Paths are relative to `top`.
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
     let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed, resources: 0 }, context)?;
-    // What cannot be read would count as deleted.
+    // Stop here: a file that cannot be read would look as if the source had deleted it.
     if let Some(left) = found.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
     }
@@ -275,7 +267,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }
 
-/// Returns the files at the top of a repository, or of the folder in it, that say under which licence it is.
+/// Returns the licence files at the top of a repository, or at the top of the source's folder in it.
 fn licences(entries: &[Entry], path: &str) -> Vec<String> {
     let at_top = |entry: &&Entry| {
         let below = entry.path.strip_prefix(path).unwrap_or(&entry.path).trim_start_matches('/');
@@ -284,7 +276,7 @@ fn licences(entries: &[Entry], path: &str) -> Vec<String> {
     entries.iter().filter(at_top).map(|entry| entry.path.clone()).collect()
 }
 
-/// Whether a file at the top says under which licence the rest is.
+/// Returns whether a file at the top of a source is a licence.
 fn is_licence(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !name.contains('/') && ["license", "licence", "copying", "unlicense"].iter().any(|begin| name.starts_with(begin))

@@ -1,4 +1,4 @@
-//! `mcpkg source install`: exactly what a lock names comes into the project, or nothing.
+//! `mcpkg source install`: installs exactly the versions in a lock file, or nothing.
 
 use std::path::PathBuf;
 
@@ -142,18 +142,18 @@ impl Operation for Install {
     }
 }
 
-/// A source that is to become what is locked.
+/// A source that will be installed at its locked version.
 struct Coming {
     origin: Origin,
     contents: Contents,
-    /// The project's source, at another commit.
+    /// The project's existing source, if it has one.
     row: Option<SourceRow>,
 }
 
-/// What comes of a source.
+/// What installing a source would change.
 enum Offered {
     New(Offer),
-    /// The contents to merge into the project.
+    /// An existing source moves to another commit. The steps merge its contents into the project.
     Moved(Vec<Step>),
 }
 
@@ -181,7 +181,7 @@ impl Coming {
         }
     }
 
-    /// Says where a source moves.
+    /// Returns the words for the move of a source: "'kit' from 1a2b to 3c4d".
     fn moved(&self) -> String {
         let commit = |commit: Option<&String>| commit.map_or("its old state", |commit| short(commit)).to_owned();
         let before = commit(self.row.as_ref().and_then(|row| row.origin.commit.as_ref()));
@@ -202,7 +202,7 @@ impl Coming {
     }
 }
 
-/// Returns the project's source with the name of a locked one, if it is the same source at another commit.
+/// Returns the project's existing source with the same name. It may be at another commit, but fails if anything else differs.
 fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
     let Some(row) = row else { return Ok(None) };
     let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };
@@ -221,7 +221,7 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
     )))
 }
 
-/// Returns where each source is fetched from, for those that `--from` names.
+/// Parses `--from`: the URL to fetch from, by source.
 fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     let mut from = Map::new();
     for text in given {
@@ -241,7 +241,7 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     Ok(from)
 }
 
-/// Reads a source as locked; `from` is the place to fetch its commit from this time.
+/// Reads a source at its locked version. `from` overrides the URL to fetch from.
 fn fetched(origin: &Origin, from: Option<&str>, context: &Context) -> Result<Contents> {
     let Some(commit) = &origin.commit else { return contents::of_folder(origin, context) };
     let mirror = Mirror::open(from.unwrap_or(&origin.url), context)?;

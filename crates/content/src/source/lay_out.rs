@@ -1,4 +1,4 @@
-//! A commit's files in a folder.
+//! Writes the files of a commit to a folder.
 //!
 //! Files are written exactly as the repository stores them: no filters, no conversion of line endings, no large-file
 //! storage. Nothing is written through a link, and no path leaves the folder.
@@ -14,7 +14,7 @@ use crate::import::reason::{LeftOut, Reason};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 
-/// Lays the files of `entries` out below the empty folder `top`, and returns what could not be.
+/// Writes the files of `entries` below the empty folder `top`. Returns those that could not be written.
 pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Context) -> Result<Vec<LeftOut>> {
     let mut left_out = Vec::new();
     let mut good = Vec::new();
@@ -25,7 +25,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
             _ => good.push(entry),
         }
     }
-    // All folders first, then the files, then the links: nothing can be written through a link.
+    // Create all folders first, then files, then links, so that nothing is written through a link.
     let mut made: Option<&str> = None;
     for entry in &good {
         let folder = entry.path.rsplit_once('/').map(|(folder, _)| folder);
@@ -44,7 +44,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
         let path = top.join(&files[at].path);
         let failed = |error| Error::file("write", &path, error);
         match create(&path, files[at].mode) {
-            // The disk does not tell two names apart.
+            // The file system treats this name as equal to an earlier one, for example because it ignores case.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 left_out.push(LeftOut::file(&files[at].path, Reason::BadPath));
             }
@@ -66,7 +66,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
     Ok(left_out)
 }
 
-/// Bytes of the longest text of a link.
+/// The maximum length of a link's target in bytes.
 const MAX_LINK: u64 = 4096;
 
 fn create(path: &PathBuf, mode: Mode) -> std::io::Result<fs::File> {

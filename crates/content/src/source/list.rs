@@ -1,4 +1,4 @@
-//! `mcpkg source list`: where the project's content comes from.
+//! `mcpkg source list`: lists where the project's content comes from.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,7 +48,7 @@ impl Operation for List {
     }
 }
 
-/// Returns what a source follows, in a word or two.
+/// Returns the branch, tag, commit or folder that a source follows, in a word or two.
 pub(super) fn followed(origin: &Origin) -> String {
     match (&origin.reference, &origin.commit) {
         (Some(reference), _) => shown(reference).replace('\'', ""),
@@ -61,7 +61,7 @@ fn place(url: &str, path: &str) -> String {
     if path.is_empty() { url.to_owned() } else { format!("{url}//{path}") }
 }
 
-/// Returns a source's row as data.
+/// Returns a source as JSON.
 pub(super) fn data(row: &SourceRow, items: i64) -> Value {
     let mut data = offer::data(&row.origin);
     data["items"] = items.into();

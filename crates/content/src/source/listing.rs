@@ -1,5 +1,5 @@
-//! The paths of a commit, stored next to its mirror. Where the next commit only changes the content of files, its paths are the
-//! same, and git is not asked for them again.
+//! Caches the paths of a commit next to its mirror. If the next commit only changes the content of files, its paths are the
+//! same, and git need not list them again.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,14 @@ use mcpkg_base::disk;
 use mcpkg_base::file;
 use mcpkg_base::hex;
 
-/// Bytes of a list; of a longer one git is asked.
+/// The largest cached list in bytes. Larger ones are ignored, and git lists the paths again.
 const MOST: u64 = 64 << 20;
 
-/// A file, link or submodule of a commit, by its path alone.
+/// A file, link or submodule of a commit, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its path from the top of the repository, `/` between.
+    /// The path from the top of the repository, with `/` separators.
     pub path: String,
-    /// Whether it is a link.
     pub is_link: bool,
 }
 
@@ -28,7 +27,7 @@ impl From<&Entry> for Listed {
     }
 }
 
-/// Keeps what a commit has below `path`, instead of what was kept of another.
+/// Caches the list of a commit below `path`, and replaces the list of an earlier commit.
 pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     let mut text = format!("{commit} {}\0", all.len());
     for Listed { path, is_link } in all {
@@ -36,13 +35,13 @@ pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
         text.push_str(path);
         text.push('\0');
     }
-    // Without it git is asked.
+    // A failure is harmless: without the cache, git lists the paths.
     if let Err(error) = disk::write_unsynced(&place(folder, path), text.as_bytes(), 0o600) {
         tracing::debug!(%error, "the list of a commit's files cannot be cached");
     }
 }
 
-/// Returns what a commit has below `path`, where that was kept last and is whole.
+/// Returns the cached list of a commit below `path`, if it is the last one that was cached and is complete.
 pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
     let text = file::read_text(&place(folder, path), MOST).ok()?;
     let (count, rest) = text.strip_prefix(commit)?.strip_prefix(' ')?.split_once('\0')?;
@@ -78,7 +77,7 @@ mod tests {
         assert_eq!(kept(folder.path(), "skills", "c1"), None);
         keep(folder.path(), "", "c2", &[]);
         assert_eq!((kept(folder.path(), "", "c1"), kept(folder.path(), "", "c2")), (None, Some(Vec::new())));
-        // A listing that was cut off, or is something else, is ignored.
+        // A truncated or malformed list is ignored.
         for text in ["c2 2\0fa\0", "c2 1\0xa\0", "c2 1\0f\0", "c2", "c2 1", "c2x 1\0fa\0"] {
             std::fs::write(place(folder.path(), ""), text).unwrap();
             assert_eq!(kept(folder.path(), "", "c2"), None, "{text:?}");

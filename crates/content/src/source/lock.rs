@@ -1,4 +1,4 @@
-//! `mcpkg source lock`: writes which commit and which bytes the project has of each source.
+//! `mcpkg source lock`: writes a lock file with the commit of each source and the hash of each file.
 
 use std::path::PathBuf;
 

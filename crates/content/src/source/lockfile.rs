@@ -1,4 +1,4 @@
-//! `mcpkg.lock`: which commit of each source, and which bytes of each file, a project has.
+//! The lock file `mcpkg.lock`: the commit of each source and the hash of each file that a project has.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -16,15 +16,15 @@ use mcpkg_base::plural;
 use mcpkg_core::names;
 use mcpkg_store::sources::{Choice, ItemRow, Kind, Origin};
 
-/// The name of the file unless another is given.
+/// The default name of the file.
 pub const FILE: &str = "mcpkg.lock";
 
 const VERSION: u32 = 1;
 
-/// Faults that are named in a sentence.
+/// The most differing files that an error lists.
 const NAMED: usize = 10;
 
-/// The format of the file: keys and lists in a fixed order.
+/// The contents of a lock file. Keys and lists have a fixed order, so that equal locks are equal files.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
@@ -54,19 +54,16 @@ pub struct Locked {
     pub items: Vec<LockedItem>,
 }
 
-/// A file of a locked source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedItem {
-    /// The path in the source.
     pub path: String,
-    /// The SHA-256 of its bytes.
     pub sha256: String,
-    /// Its mode, as git writes it.
+    /// The mode in git's notation, such as 100644.
     pub mode: String,
 }
 
 impl Lockfile {
-    /// Returns the lock of these sources, which are sorted by name, and their items by path.
+    /// Builds the lock. Sources must be sorted by name, and their items by path.
     pub fn new(sources: Vec<(Origin, Vec<ItemRow>)>) -> Self {
         let locked = |(origin, items): (Origin, Vec<ItemRow>)| {
             let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
@@ -81,17 +78,14 @@ impl Lockfile {
         Self { version: VERSION, sources: sources.into_iter().map(locked).collect() }
     }
 
-    /// Returns its text.
-    ///
-    /// # Errors
-    /// Never, but for a bug.
+    /// Returns the JSON text.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n")
             .map_err(|error| Error::internal("the lock file cannot be written").with_source(error))
     }
 
-    /// Reads a lock, which may come from anybody.
+    /// Reads and checks a lock file, which may come from an untrusted person.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
             .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg source lock`"))?;
@@ -146,10 +140,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Returns the source that is locked.
-    ///
-    /// # Errors
-    /// `E_LOCKFILE_INVALID` if the digest is not a SHA-256.
+    /// Returns the locked source.
     pub fn origin(&self) -> Result<Origin> {
         let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
             Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256 hash", self.name))
@@ -166,10 +157,7 @@ impl Locked {
         })
     }
 
-    /// Refuses contents that are not exactly those that were locked.
-    ///
-    /// # Errors
-    /// `E_SOURCE_CHANGED` that names what differs.
+    /// Fails with `E_SOURCE_CHANGED` unless the contents are exactly the locked ones. The error names the differences.
     pub fn compare(&self, contents: &Contents) -> Result<()> {
         let mut locked: BTreeMap<&str, &LockedItem> =
             self.items.iter().map(|item| (item.path.as_str(), item)).collect();

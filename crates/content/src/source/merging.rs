@@ -1,4 +1,4 @@
-//! An update: what a source has now, merged with what the project made of what it had.
+//! Updates a source: merges its new version with the changes that were made in the project.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,22 +23,22 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, ItemRow, SourceRow};
 use mcpkg_store::{Db, blobs};
 
-/// How much of a source an update read.
+/// How much of a source was read for an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Whole,
-    /// The files that differ; the others are as they were.
+    /// Only the changed files; all others are the same as before.
     Changed,
 }
 
-/// What happens to one file of a source.
+/// One file of a source, and what an update does with it.
 #[derive(Debug)]
 pub struct Step {
-    /// Its path in the source: where it is now, or where it was.
+    /// The path in the source; for a deleted file, the former path.
     pub path: String,
-    /// Where it was, where it moved.
+    /// The former path, if the file moved.
     pub moved_from: Option<String>,
-    /// The name that its item has here, or gets.
+    /// The name that its item has or gets in the project.
     pub name: String,
     pub done: Done,
     row: Option<ItemRow>,
@@ -48,7 +48,7 @@ pub struct Step {
     ours: Option<Stored>,
 }
 
-/// The last version of an item that was merged, or decided about.
+/// The version of an item that was last merged or decided about: the base for the next merge.
 #[derive(Clone, Debug)]
 struct Base {
     entry: Entry,
@@ -56,30 +56,30 @@ struct Base {
     sha256: [u8; 32],
 }
 
-/// What is done with an item.
+/// What an update does with an item.
 #[derive(Clone, Debug)]
 pub enum Done {
-    /// Nothing: the project's version stays.
+    /// The project's version stays.
     Kept,
     Created,
-    /// It becomes what the source has.
+    /// The source's version replaces the project's.
     Taken,
-    /// It holds the changes of both sides.
+    /// The item gets a version with the changes of both sides.
     Merged(Box<Merged>),
-    /// It is deleted, as it was there.
+    /// The item is deleted, because the source deleted it.
     Deleted,
-    /// The project's version stays, and the source's is proposed: these parts conflict.
+    /// These parts conflict. The project's version stays, and the source's version is proposed.
     Proposed(Vec<&'static str>),
-    /// The same change is already proposed and undecided.
+    /// The same change was proposed earlier and is still undecided.
     Pending,
-    /// The project's version stays, and its deletion is proposed: it was deleted in the source and changed here.
+    /// The source deleted it, but the project changed it. The project's version stays, and the deletion is proposed.
     ProposedDelete,
-    /// It is left out: another source has its name.
+    /// It is skipped because this other source already uses its name.
     NameTaken(String),
 }
 
 impl Done {
-    /// The word for people and programs.
+    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Done::Kept => "kept",
@@ -96,7 +96,7 @@ impl Done {
 }
 
 impl Step {
-    /// Returns what happens as a line.
+    /// Returns the step as a line of text.
     pub fn line(&self) -> String {
         let moved = self.moved_from.as_ref().map_or(String::new(), |from| format!(" (moved from {from})"));
         let why = match &self.done {
@@ -108,12 +108,12 @@ impl Step {
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
     }
 
-    /// Returns the project's item from before.
+    /// Returns the project's version before the update.
     pub fn before(&self) -> Option<&Stored> {
         self.ours.as_ref()
     }
 
-    /// Returns what happens as data.
+    /// Returns the step as JSON.
     pub fn data(&self) -> Value {
         let mut data = json!({ "path": self.path, "name": self.name, "done": self.done.word() });
         if let Some(from) = &self.moved_from {
@@ -126,7 +126,7 @@ impl Step {
     }
 }
 
-/// Returns what an update does, file by file.
+/// Plans an update, one step for each file.
 pub fn plan(
     db: &Db<'_>,
     project: &Project,
@@ -163,7 +163,7 @@ pub fn plan(
     Ok(steps)
 }
 
-/// Returns the name of each skill here, by the path of its SKILL.md, for those that stay where they were.
+/// Returns the current names of the skills whose SKILL.md did not move, by the path of the SKILL.md.
 fn skill_names(before: &[(ItemRow, Entry)], after: &[Taken]) -> HashMap<String, String> {
     let mains: HashSet<&str> = after.iter().filter_map(|taken| taken.item.entry.origin.path.as_deref()).collect();
     let known = before.iter().filter_map(|(_, entry)| {
@@ -181,7 +181,7 @@ struct Planning<'p> {
 }
 
 impl Planning<'_> {
-    /// Returns what happens to a file that was read before.
+    /// Plans the step for a file that an earlier version of the source had.
     fn known(&self, row: ItemRow, entry: Entry, taken: Option<usize>) -> Result<Option<Step>> {
         let ours = stored::get(self.db, self.project, &row.item)?;
         let (base, open) = self.base(&row, entry)?;
@@ -222,7 +222,7 @@ impl Planning<'_> {
         Ok(Some(Step { path, moved_from, name, done, row: Some(row), base: Some(base), taken, theirs, ours }))
     }
 
-    /// Returns what happens to a file that is new in the source.
+    /// Plans the step for a file that is new in the source.
     fn first(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
         let taken = &self.contents.items[at];
         let entry = in_known_skill(&taken.item.entry, skills);
@@ -245,8 +245,8 @@ impl Planning<'_> {
         Ok(Some(Step { path, moved_from: None, name, done, row: None, base: None, taken: Some(at), theirs, ours }))
     }
 
-    /// Returns the base of a row and its open proposal. Until somebody decides, the base is the version before the
-    /// proposal; afterwards, it is the proposed version.
+    /// Returns the base of a row, and its open proposal if there is one. While the proposal is open, the base is the version
+    /// before it. Once somebody has decided, the base is the proposed version.
     fn base(&self, row: &ItemRow, entry: Entry) -> Result<(Base, Option<Proposal>)> {
         let proposal = row.proposal.map(|id| kept::get(self.db, self.project.id, id)).transpose()?.flatten();
         let (open, decided) = match proposal {
@@ -260,7 +260,7 @@ impl Planning<'_> {
         Ok((Base { entry, blob, sha256: blobs::sha256(self.db, blob)? }, open))
     }
 
-    /// Whether an open proposal says the same already, of the same state here.
+    /// Returns whether the open proposal already contains this change, for the project's current version.
     fn is_pending(
         &self,
         open: Option<&Proposal>,
@@ -286,7 +286,7 @@ impl Planning<'_> {
         }
     }
 
-    /// Proposes what merged by lines and may not be stored so, such as a template that no longer parses.
+    /// Turns a merge into a proposal if the result cannot be stored, such as a template that no longer parses.
     fn checked(&self, merged: Box<Merged>, taken: Option<usize>) -> Result<Done> {
         let content = match &merged.content {
             Content::New(bytes) => NewContent::from(bytes.clone()),
@@ -304,7 +304,7 @@ impl Planning<'_> {
     }
 }
 
-/// Returns what a file that stays where it is becomes: under the name that it has.
+/// Gives the new version of a file that did not move its former name and URI. They may be different from what the path says.
 fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     let mut entry = theirs.clone();
     entry.name.clone_from(&base.name);
@@ -314,7 +314,7 @@ fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     entry
 }
 
-/// Returns what a new file becomes: in a skill that is here, under the name that this has.
+/// Puts a new file of a known skill into that skill, under the name that the skill has in the project.
 fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
     let mut entry = theirs.clone();
     let name = theirs.origin.path.as_ref().and_then(|main| skills.get(main));
@@ -329,7 +329,7 @@ fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
     entry
 }
 
-/// Does what [`plan`] says, in the transaction that `db` is, and keeps what the source is now; returns what was done.
+/// Plans an update and carries it out, within the transaction of `db`. Records the source's new version.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -341,7 +341,7 @@ pub fn apply(
 ) -> Result<Vec<Step>> {
     let mut steps = plan(db, project, source, contents, extent)?;
     let total = steps.len() as u64;
-    // What goes makes room for what comes.
+    // Delete first, because new items may reuse the names of deleted ones.
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
     for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
         if context.is_cancelled() {
@@ -403,8 +403,7 @@ impl Applying<'_> {
             let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
             let Some(key) = key else { return Ok(()) };
             row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
-            // An item that does not belong to this source yet stays that way until somebody decides; the others keep
-            // their base.
+            // Without a base, the item does not belong to the source yet: wait for the decision. Otherwise keep the former base.
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
         } else if row.item.is_empty() {
@@ -414,7 +413,7 @@ impl Applying<'_> {
             row.item = ours.key();
         }
         if row.proposal.is_none() {
-            // What was proposed before is settled now.
+            // An earlier proposal for this item is settled now.
             kept::withdraw(self.db, self.project.id, Origin::Source, &row.item)?;
         }
         if let Some(from) = &step.moved_from {
@@ -423,7 +422,7 @@ impl Applying<'_> {
         sources::put_item(self.db, self.source.id, &row)
     }
 
-    /// What the source no longer has.
+    /// Handles a file that the source no longer has.
     fn gone(&self, step: &Step) -> Result<()> {
         match (&step.done, &step.ours) {
             (Done::Deleted, Some(ours)) => stored::delete(self.db, self.author, self.project, ours)?,
@@ -439,7 +438,7 @@ impl Applying<'_> {
         stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
     }
 
-    /// Lets what the project says of a skill, such as its tags, go along to its new name.
+    /// When an update renames a skill, moves its module row, which holds its tags for example, to the new name.
     fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
             let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
