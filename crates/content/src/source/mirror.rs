@@ -1,7 +1,8 @@
-//! A git repository as this machine has it: bare, in the user's cache, nothing of it checked out and nothing run.
+//! The local copy of a source's git repository: a bare repository in the user's cache folder. Nothing is checked out of it,
+//! and nothing in it is run.
 //!
-//! One process at a time works in a mirror. It keeps every commit that was fetched, and may be deleted at any time: what an
-//! update needs as its base is in the database.
+//! Only one process at a time works in a mirror. A mirror keeps every commit that was fetched. It may be deleted at any time,
+//! because the database contains the base of the next update.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -24,19 +25,19 @@ use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
 use mcpkg_core::op::{Context, Progress};
 
-/// Time limit for a remote to list its branches and tags.
+/// The time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
-/// How long a fetch may take.
+/// The time limit for a fetch.
 const FETCH: Duration = Duration::from_secs(1800);
 
-/// How long the objects of a tree may take to be read.
+/// The time limit for reading the objects of a tree.
 const READ: Duration = Duration::from_secs(600);
 
-/// Between two looks at whether another process has left the mirror.
+/// The pause between two checks whether another process has left the mirror.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The only ways that git may fetch by, whatever the user's configuration allows; a bundle is a file.
+/// The only protocols that git may fetch with, whatever the user's configuration allows. A bundle counts as `file`.
 const PROTOCOLS: [&str; 12] = [
     "-c",
     "protocol.allow=never",
@@ -52,28 +53,28 @@ const PROTOCOLS: [&str; 12] = [
     "fetch.recurseSubmodules=false",
 ];
 
-/// The folder that git runs in. Inside a repository it would read that repository's configuration; addresses never depend on it.
+/// The folder to run git in. In a repository, git would read that repository's configuration. URLs never depend on the folder.
 const NOWHERE: &str = "/";
 
-/// A commit, and what leads to it.
+/// A branch, tag or commit that [`Mirror::resolve`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The branch or tag in full, such as refs/heads/main; `None` for a commit.
+    /// The full name of the branch or tag, such as refs/heads/main; `None` for a commit.
     pub reference: Option<String>,
     pub commit: Option<String>,
 }
 
-/// A repository's mirror, which this process alone works in.
+/// A repository's mirror. A lock ensures that only this process uses it.
 pub struct Mirror<'c> {
     url: String,
-    /// The folder that holds the mirror, and what is laid out of it.
+    /// The folder that contains the mirror and temporary folders with files of commits.
     folder: PathBuf,
     context: &'c Context,
     _lock: File,
 }
 
 impl<'c> Mirror<'c> {
-    /// Opens the mirror of a repository; creates it if it does not exist.
+    /// Opens the mirror of a repository, and creates it if it does not exist.
     pub fn open(url: &str, context: &'c Context) -> Result<Self> {
         let folder = cache()?.join(&hex::encode(&Sha256::digest(url))[..32]);
         let failed = |error| Error::file("write", &folder, error);
@@ -93,7 +94,7 @@ impl<'c> Mirror<'c> {
         Ok(mirror)
     }
 
-    /// Creates the mirror in a folder next to its place, and moves it there once it is complete.
+    /// Creates the mirror in a temporary folder next to its final place, and moves it there once it is complete.
     fn make(&self) -> Result<()> {
         let new = self.folder.join("mirror.git.new");
         let failed = |error| Error::file("write", &new, error);
@@ -106,7 +107,7 @@ impl<'c> Mirror<'c> {
         fs::rename(&new, self.git()).map_err(failed)
     }
 
-    /// Returns a folder next to the mirror to write files to.
+    /// Creates a temporary folder next to the mirror.
     pub fn scratch(&self) -> Result<Fetching> {
         Fetching::begin(&cache()?, &self.folder)
     }
@@ -119,10 +120,8 @@ impl<'c> Mirror<'c> {
         Limits::new(time, &self.context.cancelled)
     }
 
-    /// Finds the branch, tag or commit that a user named, or the one that the repository shows by itself.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND` if nothing has this name.
+    /// Finds the branch, tag or commit with this name; `None` stands for the default branch. Fails with `E_NOT_FOUND` if there
+    /// is none.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {
@@ -139,7 +138,7 @@ impl<'c> Mirror<'c> {
         Ok(Wanted { reference: Some(reference), commit: None })
     }
 
-    /// Finds the branch that the repository's own HEAD leads to; of a bundle without one, its only branch.
+    /// Finds the branch that the repository's HEAD points to. For a bundle without HEAD, that is its only branch.
     fn resolve_head(&self) -> Result<Wanted> {
         let listed = self.listed(&["HEAD"])?;
         let target = listed.iter().find_map(|(what, name)| (name == "HEAD").then(|| what.strip_prefix("ref: "))?);
@@ -166,7 +165,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns what the repository says of refs that match: a commit, or `ref: ` and what a symbolic one leads to.
+    /// Lists matching refs: for each, the commit or `ref: TARGET`, and the name of the ref.
     fn listed(&self, patterns: &[&str]) -> Result<Vec<(String, String)>> {
         (self.context.step_aside)();
         let words = ["ls-remote", "-q", "--symref", "--", &self.url];
@@ -177,22 +176,19 @@ impl<'c> Mirror<'c> {
         Ok(lines.map(|(what, name)| (what.to_owned(), name.to_owned())).collect())
     }
 
-    /// Fetches a branch or tag, and returns the commit that it is at.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND` if it is gone.
+    /// Fetches a branch or tag, and returns its commit. Fails with `E_NOT_FOUND` if the branch or tag no longer exists.
     pub fn fetch(&self, reference: &str) -> Result<String> {
         self.commit_of(&self.fetch_ref(reference)?)
     }
 
-    /// Fetches a branch or tag, and returns the ref of the mirror that it is kept under.
+    /// Fetches a branch or tag, and returns the ref in the mirror under which it is stored.
     fn fetch_ref(&self, reference: &str) -> Result<String> {
         let kept = kept(reference);
         self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| self.gone(reference, error))?;
         Ok(kept)
     }
 
-    /// Returns the failure of a fetch, which says so where the branch or tag is gone.
+    /// Turns git's error for a missing branch or tag into `E_NOT_FOUND`; other errors stay the same.
     fn gone(&self, reference: &str, error: Error) -> Error {
         if error.code() != Code::GitFailed || !error.message().contains("couldn't find remote ref") {
             return error;
@@ -201,14 +197,14 @@ impl<'c> Mirror<'c> {
         Error::new(Code::NotFound, why).with_source(error)
     }
 
-    /// Returns the commit of a ref of the mirror, if the ref has a file of its own.
+    /// Returns the commit of a ref in the mirror, if the ref is a file of its own and not packed.
     fn loose(&self, name: &str) -> Option<String> {
         let text = file::read_text(&self.git().join(name), 1 << 10).ok()?;
         Some(text.trim_end()).filter(|commit| is_commit(commit)).map(str::to_owned)
     }
 
-    /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
-    /// history: the fetch itself tells that of a branch, where the mirror is at `old`; else one program of git tells both.
+    /// Fetches a branch or tag. Returns its commit, and whether `old` is known to be in its history. If the mirror's branch is at
+    /// `old`, a fetch without force proves that; otherwise one further git process checks it.
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
         let at = kept(reference);
         if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {
@@ -227,22 +223,20 @@ impl<'c> Mirror<'c> {
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
         match git::run(&self.git(), &args, &self.limits(ASK)) {
             Ok(said) => {
-                // A tag with a text of its own is not a commit.
+                // An annotated tag is a `tag` object, so its commit still has to be looked up.
                 if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
                     return Ok((commit.to_owned(), true));
                 }
             }
-            // The older one is no longer here.
+            // The mirror no longer has `old`.
             Err(error) if error.code() == Code::GitFailed => {}
             Err(error) => return Err(error),
         }
         Ok((self.commit_of(&kept)?, false))
     }
 
-    /// Fetches a commit unless it is here; where a server gives no commit by itself, all branches and tags.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND` if the repository does not have it.
+    /// Fetches a commit unless the mirror has it. If the server does not offer single commits, fetches all branches and tags.
+    /// Fails with `E_NOT_FOUND` if the repository does not have the commit.
     pub fn fetch_commit(&self, commit: &str) -> Result<()> {
         if self.has(commit)? {
             return Ok(());
@@ -269,7 +263,7 @@ impl<'c> Mirror<'c> {
         git::watch(&self.git(), &args, progress.tell(), &self.limits(FETCH)).map(drop)
     }
 
-    /// Removes the locks of a git that was killed: this process alone works here.
+    /// Removes lock files of a git process that was killed. This is safe because only this process uses the mirror.
     fn remove_stale_locks(&self) {
         fn sweep(folder: &Path) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -288,32 +282,30 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns the commit that a ref of the mirror is at.
+    /// Returns the commit of a ref in the mirror.
     fn commit_of(&self, name: &str) -> Result<String> {
         let said =
             git::run(&self.git(), &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")], &self.limits(ASK))?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// Whether a commit is here.
+    /// Returns whether the mirror has a commit.
     pub fn has(&self, commit: &str) -> Result<bool> {
         let args = ["rev-parse", "--verify", "-q", &format!("{commit}^{{commit}}")];
         Ok(git::ask(&self.git(), &args, &self.limits(ASK))?.is_some())
     }
 
-    /// Whether the commit `new` has `old` in its history.
+    /// Returns whether the commit `new` has `old` in its history.
     pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
         match git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK)) {
-            // The older one is no longer here.
+            // The mirror no longer has `old`.
             Err(error) if error.code() == Code::GitFailed && !self.has(old)? => Ok(false),
             said => Ok(said?.is_some()),
         }
     }
 
-    /// Returns the files of a commit below `path`, all of them where that is empty, and keeps their paths.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND` if nothing is there; `E_SOURCE_CHANGED` if the commit itself is not.
+    /// Returns the files of a commit below `path` (empty for all), and caches their paths. Fails with `E_NOT_FOUND` if `path` is
+    /// not a folder in the commit.
     pub fn tree(&self, commit: &str, path: &str) -> Result<Vec<Entry>> {
         let below = format!("{path}/");
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
@@ -340,7 +332,7 @@ impl<'c> Mirror<'c> {
         Ok(entries)
     }
 
-    /// Returns what `new` has below `path`, where it differs from `old` in the content of files alone.
+    /// Returns the paths of `new` below `path`, given that `new` differs from `old` only in the content of files.
     pub fn listed_as(&self, old: &str, new: &str, path: &str) -> Result<Vec<Listed>> {
         match listing::kept(&self.folder, path, old) {
             Some(all) => {
@@ -351,7 +343,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns what differs between two commits below `path`; `None` if the older one is no longer here.
+    /// Returns the differences between two commits below `path`; `None` if the mirror no longer has `old`.
     pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
@@ -367,10 +359,8 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Hands the content of each object to `each`, in their order, with its place in the list.
-    ///
-    /// # Errors
-    /// `E_SOURCE_CHANGED` if an object is missing.
+    /// Calls `each` with the position and the content of each object, in order. Fails with `E_SOURCE_CHANGED` if an object is
+    /// missing.
     pub fn read<'o>(
         &self,
         objects: impl Iterator<Item = &'o str>,
@@ -385,7 +375,7 @@ impl<'c> Mirror<'c> {
     }
 }
 
-/// Reads what `git cat-file --batch` prints.
+/// Parses the output of `git cat-file --batch`.
 fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> Result<()>) -> Result<()> {
     let mut said = BufReader::with_capacity(64 << 10, said);
     let mut line = String::new();
@@ -409,7 +399,7 @@ fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> R
     Ok(())
 }
 
-/// Returns the failure of reading what git prints.
+/// Returns the error for git output that cannot be read.
 pub(super) fn lost(error: std::io::Error) -> Error {
     Error::new(Code::GitFailed, format!("Cannot read git's output: {error}")).with_source(error)
 }
@@ -418,7 +408,7 @@ fn odd() -> Error {
     Error::new(Code::GitFailed, "git printed unexpected output, or ended too early")
 }
 
-/// Where mirrors are: `mcpkg/sources` in the user's cache.
+/// Returns the folder of all mirrors: `mcpkg/sources` in the user's cache folder.
 fn cache() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|error| {
         Error::new(Code::RootRequired, "Your cache folder is unknown, because HOME is not set")
@@ -428,18 +418,18 @@ fn cache() -> Result<PathBuf> {
     Ok(strategy.cache_dir().join("mcpkg").join("sources"))
 }
 
-/// Whether a text is a whole commit id.
+/// Returns whether a text is a complete commit hash.
 pub fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Returns the ref of the mirror under which one of the repository is kept. Names of refs can exclude one another
-/// (`a` and `a/b`), hashes never do.
+/// Returns the mirror's ref for a branch or tag. It contains a hash, because two names such as `a` and `a/b` exclude each
+/// other as refs.
 fn kept(reference: &str) -> String {
     format!("refs/mcpkg/{}", &hex::encode(&Sha256::digest(reference))[..32])
 }
 
-/// Returns a ref in words, such as "branch main".
+/// Formats a ref for people: `refs/heads/main` -> `branch 'main'`.
 pub fn shown(reference: &str) -> String {
     match (reference.strip_prefix("refs/heads/"), reference.strip_prefix("refs/tags/")) {
         (Some(branch), _) => format!("branch '{branch}'"),
@@ -448,7 +438,7 @@ pub fn shown(reference: &str) -> String {
     }
 }
 
-/// Reads from what git says of itself how far a fetch is.
+/// Reads the progress of a fetch from git's output.
 struct FetchProgress {
     progress: Arc<Progress>,
     line: Vec<u8>,
@@ -475,7 +465,7 @@ impl FetchProgress {
     }
 }
 
-/// Returns how many of how many objects a line such as `Receiving objects:  45% (9/20)` says.
+/// Parses a line such as `Receiving objects:  45% (9/20)` to the numbers of received and of all objects.
 fn counted(line: &str) -> Option<(u64, u64)> {
     let rest = line.strip_prefix("Receiving objects:").or_else(|| line.strip_prefix("Unpacking objects:"))?;
     let (_, counts) = rest.split_once('(')?;
@@ -500,7 +490,7 @@ mod tests {
         let said = b"aa blob 3\nabc\nbb blob 0\n\n";
         let mut collect = |at: usize, content: &mut dyn Read| {
             let mut text = String::new();
-            // What is not read is passed over.
+            // Leave the first object unread, to check that the parser then skips its bytes.
             if at > 0 {
                 content.read_to_string(&mut text).map_err(lost)?;
             }

@@ -1,10 +1,10 @@
-//! `mcpkg source`: content that came from elsewhere, and is kept current from there.
+//! `mcpkg source`: content that comes from elsewhere and is updated from there.
 //!
-//! A user names an [`address`]; git fetches it into a [`mirror`], of which a commit's [`tree`] is [laid out](lay_out) and read by the
-//! rules of import ([`contents`]), under names that do not clash ([`naming`]). An [`offer`] says what would come; [`write`]
-//! brings it in, and [`merging`] brings later changes together with
-//! what was changed here, also where files were [renamed](renames). A database of somebody else's cannot make anybody fetch
-//! ([`approval`]).
+//! A user gives an [`address`]. git fetches it into a [`mirror`], and the [`tree`] of a commit is written to a temporary
+//! folder ([`lay_out`]). The rules of import read the files there ([`contents`]) and choose names that do not clash
+//! ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, [`merging`] merges new versions with
+//! the changes made in the project, and follows files that were [renamed](renames). Before the first fetch, a user must
+//! approve the source, so that somebody else's database cannot make mcpkg fetch anything ([`approval`]).
 
 mod add;
 mod address;
@@ -31,7 +31,6 @@ mod write;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::Entry;
 
-/// The operations on sources, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
     Entry::of::<list::List>(),
@@ -43,12 +42,12 @@ pub const OPS: &[Entry] = &[
     Entry::of::<install::Install>(),
 ];
 
-/// Returns the failure of a source that is not what it was.
+/// Returns the error for a source that is not in the expected state.
 fn changed(message: impl Into<String>) -> Error {
     Error::new(Code::SourceChanged, message)
 }
 
-/// Returns the failure of a source that the user gave up.
+/// Returns the error for an operation that the user cancelled.
 fn given_up() -> Error {
     Error::new(Code::Cancelled, "Cancelled; nothing was changed")
 }

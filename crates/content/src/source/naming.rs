@@ -1,4 +1,4 @@
-//! The names that a source's items get in a project.
+//! Chooses the names that a source's items get in a project.
 //!
 //! With a prefix, all names begin with it. Without one, items keep the names that import gives them, except plain
 //! documents: every repository has a README.md, so documents go below the source's name. Items in an export's manifest
@@ -8,7 +8,7 @@
 use crate::import::item::Item;
 use crate::import::manifest::What;
 
-/// Gives an item the name that it has in the project.
+/// Changes an item's name to the one that it gets in the project.
 pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: bool) {
     let word = item.word();
     match (&mut item.entry.what, prefix) {

@@ -1,4 +1,4 @@
-//! What a source would add to a project, shown before anything is written.
+//! Describes what a source would add to a project, before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,16 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::sources::{self, Kind, Origin};
 use mcpkg_store::{Db, blobs};
 
-/// What a source would add, and the conflicts.
+/// What a source would add, and its conflicts with the project.
 #[derive(Debug)]
 pub struct Offer {
-    /// What happens to each item.
+    /// The action for each item.
     pub actions: Vec<Action>,
-    /// The items whose names are taken, each with the reason.
+    /// The items whose names are already used: the item's index, and the reason.
     clashes: Vec<(usize, String)>,
 }
 
-/// Kinds of items, in the order in which they are listed.
+/// The kinds of items and their nouns, in the order in which they are listed.
 const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
@@ -42,17 +42,17 @@ const KINDS: [(&str, &str); 12] = [
     ("servers", "MCP server file"),
 ];
 
-/// Endings of files that a shell or an interpreter runs.
+/// The extensions of files that a shell or an interpreter runs.
 const SCRIPTS: [&str; 13] = ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
 
-/// The most names that are listed of a kind.
+/// The most names that are listed for one kind.
 const NAMED: usize = 4;
 
-/// The most clashes that are named in a sentence.
+/// The most clashes that an error lists.
 const MAX_CLASHES: usize = 10;
 
 impl Offer {
-    /// Compares a source with the project; `source` is its key where the project has it already, else 0.
+    /// Compares a source with the project. `source` is its key in the database, or 0 for a new source.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
         let actions = merge::plan(db, project, &items, &[], false)?;
@@ -71,10 +71,7 @@ impl Offer {
         Ok(Self { actions, clashes })
     }
 
-    /// Refuses a source if names of its items are taken.
-    ///
-    /// # Errors
-    /// `E_IMPORT_CONFLICT` that names them.
+    /// Fails with `E_IMPORT_CONFLICT` if names of the source's items are already used, and lists them.
     pub fn refuse_clashes(&self, origin: &Origin, contents: &Contents) -> Result<()> {
         if self.clashes.is_empty() {
             return Ok(());
@@ -109,7 +106,7 @@ impl Offer {
         self.clashes.iter().map(data).collect()
     }
 
-    /// Returns the overview for a person before anything is added.
+    /// Returns the overview that a person sees before anything is added.
     pub fn body(&self, origin: &Origin, contents: &Contents) -> Body {
         let mut rows = Vec::new();
         for (word, noun) in KINDS {
@@ -149,7 +146,6 @@ impl Offer {
         Body::Several(vec![Body::Sentence(heading), Body::Table(table)])
     }
 
-    /// Returns a line for each item.
     pub fn lines(&self, contents: &Contents) -> Vec<String> {
         let items = contents.items.iter().zip(&self.actions).map(|(taken, action)| {
             format!("{}: {} {} '{}'", taken.path, action.word(), taken.item.word(), taken.item.entry.name)
@@ -157,7 +153,7 @@ impl Offer {
         items.chain(contents.account.lines()).collect()
     }
 
-    /// Returns what it would bring as data.
+    /// Returns the JSON description of what the source would add.
     pub fn data(&self, origin: &Origin, contents: &Contents) -> Map<String, Value> {
         let items = contents.items.iter().zip(&self.actions).map(|(taken, action)| {
             let mut data = taken.item.data();
@@ -184,7 +180,7 @@ impl Offer {
     }
 }
 
-/// Returns the counts of what was taken in a sentence, such as "3 skills and 1 prompt".
+/// Counts the items by kind, as part of a sentence: "3 skills and 1 prompt".
 pub fn counted(items: &[Taken]) -> String {
     let counts = KINDS.iter().map(|(word, noun)| (names(items, word).len(), *noun)).filter(|(count, _)| *count > 0);
     let mut told: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
@@ -203,12 +199,12 @@ fn plural_of(count: usize, noun: &str) -> String {
     counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
 }
 
-/// Returns how many files became items. MCP servers are not counted.
+/// Counts the files that became items; MCP servers are not counted.
 fn files(items: &[Taken]) -> usize {
     items.iter().filter(|taken| taken.item.entry.what != What::Server).count()
 }
 
-/// Returns the names of the items of a kind; a skill's files are one.
+/// Returns the names of the items of a kind. All files of a skill count as one item.
 fn names(items: &[Taken], word: &str) -> BTreeSet<String> {
     let of_kind = items.iter().filter(|taken| taken.item.word() == word);
     of_kind
@@ -231,7 +227,7 @@ fn programs(items: &[Taken]) -> Vec<&str> {
     items.iter().filter(is_script).map(|taken| taken.path.as_str()).collect()
 }
 
-/// Returns a source as a sentence begins with it.
+/// Describes a source for the beginning of a sentence.
 pub fn described(origin: &Origin) -> String {
     let place = if origin.path.is_empty() { String::new() } else { format!(", folder `{}`", origin.path) };
     match (&origin.commit, &origin.reference) {
@@ -243,12 +239,12 @@ pub fn described(origin: &Origin) -> String {
     }
 }
 
-/// Returns the first digits of a commit.
+/// Shortens a commit hash to 12 digits.
 pub fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// Returns a source as data.
+/// Returns a source as JSON.
 pub fn data(origin: &Origin) -> Value {
     let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
     let mut data = json!({ "name": name, "kind": kind, "url": url });
@@ -270,10 +266,7 @@ pub fn data(origin: &Origin) -> Value {
     data
 }
 
-/// Returns the key of an item's content, and stores it if needed.
-///
-/// # Errors
-/// `E_FILE_FAILED` if a file is no longer what it was.
+/// Stores an item's content and returns its key. Fails with `E_FILE_FAILED` if the file on disk changed since it was read.
 pub fn blob(db: &Db<'_>, taken: &Taken) -> Result<i64> {
     blobs::put_source(db, &taken.item.content)
 }

@@ -1,4 +1,4 @@
-//! `mcpkg source outdated`: which sources have changed since their items were read.
+//! `mcpkg source outdated`: checks which sources have changed since their items were last read.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,15 +26,14 @@ pub struct Outdated {
     check: bool,
 }
 
-/// The state of a source compared with the version that was read.
+/// A source's state compared with the version that was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is as it was.
     Current,
     Newer,
-    /// Its branch no longer has the commit that was read.
+    /// Its branch was rewritten: it no longer contains the commit that was read.
     Rewritten,
-    /// Its tag is at another commit.
+    /// Its tag now points to another commit.
     Moved,
 }
 
@@ -106,7 +105,7 @@ impl Operation for Outdated {
     }
 }
 
-/// Returns the source of this name, or all.
+/// Returns the source with this name, or all sources.
 pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>> {
     context.read(|db, project| match name {
         Some(name) => Ok(vec![sources::get(db, project, name)?.origin]),
@@ -114,22 +113,22 @@ pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>
     })
 }
 
-/// Returns the state of a source and its current commit.
+/// Fetches a source, and returns its state and its current commit.
 fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)> {
     approval::check(context, origin)?;
     let Some(commit) = &origin.commit else {
         let same = contents::of_folder(origin, context)?.digest() == origin.digest;
         return Ok((if same { Standing::Current } else { Standing::Newer }, None));
     };
-    // What names a commit stays at it.
+    // A source that follows a fixed commit never changes.
     let Some(reference) = &origin.reference else { return Ok((Standing::Current, Some(commit.clone()))) };
     let mirror = Mirror::open(&origin.url, context)?;
     let (now, follows) = mirror.fetch_after(reference, commit)?;
     Ok((standing(&mirror, reference, commit, (&now, follows))?, Some(now)))
 }
 
-/// Compares the commit `now` of a branch or tag with the one that was read; `follows` says whether the old one is in
-/// its history.
+/// Compares the commit `now` of a branch or tag with the commit that was read. `follows` means that the old one is known to be
+/// in its history.
 pub(super) fn standing(
     mirror: &Mirror<'_>,
     reference: &str,

@@ -1,4 +1,4 @@
-//! `mcpkg source remove`: the project forgets where its items came from, and keeps them.
+//! `mcpkg source remove`: forgets a source and keeps its items as ordinary items of the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
-//! Files that moved within a source: an update follows them.
+//! Detects files that moved within a source, so that an update follows them.
 //!
-//! A skill that is gone and one that is new are the same where they share a file, or where at least half of the lines of
-//! their SKILL.md are the same; its other files follow it. Of other files the bytes tell.
+//! A missing skill and a new one count as the same skill if they share a file, or if at least half of the lines in their
+//! SKILL.md are equal. The skill's other files then move along. Any other file counts as moved if its bytes are equal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,13 +12,13 @@ use crate::import::manifest::Entry;
 use mcpkg_base::error::Result;
 use mcpkg_store::sources::ItemRow;
 
-/// Bytes of a text that is compared with others.
+/// The largest text, in bytes, that is compared.
 const MAX: usize = 64 << 10;
 
-/// The share of two texts that must be equal.
+/// The share of equal lines above which two texts count as the same.
 const LIKE: f32 = 0.5;
 
-/// Returns the new path of each file that moved, by its old one. `load` returns the content that a row had.
+/// Returns the new path of each file that moved, by its former path. `load` returns the former content of a row.
 pub fn find(
     before: &[(ItemRow, Entry)],
     after: &[Taken],
@@ -46,7 +46,7 @@ pub fn find(
     Ok(moved)
 }
 
-/// Pairs the skills that are gone with new ones.
+/// Matches missing skills with new ones.
 fn follow_skills(
     gone: &[&(ItemRow, Entry)],
     new: &[&Taken],
@@ -65,7 +65,7 @@ fn follow_skills(
             new_skills.entry(name).or_default().insert(below, taken);
         }
     }
-    // A skill that stays where it was and lost a file did not move.
+    // Only a missing SKILL.md means that a skill is gone: otherwise it stayed and lost a file.
     old_skills.retain(|_, files| files.contains_key(MAIN));
     new_skills.retain(|_, files| files.contains_key(MAIN));
     for old in old_skills.values() {
@@ -88,7 +88,7 @@ fn follow_skills(
 
 const MAIN: &str = "SKILL.md";
 
-/// Returns how much of two skills is the same: 1 and more for each file that is, else the part of SKILL.md that is.
+/// Returns how similar two skills are: above 1 if files are equal, otherwise the share of equal lines in SKILL.md.
 fn likeness(
     old: &BTreeMap<&str, &ItemRow>,
     new: &BTreeMap<&str, &Taken>,
@@ -108,12 +108,12 @@ fn likeness(
     }
 }
 
-/// Returns the name of the skill that an item is a file of, and the path in it, as its URI has them.
+/// Returns the skill's name and the path within the skill, if the item is a skill's file.
 fn in_skill(entry: &Entry) -> Option<(&str, &str)> {
     entry.what.uri()?.strip_prefix("skill://")?.split_once('/')
 }
 
-/// Returns what tells the kind of an item.
+/// Returns the scheme of an item's URI, which tells its kind.
 fn scheme(entry: &Entry) -> &str {
     entry.what.uri().and_then(|uri| uri.split_once("://")).map_or("prompt", |(scheme, _)| scheme)
 }

@@ -1,4 +1,4 @@
-//! `mcpkg source show`: a source, and what each of its files became.
+//! `mcpkg source show`: shows a source, and the item that each of its files became.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -96,7 +96,7 @@ fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'stat
     Ok((entry, state))
 }
 
-/// Returns what a file became when it was last read.
+/// Returns the item that a file became when it was last read.
 pub(super) fn entry(row: &ItemRow) -> Result<Entry> {
     serde_json::from_str(&row.entry).map_err(|error| {
         damaged_value(&format!("the record of the source file `{}` is malformed", row.path)).with_source(error)

@@ -1,16 +1,16 @@
-//! The files of a commit: what git lists of them.
+//! Parses what git reports about the files of a commit.
 
 use crate::import::walk::VERSION_CONTROL;
 use mcpkg_base::inside::stays_inside;
 
-/// What an entry of a tree is.
+/// The kind of an entry in a git tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     File,
-    /// A file that can be executed.
+    /// A file with the executable bit.
     Executable,
     Link,
-    /// A commit of another repository.
+    /// A reference to a commit in another repository.
     Submodule,
 }
 
@@ -25,24 +25,22 @@ impl Mode {
         }
     }
 
-    /// Whether it is a file.
     pub const fn is_file(self) -> bool {
         matches!(self, Mode::File | Mode::Executable)
     }
 }
 
-/// A file, link or submodule of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub mode: Mode,
-    /// The id of its content.
+    /// The id of the object with its content.
     pub object: String,
-    /// Its path from the top of the repository, `/` between.
+    /// The path from the top of the repository, with `/` separators.
     pub path: String,
 }
 
 impl Entry {
-    /// Reads a line of `git ls-tree -r -z`.
+    /// Parses a line of `git ls-tree -r -z`.
     pub(super) fn parse(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
         let (about, path) = line.split_once('\t')?;
@@ -52,28 +50,27 @@ impl Entry {
         Some(Self { mode, object, path: path.to_owned() })
     }
 
-    /// Whether a path stays inside the folder when it is written.
+    /// Returns whether it is safe to write a file at this path: inside the folder, and not in `.git` or similar.
     pub fn has_good_path(&self) -> bool {
         let is_of_git_or_its_like = |part: &str| VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part));
         stays_inside(&self.path) && !self.path.contains('\u{fffd}') && !self.path.split('/').any(is_of_git_or_its_like)
     }
 }
 
-/// A path that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path from the top of the repository.
+    /// The path from the top of the repository.
     pub path: String,
-    /// What it was; `None` if it is new.
+    /// The former kind of entry; `None` if it is new.
     pub old: Option<Mode>,
-    /// What it is; `None` if it is gone.
+    /// The new kind of entry; `None` if it was deleted.
     pub new: Option<Mode>,
-    /// The id of its new content.
+    /// The id of the object with the new content.
     pub object: String,
 }
 
 impl Change {
-    /// Reads what `git diff-tree -r -z --raw --no-renames` prints; `None` if it is something else.
+    /// Parses the output of `git diff-tree -r -z --raw --no-renames`; `None` if it is malformed.
     pub(super) fn parse_all(said: &[u8]) -> Option<Vec<Self>> {
         let mut parts = said.split(|byte| *byte == 0);
         let mut changes = Vec::new();

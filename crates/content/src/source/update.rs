@@ -1,4 +1,4 @@
-//! `mcpkg source update`: what changed in a source and what was changed here come together.
+//! `mcpkg source update`: merges the changes in a source with the changes made in the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ impl Operation for Update {
             None => sources::list(db, project.id),
         })?;
         if !self.dry_run {
-            // While git fetches.
+            // Let the store prepare for the write while git fetches.
             context.store.expect_write();
         }
         let mut reports = Vec::new();
@@ -87,13 +87,12 @@ impl Operation for Update {
     }
 }
 
-/// The outcome for a source.
 struct Report {
     name: String,
     result: Result<Updated>,
 }
 
-/// What an update of a source came to.
+/// What updating a source changed.
 struct Updated {
     from: Option<String>,
     to: Option<String>,
@@ -101,7 +100,7 @@ struct Updated {
     steps: Vec<Step>,
 }
 
-/// The new version of a source, if it differs from the one that was read.
+/// A source's new version, if it differs from the last one read.
 struct News {
     contents: Contents,
     extent: Extent,
@@ -129,7 +128,7 @@ impl Update {
         Ok(Report { name, result: Ok(updated) })
     }
 
-    /// Returns what a source has now; `None` if that is what was read.
+    /// Reads a source's new version; `None` if nothing changed.
     fn news(&self, row: &SourceRow, context: &Context) -> Result<Option<News>> {
         let origin = &row.origin;
         let Some(commit) = &origin.commit else {
@@ -162,8 +161,8 @@ impl Update {
     }
 }
 
-/// Returns the changed files, if each one was read before, is not a duplicate, and differs only in its bytes. Then the
-/// rest of the source is unaffected.
+/// Returns the changed files, if each was read before, has no duplicate, and differs only in its bytes. Then the rest of the
+/// source need not be read.
 fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Option<Vec<Entry>>> {
     context.store.read(|db| {
         let mut entries = Vec::new();
@@ -181,7 +180,7 @@ fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Optio
     })
 }
 
-/// Returns the row of a source, if it still is at the commit that was compared with what it has now.
+/// Returns the row of a source. Fails if the source changed since `row` was read.
 pub(super) fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Result<SourceRow> {
     let now = sources::get(db, project, &row.origin.name)?;
     if now.id == row.id && now.origin == row.origin {
@@ -270,18 +269,18 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
     reply
 }
 
-/// Returns the hint on proposals that wait for a person, if any.
+/// Returns the hint about proposals that wait for a person's decision, if there are any.
 pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
     let proposals = steps.filter(|step| is_proposal(&step.done)).count();
     let told = plural::count(proposals, "proposal");
     (proposals > 0).then(|| format!("{told} to review: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
 }
 
-/// The most deletions that are named.
+/// The most deletions that the report lists.
 const NAMED: usize = 10;
 
-/// Lists the items that were deleted because the source no longer has them, with the command to restore each; skills
-/// are listed as a whole.
+/// Lists the items that were deleted because the source no longer has them, with the command to restore each. A skill is
+/// listed once, not file by file.
 pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.before()).collect();
@@ -317,17 +316,17 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     told
 }
 
-/// Whether it needs a person's decision.
+/// Returns whether a person has to decide.
 fn is_proposal(done: &Done) -> bool {
     matches!(done, Done::Proposed(_) | Done::ProposedDelete | Done::Pending)
 }
 
-/// Whether it is shown without `-v`.
+/// Returns whether a step is shown even without `-v`.
 fn is_told(step: &Step) -> bool {
     is_proposal(&step.done) || matches!(step.done, Done::NameTaken(_)) || step.moved_from.is_some()
 }
 
-/// Returns how often what was done.
+/// Counts the steps by what was done.
 pub(super) fn counts(steps: &[Step]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for step in steps {

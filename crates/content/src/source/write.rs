@@ -1,4 +1,4 @@
-//! Writing what a source holds into a project, for the first time.
+//! Adds a new source and its items to a project.
 
 use super::contents::{Contents, Taken};
 use super::given_up;
@@ -14,10 +14,8 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, ItemRow, Origin};
 
-/// Writes a new source with its items, in the transaction that `db` is; `ahead` is what was stored of them before.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS` for its name, `E_IMPORT_CONFLICT` for names of its items.
+/// Writes a new source with its items, within the transaction of `db`. `ahead` contains the content that was stored before.
+/// Fails if the source's name or the name of an item is already used.
 pub fn first(
     db: &Db<'_>,
     project: &Project,
@@ -49,13 +47,13 @@ pub fn first(
     Ok(offer)
 }
 
-/// Stores the content that a new source brings, before the transaction that writes its items.
+/// Stores the content of a new source's items, before the transaction that writes the items.
 pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
     Ahead::store(context, items.zip(&offer.actions), [], given_up)
 }
 
-/// Returns the row that says what a file became: the base of the next update.
+/// Returns the row that records what a file became. It is the base of the next update.
 pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),
@@ -69,10 +67,7 @@ pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
     })
 }
 
-/// Returns an entry as a row holds it.
-///
-/// # Errors
-/// Never, but for a bug.
+/// Serializes an entry for the database.
 pub fn json(entry: &Entry) -> Result<String> {
     serde_json::to_string(entry)
         .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))

@@ -1,4 +1,4 @@
-//! Applies a sync to the project and to its own records, in one transaction before the folder is written and one after.
+//! Applies a sync to the database: one transaction before the folder is written, and one after.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,26 +19,24 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::syncs::{self, Base, Write};
 use mcpkg_store::{Db, blobs, modules};
 
-/// The new base of each file once it is written: the version that both sides have then, or none.
+/// For each file to be written, the base to record once it is on disk; `None` deletes the base.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
 
-/// Whose change it is.
+/// The context of the changes that a sync makes.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'c> {
     pub(super) db: &'c Db<'c>,
     pub(super) author: Author<'c>,
     pub(super) project: &'c Project,
     pub(super) clock: &'c Clock,
-    /// The key of the sync.
+    /// The sync's key in the database.
     pub(super) sync: i64,
 }
 
 impl Change<'_> {
-    /// Changes the project as planned, and notes which files of the folder are going to be written. Of those the base is what
-    /// was read of them, whose changes the project has by now: so a sync that is killed takes nothing back.
-    ///
-    /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_FILE_FAILED` if a file is no longer what it was.
+    /// Changes the project as planned, and records which files of the folder will be written. Until a file is written, its base
+    /// is the version that was read from the folder. The project already contains that version's changes, so the next sync after
+    /// a kill does not undo them.
     pub(super) fn begin(self, plan: &mut Plan, look: &Look) -> Result<Written> {
         let mut written = Written::new();
         let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
@@ -62,7 +60,7 @@ impl Change<'_> {
                 self.withdraw(step)?;
                 syncs::delete_base(self.db, self.sync, &step.path)?;
             }
-            // A server is in the manifest, or in the file of an agent.
+            // A server has no file of its own: the manifest or an agent's file contains it.
             let is_written = paths.contains(step.path.as_str()) || (server_item::is_path(&step.path) && then.is_some());
             if is_written {
                 let mut then = then.unwrap_or(base);
@@ -86,7 +84,7 @@ impl Change<'_> {
         Ok(written)
     }
 
-    /// Has the items whose files were moved lie there here too, as an export writes them.
+    /// Records the new paths of items whose files were moved in the folder. An export then uses these paths.
     fn follow(self, plan: &Plan, look: &Look) -> Result<()> {
         for (old, new) in &plan.moved.0 {
             let step = plan.steps.iter().find(|step| step.path == *new);
@@ -103,7 +101,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Does a step here, and returns what both sides had of it from now on, and once its file is written.
+    /// Carries out a step in the project. Returns the base to record now, and the base to record once the file is written.
     fn step(self, step: &Step, there: Option<&There>) -> Result<(Option<Base>, Option<Option<Base>>)> {
         let ours = step.ours.as_ref();
         let key = || ours.map(Stored::key).or_else(|| step.kept.as_ref().map(|kept| kept.item.clone()));
@@ -139,7 +137,7 @@ impl Change<'_> {
             (Act::Give(entry, content), _) => {
                 let item = known()?;
                 self.say_as_given(ours, entry, content)?;
-                // A new item has nothing in common with the folder until its file is on the disk.
+                // A new item gets its base only when its file is on disk.
                 let base = if there.is_some() || step.kept.is_some() { Some(theirs(item.clone())?) } else { None };
                 (base, Some(Some(both(item, entry, content)?)))
             }
@@ -162,8 +160,8 @@ impl Change<'_> {
         })
     }
 
-    /// Has a file of servers, or a server, say here what the folder is given of it: a server may be changed in its row alone, and
-    /// in the folder the file says it too.
+    /// Stores the version of a server, or of a file with servers, that the folder gets. It may differ from the stored one: a
+    /// server can be changed in its row alone, but the folder's file shows the change too.
     fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());
@@ -174,12 +172,12 @@ impl Change<'_> {
         self.put(Some(ours), entry, content).map(drop)
     }
 
-    /// Makes `ours`, or a new item, what an entry and a content say; returns what it is known by.
+    /// Gives `ours`, or a new item, this entry and content. Returns the item's key.
     fn put(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<String> {
         stored::put(self.db, self.author, self.project, self.clock, ours.cloned(), entry, content)
     }
 
-    /// Keeps a base, unless it is kept already.
+    /// Stores a base if it changed.
     fn keep(self, step: &Step, base: &Base) -> Result<()> {
         if step.kept.as_ref() == Some(base) {
             return Ok(());
@@ -198,8 +196,8 @@ impl Change<'_> {
         }
     }
 
-    /// Keeps what both sides have now that the files of `outcome` are on the disk, and forgets that they were being written.
-    /// Servers count where all was written: which files say one is not known here.
+    /// Records the new bases of the files in `outcome`, which are now on disk, and deletes the journal. Bases of servers are
+    /// recorded only if every file was written, because it is not known here which files contain a server.
     pub(super) fn end(self, mut written: Written, outcome: &Outcome) -> Result<()> {
         let is_done = |path: &String| match server_item::is_path(path) {
             true => outcome.changed.is_empty(),
@@ -216,10 +214,10 @@ impl Change<'_> {
     }
 }
 
-/// Returns the entry for the project, which keeps the path that the item was first imported from. A server's path is
-/// synced as well.
+/// Returns the folder's entry as the project stores it. An existing item keeps its original path, except a server, whose
+/// path is synced.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
-    // A prompt that was renamed in the folder now has another path.
+    // A prompt that was renamed in the folder also has a new path.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
     let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {

@@ -1,4 +1,5 @@
-//! The folders that this user synced on this machine. Folders named by a database from somebody else do not count.
+//! Records the folders that this user has synced on this machine. A database from somebody else may name other folders; mcpkg
+//! ignores those.
 
 use std::path::Path;
 
@@ -11,15 +12,12 @@ use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 
-/// Whether this user synced the project with the folder on this machine.
+/// Returns whether this user has synced the project with the folder on this machine.
 pub(super) fn is_given(context: &Context, project: &Project, folder: &Path) -> Result<bool> {
     Ok(context.approved.get(Kind::Sync, &key(project, folder))?.is_some())
 }
 
-/// Keeps it that this user syncs the project with the folder.
-///
-/// # Errors
-/// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// Records that this user syncs the project with the folder.
 pub(super) fn give(context: &Context, project: &Project, folder: &Path) -> Result<()> {
     if is_given(context, project, folder)? {
         return Ok(());

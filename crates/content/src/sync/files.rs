@@ -1,4 +1,4 @@
-//! The files that the folder is to have.
+//! Computes the files that a sync writes to the folder.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,34 +13,30 @@ use crate::import::server_item;
 use mcpkg_base::error::Result;
 use mcpkg_store::new_content::NewContent;
 
-/// A file of the folder that is to be written.
+/// A file to write to the folder, or to delete from it.
 #[derive(Debug)]
 pub(super) struct FileWrite {
-    /// Its path below the folder.
+    /// The path relative to the folder.
     pub(super) path: String,
-    /// The SHA-256 of the existing file.
+    /// The SHA-256 of the existing file, if there is one.
     pub(super) before: Option<[u8; 32]>,
-    /// What will; `None` for nothing.
+    /// The new content; `None` deletes the file.
     pub(super) bytes: Option<NewContent>,
-    /// Whether it can be executed.
     pub(super) executable: bool,
-    /// What the manifest will say of it.
+    /// The file's entry in the manifest, if it gets one.
     pub(super) listed: Option<Entry>,
 }
 
-/// The files that the folder should get.
+/// The changes to make in the folder.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub(super) writes: Vec<FileWrite>,
-    /// The MCP servers in the manifest.
+    /// The changes to the MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
 }
 
-/// Returns the files that the folder should have and lacks. It also updates the steps: which files of agents change because one of
-/// their servers did, and which servers are skipped because the folder cannot express them.
-///
-/// # Errors
-/// `E_IMPORT_CONFLICT` if two files of the folder would have one name.
+/// Returns the files that differ from what the folder should have. Also updates the steps: an agent's file changes if one of its
+/// servers did, and a server is skipped if the folder cannot express it.
 pub(super) fn missing(
     steps: &mut [Step],
     look: &Look,
@@ -81,7 +77,7 @@ pub(super) fn missing(
     }
 }
 
-/// Has the copies of files that are written, or deleted, become the same: one that stayed behind would be an item of its own.
+/// Updates or deletes the copies of changed files as well. An outdated copy would become an item of its own.
 pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, look: &Look) {
     let follow = |(path, original): (&String, &String)| {
         let write = writes.iter().find(|write| write.path == *original && write.listed.is_none())?;
@@ -93,14 +89,14 @@ pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, look: &Look) {
     writes.extend(copies);
 }
 
-/// Returns the files that the folder is to have and has not; `complete` are all that it is to have.
+/// Returns the files to write or delete. `complete` are all files that the folder should have.
 fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
     let mut writes: Vec<FileWrite> = Vec::new();
     let mut new_paths = HashSet::new();
     for file in complete {
         let there = look.items.get(&file.relative);
         let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
-        // A prompt says nothing of its file's mode.
+        // Prompts do not store the executable bit, so keep the file's.
         let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
         let is_there = look.skipped.contains_key(&file.relative)
             || there.is_some_and(|there| {
@@ -125,7 +121,7 @@ fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
     writes
 }
 
-/// Returns the lines of the manifest that go, since they name no file that is there, or is to be.
+/// Returns the removals of manifest entries whose files neither exist nor are about to be written.
 fn stale<'l>(look: &'l Look, new: &'l HashSet<String>) -> impl Iterator<Item = FileWrite> + 'l {
     look.stale.iter().filter(|path| !new.contains(*path)).map(|path| gone(path, None))
 }
@@ -136,8 +132,8 @@ fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
 
 type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
-/// Returns the desired files of the folder, each with the item to be read back from it. The files in `said` differ from
-/// their steps.
+/// Returns the files that the folder should have, each with the item that must be read back from it. `said` replaces the
+/// content of some steps.
 fn files(
     steps: &[Step],
     look: &Look,
@@ -171,7 +167,7 @@ fn files(
             }
             (_, Some(there)) => {
                 files.push(as_it_is(&step.path, there));
-                // A file with more content than the project stores is never written.
+                // If a file has more content than the project stores, it is never written and cannot be compared.
                 expected.push((!there.says_more()).then(|| (there.entry.clone(), there.content.clone())));
             }
             (_, None) => {}

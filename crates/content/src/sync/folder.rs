@@ -1,4 +1,4 @@
-//! Reads a synced folder.
+//! Reads a synced folder: its items, and everything else that a sync has to know about.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -30,85 +30,80 @@ use mcpkg_store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 /// The prefix of the names of temporary files.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
-/// What heals a manifest that is malformed.
+/// The hint for a malformed manifest.
 pub(super) const ANEW: &str = "remove the file; `mcpkg sync` writes it again from the data of the last sync";
 
-/// An item as the folder has it.
+/// An item as read from the folder.
 #[derive(Clone, Debug)]
 pub(super) struct There {
-    /// Its name and attributes.
     pub(super) entry: Entry,
     pub(super) content: NewContent,
-    /// The bytes of the file: a prompt's begin with front matter.
+    /// The bytes of the whole file. For a prompt, they include the front matter.
     pub(super) file: NewContent,
-    /// Whether the file can be executed.
     pub(super) executable: bool,
-    /// Whether the manifest lists it.
+    /// Whether the manifest lists the file.
     pub(super) listed: bool,
 }
 
 impl There {
-    /// Whether the file contains more than the project stores, such as values of variables, which writing it from the
-    /// project would lose.
+    /// Returns whether the file contains more than the project stores, such as values of variables. Writing the project's version
+    /// would lose them.
     pub(super) fn says_more(&self) -> bool {
         matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
     }
 
-    /// Whether a merge is not finished in the file.
+    /// Returns whether the file contains conflict markers of an unfinished merge.
     pub(super) fn is_unmerged(&self) -> bool {
         self.file.is_text() && self.file.bytes().is_ok_and(|text| conflict::is_in(&text))
     }
 }
 
-/// The content of the folder.
+/// The content of a synced folder.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
-    /// Files that this sync skips, with the reason and their content.
+    /// The files that this sync skips, each with the reason.
     pub(super) skipped: BTreeMap<String, (String, File)>,
-    /// Paths of everything that is not an item.
+    /// The paths of everything that is not an item.
     pub(super) others: BTreeSet<String>,
-    /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
+    /// Those links in `others` that lead to a place in the folder, with their targets.
     pub(super) links: Texts,
-    /// Those of them that are copies of an item's file, byte for byte, with that.
+    /// Those files in `others` that are identical copies of an item's file, with the path of that file.
     pub(super) copies: Texts,
-    /// Those of them that are copies of items' files, or say the same to other agents, or did before the item was changed.
+    /// Those files in `others` that are copies of an item's file, or the same item in another agent's format, even if outdated.
     pub(super) forms: Forms,
-    /// Names of files that could be items under another name, as they are shown.
+    /// Files that cannot become items because of their names, escaped for display.
     pub(super) unnamed: Vec<String>,
-    /// Paths of files that git has no single version of.
+    /// The paths of files that git lists as unmerged.
     pub(super) unmerged: BTreeSet<String>,
-    /// The files and folders as the disk describes them.
+    /// The metadata of files and folders on disk.
     pub(super) seen: Vec<Seen>,
-    /// When the first of them was looked at.
+    /// The time before the first file was read.
     pub(super) looked_at: Millis,
-    /// Whether there is a manifest.
     pub(super) has_manifest: bool,
-    /// Entries of the manifest without a file.
+    /// The manifest's entries without a file.
     pub(super) stale: Vec<String>,
-    /// The files that the manifest no longer lists, though they were synced as it did.
+    /// Files that were listed at the last sync, and that the manifest no longer lists.
     pub(super) lost: BTreeSet<String>,
-    /// Whether lost entries must be restored in the manifest.
+    /// Whether lost entries must be written to the manifest again.
     pub(super) is_restored: bool,
-    /// What killed syncs left.
+    /// Temporary files that killed syncs left behind.
     pub(super) leftovers: Vec<PathBuf>,
-    /// The MCP servers, each with the file that says it.
+    /// The MCP servers in the folder, each with the file that contains it. `servers::take` moves them to `servers`.
     pub(super) found_servers: Vec<Found>,
-    /// Those of them that were taken among the items, by path.
+    /// The MCP servers that became items, by path.
     pub(super) servers: BTreeMap<String, Found>,
-    /// Those that the manifest lists.
+    /// The MCP servers in the manifest.
     pub(super) listed_servers: Vec<Server>,
 }
 
-/// Reads the folder `top`, a real path. `before` is its state at the last sync, and `stored` are the project's items.
+/// Reads the folder `top`, which must be a real path. `before` is its state at the last sync, and `stored` are the project's
+/// items.
 ///
-/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are skipped.
-/// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
-///
-/// # Errors
-/// `E_NOT_FOUND` if the folder is gone, or nothing that was synced is in it any more; `E_INVALID_ARGUMENT` for a manifest that is
-/// malformed.
+/// By the rules of import, hidden, installed and ignored files are left out, and so are special files. But a file is always
+/// read if the manifest lists it, if it was synced before, or if it is at the original path of an item of the project.
+/// Fails with `E_NOT_FOUND` if none of the synced files exist any more.
 pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<Look> {
     let bases = &before.bases;
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };
@@ -131,7 +126,7 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
         if context.is_cancelled() {
             return Err(cancelled());
         }
-        // A file that changes while it is read is newer than this time, so the next sync reads it again.
+        // Note the metadata first: if the file changes while it is read, it looks newer, and the next sync reads it again.
         look.note(top, &relative, false)?;
         let Read { content, executable, .. } = reading.read(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
@@ -139,7 +134,7 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
         if let Some(text) = link
             && *content.bytes()? == *text.as_bytes()
         {
-            // On disks without links (`core.symlinks`), git writes a link's target as a file.
+            // Without support for links (`core.symlinks`), git writes a link as a file that contains the target.
             look.links.insert(relative.clone(), text.clone());
             look.others.insert(relative);
             continue;
@@ -151,12 +146,12 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
     Ok(look)
 }
 
-/// Returns the failure of a sync that the user gave up before it changed anything.
+/// Returns the error for a sync that was cancelled before it changed anything.
 pub(super) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "The sync was cancelled; nothing was changed")
 }
 
-/// Refuses a folder without any of the synced files: it is more likely the wrong folder, or not mounted.
+/// Fails if none of the synced files exist: this is probably the wrong folder, or its disk is not mounted.
 fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, has_manifest: bool) -> Result<()> {
     let mut known = bases.iter().filter(|base| base.version.is_some()).peekable();
     if has_manifest || known.peek().is_none() || known.any(|base| paths.contains(&base.path)) {
@@ -168,8 +163,8 @@ fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, 
 }
 
 impl Look {
-    /// Adds what the manifest lost of what was synced, such as where one side of a conflict in it was taken as a whole: the lines
-    /// of files that are there still, and where there is no manifest at all, the MCP servers that it may have listed.
+    /// Restores entries that the manifest lost, for example when somebody resolved a conflict in it by taking one side. These are
+    /// entries of files that still exist and, if the manifest itself is missing, the MCP servers that it listed.
     fn restore(
         &mut self,
         top: &Path,
@@ -179,7 +174,7 @@ impl Look {
         context: &Context,
     ) -> Result<()> {
         let stored: HashMap<String, &Stored> = stored.iter().map(|stored| (stored.key(), stored)).collect();
-        // Only this database knows its original path.
+        // Take the origin from the project: the base does not contain the original path.
         let entry = |base: &Base| {
             let entry = entry_of(base)?;
             let origin = stored.get(&base.item).map(|stored| stored.entry.origin.clone()).unwrap_or_default();
@@ -205,7 +200,7 @@ impl Look {
         Ok(())
     }
 
-    /// Returns the paths of the files that are read, and notes what else is there.
+    /// Returns the paths of the files to read, and records what else is in the folder.
     fn paths(&mut self, top: &Path, known: &BTreeSet<String>, context: &Context) -> Result<BTreeSet<String>> {
         let walked = walk::walk(top, Take::Project)?.whole()?;
         for folder in &walked.folders {
@@ -243,7 +238,7 @@ impl Look {
                 self.others.insert(relative);
             }
         }
-        // A folder that is left out by its name may hold files of the project's items.
+        // A folder that is left out because of its name may still contain files of the project's items.
         let is_closed = |left: &walk::Left| left.below.is_none() || left.reason == Reason::Ignored;
         for left in walked.left_out.into_iter().filter(is_closed) {
             self.others.extend(relative(top, &left.path));
@@ -264,15 +259,15 @@ impl Look {
         Ok(paths)
     }
 
-    /// Notes what the disk says of a file or folder.
+    /// Records the metadata of a file or folder.
     fn note(&mut self, top: &Path, relative: &str, is_folder: bool) -> Result<()> {
         let stat = disk::metadata(&top.join(relative))?.and_then(|metadata| disk::stat(&metadata));
         self.seen.extend(stat.map(|stat| Seen { path: relative.to_owned(), is_folder, stat }));
         Ok(())
     }
 
-    /// Finds out what the files are, and returns the MCP servers that they and the manifest say. A file that was synced before
-    /// keeps its name and URI, whatever files were added.
+    /// Determines the item in each file, and returns the MCP servers in the files and the manifest. A file that was synced before
+    /// keeps its name and URI, whatever files were added since.
     fn understand(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
@@ -290,13 +285,13 @@ impl Look {
             if more.is_empty() {
                 break understood;
             }
-            // Without it another may be an item that was the same as this.
+            // Try again without these files. Another file that counted as a duplicate of one of them may then become an item.
             stale.extend(more);
         };
         let Understood { items, same, left_out, clashes, kept, .. } = understood;
         let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
         for item in items {
-            // A file with a block contains several items: its former item counts, else the text outside of the block.
+            // A file with a managed block contains several items. Its former item counts, otherwise the text outside the block.
             let is_better = |(other, _): &(Entry, NewContent)| {
                 let base = bases.get(item.path.as_str()).and_then(|base| entry_of(base));
                 let is_base = |entry: &Entry| base.as_ref().is_some_and(|base| base.what.uri() == entry.what.uri());
@@ -335,12 +330,12 @@ impl Look {
             .collect();
         for file in &files {
             let Some(twin) = same.get(&file.relative) else { continue };
-            // If a deploy took over a file, its text is in a block of another file.
+            // After a deploy took over a file, its text is in a managed block in another file.
             if bases.contains_key(file.relative.as_str()) && sections::find(&file.content.bytes()?).is_some() {
                 why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
                 continue;
             }
-            // A copy of another file is not an item of its own, unless it was one before.
+            // A copy is not an item of its own, unless it was one at the last sync.
             let base = bases.get(file.relative.as_str()).and_then(|base| entry_of(base));
             if let (Some(base), Some((_, content))) = (base, found.get(twin).cloned()) {
                 found.insert(file.relative.clone(), (base, content));
@@ -369,7 +364,7 @@ impl Look {
         Ok(kept.servers)
     }
 
-    /// Returns what the files are by their places; those that were synced before are what they were.
+    /// Reads the files by the rules of import. Files that were synced before stay what they were.
     fn understood<'f>(
         &self,
         is_base: impl Fn(&File) -> bool,
@@ -385,8 +380,8 @@ impl Look {
 const TAKEN_OVER: &str = "contains only an import, because a deploy moved its text to another file; edit the text in the project, and \
         deploy again";
 
-/// Returns unchanged files that are now items of their own but were copies or forms of others before: their originals
-/// were changed or deleted, so these files have outdated text. The files of a skill count together or not at all.
+/// Returns files that now look like items of their own, but are unchanged copies or forms whose originals were changed or
+/// deleted. Their text is outdated. The files of a skill count together or not at all.
 fn stale_forms<'f>(
     understood: &Understood,
     files: &'f [File],
@@ -410,14 +405,14 @@ fn stale_forms<'f>(
     stale.map(|(file, _)| file.relative.as_str()).collect()
 }
 
-/// Returns the name and URI of a file that was synced before: those that a proposal about it gives, since the file may have been moved
-/// before that was made, else those of its base.
+/// Returns the name and URI of a file that was synced before. A proposal about the file comes first, because the file may have
+/// been moved before the proposal was made; otherwise the base counts.
 fn identity(base: &Base, before: &Known) -> Option<Entry> {
     let proposed = before.proposed.get(&base.path).and_then(|entry| serde_json::from_str(entry).ok());
     proposed.or_else(|| entry_of(base))
 }
 
-/// Gives what a file says the name and URI that it had.
+/// Gives an entry the name and URI of its base.
 fn keep_identity(entry: &mut Entry, base: Entry) {
     match (&mut entry.what, base.what) {
         (What::Prompt(_), What::Prompt(_)) => entry.name = base.name,
@@ -429,19 +424,19 @@ fn keep_identity(entry: &mut Entry, base: Entry) {
     }
 }
 
-/// Returns the name and attributes of a base. A row that cannot be read is as good as none: then nothing was the same.
+/// Returns the name and attributes of a base. A malformed row counts as no base.
 pub(super) fn entry_of(base: &Base) -> Option<Entry> {
     serde_json::from_str(&base.version.as_ref()?.0).ok()
 }
 
-/// Returns an entry without its original path, which differs between databases.
+/// Returns an entry without its original path, because databases record different ones.
 pub(super) fn plain(entry: &Entry) -> Entry {
     let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
     Entry { origin, ..entry.clone() }
 }
 
-/// Returns the files that git lists as unmerged, if the folder is in a work tree. Without git, only conflict markers
-/// reveal them.
+/// Returns the files that git lists as unmerged, if the folder is in a work tree. Without git, mcpkg notices such files only by
+/// their conflict markers.
 fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
     if git::toplevel(top).is_none() {
         return BTreeSet::new();
@@ -452,7 +447,7 @@ fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
     paths.filter_map(|path| path.to_str().map(str::to_owned)).collect()
 }
 
-/// Whether `relative` is a file below `top`, without a link on the way.
+/// Returns whether `relative` is a file below `top`, with no link on the way.
 fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     let mut path = top.to_path_buf();
     let mut parts = relative.split('/').peekable();
@@ -467,7 +462,7 @@ fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns a path below `top` with `/` between; `None` if it is not UTF-8.
+/// Returns a path relative to `top`, with `/` separators; `None` if it is not UTF-8.
 fn relative(top: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.strip_prefix(top).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.join("/"))

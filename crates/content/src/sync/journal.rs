@@ -1,6 +1,7 @@
-//! The files that a sync is writing: their rows in the database, and the record outside of it that makes them count.
+//! The journal of the files that a sync is writing: rows in the database, and a record on this machine that confirms them.
 //!
-//! A sync that is killed is finished by the next one, which writes what the rows say. The rows alone could come from anybody, so the
+//! If a sync is killed, the next one finishes it by writing what the rows contain. But rows alone could come from somebody
+//! else's database. So a sync first records their SHA-256 on this machine, and rows without such a record are never executed.
 //! sync first keeps a record on this machine that names their SHA-256, and rows without one are never carried out.
 
 use std::path::Path;
@@ -16,17 +17,15 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Write};
 use mcpkg_store::{Db, blobs};
 
-/// The rows of the files that are being written below a folder.
+/// The rows of the files that a sync is writing to a folder.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// The rows, by path.
     pub(super) writes: Vec<Write>,
-    /// The SHA-256 of all that they say, in hex.
+    /// The SHA-256 over the rows, in hex.
     sha256: String,
 }
 
 impl Journal {
-    /// Reads the rows of a sync.
     pub(super) fn read(db: &Db<'_>, sync: i64, project: &Project, top: &Path) -> Result<Self> {
         let writes = syncs::writes(db, sync)?;
         let row = |write: &Write| -> Result<Value> {
@@ -46,10 +45,7 @@ impl Journal {
         Ok(Self { writes, sha256 })
     }
 
-    /// Keeps the record that a sync of this machine writes the files; it is on the disk before the rows are.
-    ///
-    /// # Errors
-    /// `E_UNAPPROVED` if the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// Records on this machine that its sync writes these files. The record must be on disk before the rows are.
     pub(super) fn record(&self, context: &Context, project: &Project, top: &Path) -> Result<()> {
         match self.writes.is_empty() {
             true => Ok(()),
@@ -57,14 +53,14 @@ impl Journal {
         }
     }
 
-    /// Whether there are no rows, or a sync of this machine wrote them.
+    /// Returns whether there are no rows, or this machine's record confirms them.
     pub(super) fn is_of_this_machine(&self, context: &Context) -> Result<bool> {
         Ok(self.writes.is_empty() || context.approved.get(Kind::SyncWrites, &self.sha256)?.is_some())
     }
 }
 
-/// Withdraws the records of a folder whose rows are gone, those of syncs that were killed before they wrote any too. One that stays is
-/// withdrawn by the next sync.
+/// Deletes the records of a folder once its rows are gone, and those of earlier killed syncs. If that fails, the next sync
+/// tries again.
 pub(super) fn end(context: &Context, project: &Project, top: &Path) {
     let here = note(context, project, top);
     let swept = context.approved.all(Kind::SyncWrites).and_then(|all| {

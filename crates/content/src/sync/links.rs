@@ -1,5 +1,5 @@
-//! Links of a synced folder that are one thing with what they lead to, such as CLAUDE.md -> AGENTS.md. The folder is given those of
-//! the project that it never had; else the project follows the folder. None is ever deleted or replaced there.
+//! Syncs links that mean the same as their targets, such as CLAUDE.md -> AGENTS.md. The folder gets links of the project that it
+//! never had; otherwise the project follows the folder. Sync never deletes or replaces a link in the folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -16,19 +16,19 @@ use mcpkg_store::links::{self, Link, Target};
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Texts};
 
-/// What a sync does with links.
+/// What a sync does with links. All maps contain targets by path.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Those that the folder is given.
+    /// The links to create in the folder.
     pub(super) make: Texts,
-    /// Those that the project takes; of one that is gone there is no text.
+    /// The links that the project takes from the folder; `None` for a link that was deleted there.
     pub(super) take: BTreeMap<String, Option<String>>,
-    /// Those that both have, and those that were known and are gone.
+    /// The links to record as synced; `None` for a link that no longer exists.
     bases: BTreeMap<String, Option<String>>,
 }
 
 impl Links {
-    /// Compares the links of the project with those of the folder, and with those that both had when they were last synced.
+    /// Compares the links of the project, of the folder, and of the last sync.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &Texts, steps: &[Step]) -> Result<Self> {
         let all: Texts = links::all(db, project.id)?.into_iter().filter_map(text_of).collect();
         if all.is_empty() && bases.is_empty() && look.links.is_empty() {
@@ -41,7 +41,7 @@ impl Links {
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
         let ours: Texts = fitting_links(own, &mut layout, &files).into_iter().filter_map(text_of).collect();
-        // Whatever replaced an item's file is handled with that item.
+        // If a link is at the path of an item's file, the item's step decides.
         let of_items: HashSet<&str> = steps.iter().map(|step| step.path.as_str()).collect();
         let is_one = |path: &str, text: &str| !of_items.contains(path) && is_one_thing(&link(path, text), &files);
         let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();
@@ -50,7 +50,7 @@ impl Links {
         for path in paths {
             let (base, there) = (bases.get(path), theirs.get(path).copied());
             match there {
-                // If the project no longer has the link, because it was removed in another folder, it stays removed.
+                // If the project no longer has the link, somebody removed it from another folder. Do not take it again.
                 Some(text) if base == Some(text) => {}
                 Some(text) => {
                     if all.get(path) != Some(text) {
@@ -58,7 +58,7 @@ impl Links {
                     }
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
-                // It is as it was, and what it leads to is no longer an item.
+                // The link is unchanged, but its target is no longer an item.
                 None if base.is_some() && look.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {
@@ -72,12 +72,12 @@ impl Links {
         Ok(found)
     }
 
-    /// Whether they change anything, here or in the folder.
+    /// Returns whether anything changes in the project or in the folder.
     pub(super) fn does_anything(&self) -> bool {
         !self.make.is_empty() || !self.take.is_empty()
     }
 
-    /// Returns a row for each that changes: what happens, the link, its path, and why.
+    /// Returns a row of the report for each link that changes: action, link, path and reason.
     pub(super) fn rows(&self) -> impl Iterator<Item = [String; 4]> {
         let row = |action: &str, item: String, path: &str, why: &str| {
             [action.to_owned(), item, path.to_owned(), why.to_owned()]
@@ -89,7 +89,7 @@ impl Links {
         take.chain(self.make.iter().map(move |(path, text)| row("write", format!("link to {text}"), path, "")))
     }
 
-    /// Changes the project, and keeps what both have.
+    /// Changes the project, and records the links as synced.
     pub(super) fn begin(&self, db: &Db<'_>, project: &Project, sync: i64) -> Result<()> {
         for (path, text) in &self.take {
             match text {
@@ -106,10 +106,7 @@ impl Links {
         Ok(())
     }
 
-    /// Creates the new links below `top`, a real path, unless something is there already; returns them.
-    ///
-    /// # Errors
-    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` if a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// Creates the new links below `top`, which must be a real path, where nothing exists yet. Returns the created links.
     pub(super) fn make(&self, top: &Path) -> Result<Vec<(&str, &str)>> {
         let mut folders = Folders::below(vec![top.to_path_buf()]);
         let mut made = Vec::new();
@@ -135,12 +132,12 @@ fn link(path: &str, text: &str) -> Link {
 fn text_of(link: Link) -> Option<(String, String)> {
     match link.target {
         Target::Link(text) => Some((link.path, text)),
-        // A copy that is edited by itself would be an item of its own.
+        // Copies and forms are not synced like links: if one is edited, it becomes an item of its own.
         Target::Copy(_) | Target::Form(_) => None,
     }
 }
 
-/// Returns the paths of the items' files as they are once the folder is written.
+/// Returns the paths of items' files as they will be after the folder is written.
 fn files_after<'a>(look: &'a Look, steps: &'a [Step]) -> BTreeSet<&'a str> {
     let mut files: BTreeSet<&str> = look.items.keys().map(String::as_str).collect();
     for step in steps {

@@ -1,4 +1,4 @@
-//! The MCP servers in a folder's manifest.
+//! Changes the MCP servers in a folder's manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_store::blobs;
 use mcpkg_store::syncs::Write;
 
-/// A server in the list of a manifest, before and after a sync.
+/// A change of one server in the manifest's list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listing {
     name: String,
@@ -18,7 +18,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Returns what is to change in the list of a manifest.
+    /// Returns the changes that turn the list `before` into `after`.
     pub(super) fn differences(before: &[Server], after: &[Server]) -> Vec<Self> {
         let by_name = |servers: &[Server]| -> BTreeMap<String, Server> {
             servers.iter().map(|server| (server.name.clone(), server.clone())).collect()
@@ -30,10 +30,7 @@ impl Listing {
         listings.filter(|listing| listing.before != listing.after).collect()
     }
 
-    /// Returns the row that notes what will be written.
-    ///
-    /// # Errors
-    /// `E_INTERNAL` if a server cannot be written as JSON.
+    /// Returns the journal row for this change.
     pub(super) fn row(&self) -> Result<Write> {
         Ok(Write {
             path: server_item::path(&self.name),
@@ -45,17 +42,17 @@ impl Listing {
     }
 }
 
-/// The change to a server in the manifest's list.
+/// The result of writing a change to the manifest's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     Already,
-    /// It was made so.
+    /// The change was made.
     Done,
-    /// It is neither so nor as it was read, and was left.
+    /// Somebody else changed the server since it was read, so it stays unchanged.
     Changed,
 }
 
-/// Has the list of a manifest, which is sorted by name, say of a server what its row does.
+/// Applies a journal row to a manifest's list, which is sorted by name.
 pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
     let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
     let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;

@@ -1,10 +1,9 @@
-//! `mcpkg sync`: a project and a folder are kept the same, both ways, so that a team shares a project by git.
+//! `mcpkg sync`: keeps a project and a folder the same in both directions, so that a team can share a project through git.
 //!
-//! The folder is what `export` writes and `import` reads. [`unchanged`] tells by the disk's description of the files alone
-//! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::merge`]) into a
-//! [`step`], with an eye on [`names`] that are taken, on
-//! files that [`moves`] of prompts leave, on the [`files`] that result, on the MCP [`servers`] in them and on [`links`]. [`apply`] changes the project in one
-//! transaction, [`write`] the folder.
+//! The folder has the format that `export` writes and `import` reads. First [`unchanged`] checks by file metadata alone whether
+//! there is anything to do. If so, [`folder`] reads the files, and [`plan`] merges each item ([`crate::merge`]) into a
+//! [`step`]. The plan considers [`names`] that are taken, files that [`moves`] affect, the [`files`] to write, the MCP
+//! [`servers`] in them, and [`links`]. Then [`apply`] changes the project in one transaction, and [`write`] the folder.
 //!
 //! A sync can be killed at any moment. Before the first file is written, the transaction that changes the project
 //! records all files with their old and new content, so that the next sync can continue. The common version of a file

@@ -1,4 +1,4 @@
-//! Files that lie elsewhere since they were moved in the folder, or since a prompt was renamed.
+//! Follows files that were moved in the folder, and prompts that were renamed in the project.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,11 +12,11 @@ use mcpkg_store::prompts::Attributes;
 use mcpkg_store::syncs::Base;
 use mcpkg_store::{Db, blobs};
 
-/// The paths that files had which were moved, with those that they have.
+/// The former and new paths of files that were moved in the folder.
 pub(super) type Moves = Vec<(String, String)>;
 
-/// Returns `bases`, those of files that were moved in the folder at their new paths, and the old and new paths of these: a file is gone,
-/// and one that came has the same URI, or of a prompt says the same.
+/// Returns `bases` with new paths for files that were moved in the folder, and these moves. A file counts as moved if it is
+/// missing, and a new file has the same URI or is an equal prompt.
 pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
@@ -43,7 +43,7 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
         }
     }
     for (path, at) in moves {
-        // With several candidates, the right one is unknown.
+        // If several files could have moved here, none of them counts as moved.
         if let [at] = at[..] {
             left.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
         }
@@ -51,8 +51,8 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
     Ok((bases, left))
 }
 
-/// Returns the new path of a file with the URI of a base. A skill's file may also have been edited; other URIs come
-/// from names alone, which another file could have.
+/// Returns the new path of a file by the URI of its base. The files of a skill may also have been edited. Other URIs come from
+/// file names alone, so there the content must be equal as well.
 fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &There)>) -> Result<Option<&'n String>> {
     let Some(entry) = entry_of(base).filter(|_| !base.listed) else { return Ok(None) };
     let Some((uri, (_, blob))) = entry.what.uri().zip(base.version.as_ref()) else { return Ok(None) };
@@ -61,8 +61,8 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
     Ok(is_same.then_some(*path))
 }
 
-/// Returns those of the moves that count from now on, with all bases by then. The next sync finds a file that this one leaves unchanged
-/// at its new place again: kept there, its base would give it the old name.
+/// Returns the moves to record, and all bases after them. A skipped move is not recorded, so that the next sync detects it
+/// again: with a base at the new path, the file would get its former name.
 pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
     let is_skipped = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::Skip(_)));
     let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_skipped(new));
@@ -74,8 +74,8 @@ pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec
     (left, bases)
 }
 
-/// Whether the file of the renamed item `ours`, unchanged since the last sync, should be replaced by one with the new
-/// name.
+/// Returns whether the file of the renamed prompt `ours` should be replaced by a file with the new name. It must be unchanged
+/// since the last sync.
 pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> Result<bool> {
     let Some(there) = look.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
     let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };
@@ -92,7 +92,7 @@ fn is_gone(look: &Look, path: &str) -> bool {
     !look.items.contains_key(path) && !look.skipped.contains_key(path) && !look.others.contains(path)
 }
 
-/// Returns the base of a prompt that has a file of its own and no open proposal.
+/// Returns the base of a prompt, if the prompt has a file of its own and no open proposal.
 fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     let version = base.version.as_ref().filter(|_| !base.listed && base.proposal.is_none());
     let entry = entry_of(base).filter(|entry| entry.what.is_prompt());
@@ -100,7 +100,7 @@ fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     Ok(Some((entry, blobs::sha256(db, *blob)?)))
 }
 
-/// Returns what a prompt's file says, without its place.
+/// Returns a prompt's attributes without the path of its file.
 fn said(entry: &Entry) -> Option<Attributes> {
     match &entry.what {
         What::Prompt(attributes) => Some(Attributes { file: None, ..attributes.clone() }),

@@ -1,4 +1,4 @@
-//! The command.
+//! The operation `mcpkg sync`: locks the folder, reads it, and carries out the plan.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -86,7 +86,7 @@ impl Operation for Sync {
 }
 
 impl Sync {
-    /// Returns the real path of the folder, which is made unless it is only looked; `None` if it is not there.
+    /// Returns the real path of the folder. Creates the folder unless `dry`; then a missing one yields `None`.
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);
@@ -98,7 +98,7 @@ impl Sync {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             Err(_) => {}
         }
-        // The folder may have been synced before under this path.
+        // A folder that was synced before and is gone must not be created again: its disk may not be mounted.
         let gone = std::path::absolute(folder).map_err(failed)?;
         if self.knows(context, &gone)? {
             return Err(missing(&gone));
@@ -110,7 +110,7 @@ impl Sync {
         folder.canonicalize().map(Some).map_err(failed)
     }
 
-    /// Whether the project was synced with a folder that no longer exists.
+    /// Returns whether the project was synced with this folder, which no longer exists.
     fn knows(&self, context: &Context, gone: &Path) -> Result<bool> {
         if self.again {
             return Ok(false);
@@ -123,7 +123,7 @@ impl Sync {
         Ok(known && approval::is_given(context, &project, &real)?)
     }
 
-    /// Returns the folder that the project was synced with last.
+    /// Returns the folder that the project was last synced with.
     fn last(&self, context: &Context) -> Result<PathBuf> {
         let (project, last) = context.read(|db, project| Ok((project.clone(), syncs::last(db, project.id)?)))?;
         let Some(last) = last else {
@@ -150,7 +150,7 @@ impl Sync {
         Ok(top)
     }
 
-    /// Returns what the sync with a folder that is not there yet would do.
+    /// Returns what a sync with a folder that does not exist yet would do.
     fn first_look(&self, context: &Context) -> Result<Reply> {
         let look = Look::default();
         let folder = self.folder.clone().unwrap_or_default();
@@ -169,7 +169,7 @@ impl Sync {
             Ok((project.clone(), known))
         })?;
         let report = Report { project: &project.name, folder: top, dry };
-        // A row that this user did not write says nothing of the folder.
+        // The record of an earlier sync counts only if this user approved the folder: the database may be somebody else's.
         let known = known.filter(|_| !self.again);
         let known = if approval::is_given(context, &project, top)? { known } else { None };
         let (mut is_whole, mut strange) = (true, 0);
@@ -235,8 +235,8 @@ impl Sync {
     }
 }
 
-/// Makes the plan and changes the project. Returns the sync's key, the plan, and the records to store once the files
-/// are written.
+/// Plans the sync and changes the project. Returns the sync's key, the plan, and the bases to record once the files are
+/// written.
 fn begin(
     context: &Context,
     project: &Project,
@@ -247,7 +247,7 @@ fn begin(
     let folder = top.to_string_lossy();
     context.store.write(|db| {
         let author = context.author();
-        // It may have been renamed or deleted in the meantime.
+        // The project may have been renamed or deleted in the meantime.
         let project = projects::by_uuid(db, project.uuid)?.ok_or_else(|| {
             Error::new(Code::NotFound, format!("Project '{}' was deleted in the meantime", project.name))
         })?;
@@ -259,14 +259,14 @@ fn begin(
         };
         let before = syncs::known(db, id)?;
         let mut plan = Plan::new(db, &project, look, &before)?;
-        // Files that are items now have a row as items.
+        // Only now, after the plan: it still needs the forms of the last sync.
         syncs::put_forms(db, id, &before.forms, &look.forms)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, look)?;
         if plan.does_anything() {
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
-        // Files that are about to be written are looked at by the next sync.
+        // The next sync has to look at the files that are written now.
         Journal::read(db, id, &project, top)?.record(context, &project, top)?;
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
@@ -275,7 +275,7 @@ fn begin(
     })
 }
 
-/// Writes the files and records the new common version. Returns the outcome, and how many proposals wait.
+/// Writes the files and records the new bases. Returns the outcome, and the number of waiting proposals.
 fn end(
     context: &Context,
     project: &Project,
@@ -302,7 +302,7 @@ fn end(
     Ok((outcome, waiting))
 }
 
-/// Locks the folder against other syncs, of other databases too, for as long as the lock is held.
+/// Locks the folder against other syncs, including syncs of other databases. Dropping the lock releases it.
 fn lock(top: &Path) -> Result<FolderLock> {
     disk::lock_folder(top).ok_or_else(|| {
         Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
@@ -310,7 +310,7 @@ fn lock(top: &Path) -> Result<FolderLock> {
     })
 }
 
-/// Refuses a path that cannot be synced as a whole.
+/// Fails for a path that is not a folder, or that cannot be synced as a whole.
 fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));

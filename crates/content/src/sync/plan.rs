@@ -23,29 +23,24 @@ use mcpkg_store::proposals::{self, Action, Proposal, State};
 use mcpkg_store::syncs::{Base, Known};
 use mcpkg_store::{Db, blobs};
 
-/// What a sync would do.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Each item once, by path.
+    /// One step for each item, sorted by path.
     pub(super) steps: Vec<Step>,
     pub(super) links: Links,
-    /// The files that are to be written.
+    /// The files to write or delete in the folder.
     pub(super) writes: Vec<FileWrite>,
-    /// The MCP servers for the manifest.
+    /// The changes to the MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
-    /// The names of MCP servers that are disabled because others added or changed them.
+    /// The names of MCP servers that are disabled because somebody else added or changed them.
     pub(super) switched_off: Vec<String>,
-    /// The paths that files had which were moved in the folder, with those that they have, and the bases by then.
+    /// The files that were moved in the folder, and the bases after these moves.
     pub(super) moved: (Moves, Vec<Base>),
-    /// Whether the folder gets its first manifest.
     pub(super) first_manifest: bool,
 }
 
 impl Plan {
-    /// Returns what a sync would do.
-    ///
-    /// # Errors
-    /// `E_IMPORT_CONFLICT` if two files of the folder would have one name.
+    /// Plans a sync. Fails if two files of the folder would have the same name.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);
@@ -91,24 +86,24 @@ impl Plan {
         Ok(Self { steps, links, writes, listings, switched_off, moved, first_manifest })
     }
 
-    /// Whether anything is to be written to the folder.
+    /// Returns whether anything is written to the folder.
     pub(super) fn writes_anything(&self) -> bool {
         self.first_manifest || !self.writes.is_empty() || !self.listings.is_empty() || !self.links.make.is_empty()
     }
 
-    /// Whether anything would be changed here or in the folder, or proposed.
+    /// Returns whether anything changes in the project or the folder, or is proposed.
     pub(super) fn does_anything(&self) -> bool {
         self.writes_anything() || self.links.does_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
-    /// Whether something is skipped for a reason that may go away by itself.
+    /// Returns whether a step is skipped. Its reason may disappear without any change to the file.
     pub(super) fn lets_be(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.act, Act::Skip(_)))
     }
 }
 
-/// Returns the project's items by path, and the paths that exist only in the manifest. Synced items keep their paths;
-/// new ones go to the file with the same name or URI, or else to the path that an export would use.
+/// Returns the project's items by path, and the paths that the manifest has to list. Synced items keep their paths. A new item
+/// gets the path of the file with the same URI or name, otherwise the path that an export would use.
 fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
     let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
     let known_paths: HashSet<&str> = known.values().copied().collect();
@@ -193,13 +188,13 @@ fn step(
     Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
 }
 
-/// Returns the reason to skip an entry that has replaced a file.
+/// The reason to skip something that has replaced a regular file.
 const NO_FILE: &str = "is no longer a regular file";
 
-/// The reason to skip a link, after the decision that the item stays.
+/// The reason to skip a link at the path of a file that would be written.
 const IS_LINK: &str = "is a link, and sync never replaces links; delete the link to get the file back";
 
-/// The reason not to write an agent's file with more content than the project stores.
+/// The reason not to write an agent's file that contains more than the project stores.
 const SAYS_MORE: &str = "contains values or settings that the project does not store, so writing the file would \
     lose them; replace the values with variables, or edit the file by hand";
 
@@ -213,8 +208,8 @@ fn word(entry: &Entry) -> &'static str {
     }
 }
 
-/// Returns the common version: from the last sync, or if a person has decided on a proposal, the proposed version, so
-/// that only later edits count as changes.
+/// Returns the base: the version at the last sync or, once a person has decided on a proposal, the proposed version. After a
+/// decision, only later edits count as changes.
 fn basis(kept: Option<&Base>, proposal: Option<&Proposal>) -> Option<(Entry, i64)> {
     let kept = kept?;
     match proposal {
@@ -261,7 +256,7 @@ fn act(
         (Side::Base, .., Some((_, blob))) => blobs::get(db, *blob),
         _ => Ok(Vec::new()),
     };
-    // An open proposal of the same change to the same version.
+    // Returns whether an open proposal already contains the same change to the same version.
     let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<bool> {
         let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
             return Ok(false);
@@ -298,7 +293,7 @@ fn act(
             let entry = Entry { origin, ..merged.entry };
             match stored::check(&entry, &content) {
                 Ok(()) => Act::Merge(entry, content),
-                // For example, a template that no longer parses.
+                // The merged content is not valid; for example, a template no longer parses.
                 Err(_) => or_wait(Action::Change, what, Act::ProposeChange(vec!["content"]))?,
             }
         }

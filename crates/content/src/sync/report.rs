@@ -1,4 +1,4 @@
-//! Reports what a sync did or would do, as text and data.
+//! Reports what a sync did or would do, as text and JSON.
 
 use std::path::Path;
 
@@ -12,19 +12,19 @@ use crate::import::manifest;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Reply, Table};
 
-/// What a sync reports.
+/// The parts of a report that do not depend on the outcome.
 pub(super) struct Report<'r> {
     pub(super) project: &'r str,
     pub(super) folder: &'r Path,
-    /// Whether nothing was written.
+    /// Whether this is a dry run.
     pub(super) dry: bool,
 }
 
 impl Act {
-    /// The action in one word; `None` if there is nothing to do.
+    /// Returns the action in one or two words; `None` if there is nothing to do.
     fn word(&self, is_new: bool) -> Option<&'static str> {
         Some(match self {
-            // What waits is counted by itself.
+            // Waiting proposals are counted separately.
             Act::Same | Act::Forget | Act::Wait => return None,
             Act::Take if is_new => "import",
             Act::Take => "update",
@@ -36,7 +36,7 @@ impl Act {
         })
     }
 
-    /// The reason, if it is not obvious; `is_first` if both sides never had a common version.
+    /// Returns the reason, if it is not obvious. `is_first` means that there has never been a common version.
     fn why(&self, is_first: bool) -> String {
         match self {
             Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),
@@ -50,7 +50,7 @@ impl Act {
 }
 
 impl Report<'_> {
-    /// Returns the reply of a sync that found nothing changed; `waiting` proposals are open.
+    /// Returns the reply when nothing changed; `waiting` is the number of open proposals.
     pub(super) fn unchanged(&self, waiting: i64) -> Reply {
         let text = format!("Project '{}' and {} are in sync", self.project, self.folder.display());
         let text = if waiting == 0 {
@@ -62,7 +62,7 @@ impl Report<'_> {
         self.finished(reply, waiting)
     }
 
-    /// Returns the reply of a sync; `outcome` describes the written files, `waiting` is the number of open proposals.
+    /// Returns the reply of a sync. `outcome` lists the written files, `waiting` is the number of open proposals.
     pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
         let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
         rows.extend(plan.links.rows());
@@ -153,7 +153,7 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
     Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
 }
 
-/// Returns the warning on files that cannot become items because of their names.
+/// Returns the warning about files that cannot become items because of their names.
 fn unnamed(names: &[String]) -> Option<String> {
     let named = plural::first(names.iter().map(|name| format!("`{name}`")), 1);
     (!names.is_empty())

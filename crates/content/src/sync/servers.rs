@@ -1,4 +1,4 @@
-//! The MCP servers of a folder: in agents' files, and in the manifest if those files cannot express everything.
+//! Syncs the MCP servers of a folder, which are in agents' files, or in the manifest if those files cannot express everything.
 //!
 //! A server is an item with the path `mcp_server:NAME`, where `NAME` is its first name. Servers are written to the
 //! folder as in an export: entries of agents' files are edited, and the rest goes to the manifest.
@@ -26,17 +26,13 @@ use mcpkg_store::{Db, servers};
 /// The keys of the project's servers ([`Stored::key`]), by name.
 pub(super) type Keys = HashMap<String, String>;
 
-/// Returns the keys of the project's servers.
 pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
     let all = servers::all(db, project.id)?.into_iter();
     Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
 }
 
-/// Takes the servers that were found in a folder among its items. One that was synced before keeps its path, also where it was
-/// renamed here since and the folder says so already.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the manifest lists a server twice.
+/// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if it was
+/// renamed in the project and the folder already has the new name. Fails if the manifest lists a server twice.
 pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
     let found = std::mem::take(&mut look.found_servers);
     let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
@@ -64,7 +60,7 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
     Ok(())
 }
 
-/// Returns the reason why a missing server may still exist: the file that it came from cannot be read.
+/// Returns the reason to skip a server that seems to be missing: the file that contained it cannot be read.
 pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
@@ -72,10 +68,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) 
     is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 
-/// Sets the path of a server in the folder, if this project does not know one.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the content is not a server's.
+/// Sets the original path of a server from the folder, if the project does not know one.
 pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
@@ -92,11 +85,8 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
     Ok(())
 }
 
-/// Returns the servers that the folder is to have, by path. Whether one is switched on stays as the folder says it: each user
-/// decides that at home.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the content of an item is not a server's.
+/// Returns the servers that the folder should have, by path. Each keeps the folder's `enabled` flag, because every user
+/// decides locally which servers to enable.
 pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
@@ -115,15 +105,12 @@ pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Ser
     Ok(wanted)
 }
 
-/// Whether the row of a server says that it is switched on.
+/// Returns whether a server is enabled in the project.
 pub(super) fn is_enabled(stored: &Stored) -> bool {
     matches!(&stored.item, Item::Server(server) if server.enabled)
 }
 
-/// Returns the servers that a sync adds or changes, and therefore disables.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the content of an item is not a server's.
+/// Returns the names of servers that a sync disables because it adds or changes them.
 pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
@@ -141,7 +128,7 @@ pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the agents' files that are to say something else than their steps give them, since a server of theirs changed.
+/// Returns the agents' files whose content must differ from their steps, because one of their servers changed.
 pub(super) fn said(
     steps: &[Step],
     look: &Look,
@@ -171,9 +158,9 @@ fn holds_servers(entry: &Entry) -> bool {
     matches!(entry.what, What::AgentFile { holds: Kind::Servers | Kind::Plugin, .. })
 }
 
-/// Returns the steps of servers after which the folder would not say what it is to, with the reason: the file of an agent counts
-/// before the manifest, and not each one is written. `files` are those that the folder is to have, and `listed` the servers
-/// that its manifest is to list.
+/// Returns the server steps that would not have the intended result, with the reasons. An agent's file takes precedence over the
+/// manifest, and some of these files are not written. `files` are all files that the folder should have, and `listed` the
+/// servers in its manifest.
 pub(super) fn unsaid(
     steps: &[Step],
     look: &Look,
@@ -194,7 +181,7 @@ pub(super) fn unsaid(
         let server = wanted.get(&step.path);
         let Some(named) = server.or(look.servers.get(&step.path).map(|found| &found.server)) else { continue };
         let found = back.iter().find(|found| found.server.name == named.name);
-        // A server from an entry of a file that is not written, under a name of its own.
+        // An entry for this server, under another name, in a file that is not written.
         let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());
         let is_said = match (found, server) {
             (Some(found), Some(server)) => {
@@ -217,11 +204,11 @@ pub(super) fn unsaid(
 /// The reason to skip a server while its file waits for a person's decision.
 const WAITS: &str = "which is waiting for your decision";
 
-/// The reason to skip a server whose file holds values.
+/// The reason to skip a server in a file that contains values.
 const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lost; replace the file's values with \
     variables, or edit the file by hand";
 
-/// Returns the servers in a folder with these files, whose manifest lists `listed`.
+/// Returns the servers that an import would find in these files and in a manifest with `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     paths.sort_unstable();

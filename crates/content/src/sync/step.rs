@@ -1,55 +1,55 @@
-//! An item of a sync, and what happens to it.
+//! One item of a sync, and what the sync does with it.
 
 use crate::import::manifest::Entry;
 use crate::stored::Stored;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::syncs::Base;
 
-/// What happens to an item.
+/// What a sync does with an item.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// Both have the same.
+    /// Nothing: both sides are equal.
     Same,
-    /// Both sides deleted it.
+    /// Both sides deleted it, so only the base is deleted.
     Forget,
-    /// The folder's version is copied to the project.
+    /// The project gets the folder's version.
     Take,
     /// The folder gets the project's version.
     Give(Entry, NewContent),
     /// Both sides get the merged content.
     Merge(Entry, NewContent),
-    /// The file is deleted, as a person accepted.
+    /// The file is deleted, because a person accepted that.
     DeleteFile,
-    /// The folder's version is proposed; lists the conflicting parts.
+    /// The folder's version is proposed, because these parts conflict.
     ProposeChange(Vec<&'static str>),
-    /// It is proposed to delete it here, as it was in the folder.
+    /// The folder deleted the file, so deleting the item from the project is proposed.
     ProposeDelete,
-    /// It is proposed to delete the file, as it was here.
+    /// The project deleted the item, so deleting the file is proposed.
     ProposeDeleteFile,
-    /// A proposal waits for a person.
+    /// Nothing: an earlier proposal still waits for a person's decision.
     Wait,
     /// Nothing, for this reason.
     Skip(String),
 }
 
 impl Act {
-    /// Whether it changes either side, or proposes a change.
+    /// Returns whether it changes either side, or proposes a change.
     pub(super) fn does_something(&self) -> bool {
         !matches!(self, Act::Same | Act::Wait | Act::Skip(_) | Act::Forget)
     }
 }
 
-/// An item, and what happens to it.
+/// An item of a sync, and what happens to it.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// The file below the folder.
+    /// The path of its file in the folder.
     pub(super) path: String,
-    /// What people read for it.
+    /// The item's description for people, such as `prompt 'review'`.
     pub(super) label: String,
     pub(super) ours: Option<Stored>,
-    /// What was kept of the last sync.
+    /// The base that the last sync recorded.
     pub(super) kept: Option<Base>,
-    /// The common version, or the one that a person decided on.
+    /// The common version: from the last sync, or the one that a person decided on since.
     pub(super) base: Option<(Entry, i64)>,
     pub(super) act: Act,
 }

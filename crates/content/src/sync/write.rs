@@ -1,5 +1,5 @@
-//! The files of a synced folder. Each is written next to its place and flushed before it is renamed, and only if the file there is
-//! still the one that was read.
+//! Writes the files of a synced folder. Each file is written to a temporary file and flushed before it is renamed, and only if
+//! the existing file is still the one that was read.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,21 @@ use mcpkg_core::op::Context;
 use mcpkg_store::syncs::Write;
 use mcpkg_store::{Store, blobs};
 
-/// The outcome for the files.
+/// The files that were written, and those that were not.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Files that now have their desired content, by path.
+    /// The paths of files that now have their new content, sorted.
     pub(super) done: Vec<String>,
-    /// Those that were changed since they were read, and were left.
+    /// The paths of files that somebody changed since they were read; they were skipped.
     pub(super) changed: Vec<String>,
 }
 
-/// Writes the files below `top`, a real path, and then the manifest; all is on the disk when this returns. What was written
-/// already stays, so that it can be called again after it was cut short.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` if a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`,
-/// `E_DAMAGED`, `E_CANCELLED`: those written by then stay, and the next sync goes on.
+/// Writes the files below `top`, which must be a real path, and then the manifest. Everything is flushed to disk when this
+/// returns. After a failure or cancellation the finished files stay, and another call writes the rest.
 pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut folders = Folders::below(vec![top.to_path_buf()]);
-    // All of them before the first is written.
+    // Check all paths before the first file is written.
     writes.iter().try_for_each(|write| folders.check(&top.join(&write.path)))?;
     let mut touched: Vec<PathBuf> = Vec::new();
     let (servers, files): (Vec<&Write>, Vec<&Write>) =
@@ -63,7 +59,7 @@ pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<O
     Ok(outcome)
 }
 
-/// Puts the names in a folder, and in those above it up to `top`, on the disk.
+/// Flushes the entries of a folder, and of the folders above it up to `top`.
 fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(top)) {
         if let Some(open) = folders.open(folder)? {
@@ -73,8 +69,7 @@ fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file's desired content and returns whether it has it now. A file that changed since it was read is left
-/// alone.
+/// Writes a file's new content, and returns whether the file has it now. A file that changed since it was read is skipped.
 fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Result<bool> {
     let Some(blob) = write.blob else { return remove(folders, path, write) };
     let bytes = store.read(|db| blobs::get(db, blob))?;
@@ -162,7 +157,6 @@ fn manifest(
     folder.put_in_place(name, &temporary, is_new)
 }
 
-/// Removes temporary files that killed syncs left next to the files.
 pub(super) fn sweep(leftovers: &[PathBuf]) -> Result<()> {
     leftovers.iter().try_for_each(|path| disk::remove(path))
 }
