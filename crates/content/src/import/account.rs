@@ -1,4 +1,4 @@
-//! Reports what happened to each file: imported, the same as another, or skipped, and why.
+//! Reports what happened to each file of an import: imported, a duplicate of another, or skipped, and why.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use super::reason::{LeftOut, Reason};
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;
 
-/// The most files that are named next to a count.
+/// The most files that a line lists by name.
 const NAMED: usize = 3;
 
-/// Lines about single files that a terminal gets without `-v`.
+/// The most lines about single files that a terminal shows without `-v`.
 const MAX_LINES: usize = 20;
 
-/// What became of the files that became no item of their own.
+/// The files that did not become items, and notes about files.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// Files that are the same as another, with that.
+    /// Duplicates: the path of the file, and the path of the file that it equals.
     pub same: Vec<(String, String)>,
-    /// What was left out.
+    /// The files and folders that were skipped.
     pub left_out: Vec<LeftOut>,
-    /// What people should know of single files.
+    /// Notes for people about single files.
     pub notes: Vec<Note>,
 }
 
 impl Account {
-    /// The files that were left out.
+    /// Counts the skipped files.
     fn left(&self) -> u64 {
         self.left_out.iter().map(|left| left.files).sum()
     }
 
-    /// Counts the files by what happened to them; `items` became items.
+    /// Counts all files by what happened to them; `items` is the number of files that became items.
     pub fn counts(&self, items: usize) -> Value {
         let (items, same, left) = (items as u64, self.same.len() as u64, self.left());
         json!({ "total": items + same + left, "imported": items, "same": same, "left_out": left })
     }
 
-    /// Returns each file that is the same as another.
+    /// Returns the duplicates as JSON.
     pub fn same_data(&self) -> Value {
         self.same.iter().map(|(path, other)| json!({ "path": path, "as": other })).collect()
     }
 
-    /// Returns the skipped files; a folder counts as one.
+    /// Returns the skipped files as JSON; a skipped folder is one entry.
     pub fn left_out_data(&self) -> Value {
         self.left_out
             .iter()
@@ -57,7 +57,7 @@ impl Account {
             .collect()
     }
 
-    /// Returns the notes about single files.
+    /// Returns the notes about single files as JSON.
     pub fn notes_data(&self) -> Value {
         let note = |Note { path, line, text }: &Note| match line {
             Some(line) => json!({ "path": path, "line": line, "note": text }),
@@ -66,7 +66,7 @@ impl Account {
         self.notes.iter().map(note).collect()
     }
 
-    /// Counts the files that became no item, by what happened to them and why.
+    /// Counts the files that did not become items, by what happened to them and why.
     pub fn counted(&self) -> impl Iterator<Item = (u64, &'static str, &'static str)> {
         let same =
             Some(self.same.len() as u64).filter(|count| *count > 0).map(|count| (count, "same", "as another file"));
@@ -77,7 +77,7 @@ impl Account {
         same.into_iter().chain(reasons.into_iter().map(|(reason, count)| (count, "skipped", reason.text())))
     }
 
-    /// Returns a row for each file that became no item: what happened to it, why, and its path.
+    /// Returns a row for each file that did not become an item: what happened to it, why, and its path.
     fn rows(&self) -> impl Iterator<Item = [String; 3]> {
         let same = self.same.iter().map(|(path, other)| ["same".to_owned(), format!("as {other}"), path.clone()]);
         let left = self.left_out.iter().map(|left| {
@@ -120,7 +120,7 @@ impl Account {
         hints
     }
 
-    /// Returns each note once, with the files that it is about.
+    /// Returns each note text once, with the files that it applies to.
     pub fn grouped_notes(&self) -> Vec<String> {
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -147,7 +147,7 @@ impl Account {
         lines
     }
 
-    /// Returns a line for each note, and for each file that became no item.
+    /// Returns a line for each note, and for each file that did not become an item.
     pub fn lines(&self) -> Vec<String> {
         let notes = self.notes.iter().map(|Note { path, line, text }| {
             let line = line.map_or(String::new(), |line| format!(":{line}"));
@@ -157,7 +157,7 @@ impl Account {
     }
 }
 
-/// Returns the first few of these, and how many more there are.
+/// Lists the first few paths, and the number of further ones.
 fn some(paths: &[String]) -> String {
     match paths.len() {
         count if count <= NAMED => paths.join(", "),

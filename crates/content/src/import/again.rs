@@ -1,4 +1,4 @@
-//! Recognizes files that repeat another one, because a deploy wrote them for each agent.
+//! Recognizes files that a deploy wrote from an item for several agents, so that each item is imported only once.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 
 impl Item {
-    /// Has an item be what a file says, at its place; returns the path that it had.
+    /// Gives the item the content and path of a file; returns its former path.
     fn move_to(&mut self, file: &File, place: &Destination) -> String {
         self.content = file.content.clone();
         self.entry.origin.agent = place.agent.map(str::to_owned);
@@ -31,15 +31,15 @@ impl Item {
 }
 
 impl Understood {
-    /// Adds the instructions that a deploy gathered in a file, and what the user wrote around them. Returns whether the
-    /// file is one of these.
+    /// Imports a file with a managed block: the instructions that a deploy put into the block, and the user's text around it.
+    /// Returns false if the file has no such block.
     pub(super) fn is_gathered(&mut self, file: &File, place: &Destination) -> Result<bool> {
         if place.role != Role::Instructions || place.form != Form::Plain {
             return Ok(false);
         }
         let found = deployed::gathered(&file.content.bytes()?);
         let Some(Gathered { users, instructions }) = found else { return Ok(false) };
-        // What imports another file says what that one does.
+        // The file may only import AGENTS.md, which then contains the instructions.
         let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let beside = Some(format!("{folder}{IMPORTED}")).filter(|path| self.imported.contains(path));
         if instructions.is_empty() && users.is_none() && beside.is_none() {
@@ -58,8 +58,8 @@ impl Understood {
         Ok(true)
     }
 
-    /// Whether a plain file is what instructions were written from that stand in a block which was read before; then it takes their
-    /// place.
+    /// Checks whether instructions from a managed block were written from this plain file. If so, the file replaces them as the
+    /// item, and this returns true.
     pub(super) fn is_written_from(&mut self, file: &File, place: &Destination, applies: &Applies) -> Result<bool> {
         if place.role != Role::Instructions || place.form != Form::Plain {
             return Ok(false);
@@ -79,7 +79,7 @@ impl Understood {
             attributes.executable = file.executable;
         }
         self.wanted.entry((place.role, wanted)).or_default().push(at);
-        // A file of which nothing is left is the same as this one.
+        // The earlier file contained nothing else, so it is a duplicate of this file.
         if !self.items.iter().any(|item| item.path == before) {
             self.partial.retain(|path| *path != before);
             self.same.push((before, file.relative.clone()));
@@ -87,8 +87,8 @@ impl Understood {
         Ok(true)
     }
 
-    /// Adds the instructions of a block. Returns the file that already holds all of them, if one does. For a block without
-    /// instructions it is `beside`, the file that the block imports.
+    /// Adds the instructions of a block. If another file contains all of them already, returns its path. For a block without
+    /// instructions, returns `beside`, the file that the block imports.
     fn gathered(
         &mut self,
         file: &File,
@@ -115,9 +115,9 @@ impl Understood {
             }
             let scope = Scope { applies: applies.clone(), ..Scope::default() };
             let rule = PlainRule { stem: formats::stem(&name).to_owned(), text: with_newline(&text) };
-            // Each folder's file has one of the globs.
+            // A deploy writes such a rule to one file per folder, and each file has one of the globs.
             let known = self.says_the_same(&rule, &scope, deployed::covers)?;
-            // What a deploy made a file of by that name says it too.
+            // A deploy may have changed characters of the name for its file.
             let as_file = PlainRule { stem: formats::file_letters(&rule.stem), ..rule.clone() };
             let known =
                 known.map_or_else(|| self.says_the_same(&as_file, &scope, deployed::covers), |at| Ok(Some(at)))?;
@@ -134,7 +134,7 @@ impl Understood {
         Ok(twin)
     }
 
-    /// Whether a deploy wrote a rule or subagent for one more agent; then it is reported as the same item.
+    /// Checks whether the file is a rule or subagent that a deploy wrote for one more agent. If so, reports it as a duplicate.
     pub(super) fn is_written_again(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
         let bytes = file.content.bytes()?;
         let twin = match place.role {
@@ -159,7 +159,7 @@ impl Understood {
         Ok(true)
     }
 
-    /// Returns the instructions that say what a plain rule says.
+    /// Finds instructions with the same name, text and scope as a rule.
     fn says_the_same(
         &self,
         rule: &PlainRule,
@@ -182,7 +182,7 @@ impl Understood {
         Ok(None)
     }
 
-    /// Returns the subagent of which a file is the form of one agent more.
+    /// Finds a subagent from which a deploy would write exactly this file for this agent.
     fn same_subagent(&self, place: &Destination, file: &[u8]) -> Result<Option<usize>> {
         let (name, agent) = (place.wanted_name(), place.agent.unwrap_or_default());
         for at in self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten() {
@@ -196,8 +196,8 @@ impl Understood {
         Ok(None)
     }
 
-    /// Whether a file says more about a subagent than one that was imported before, which a deploy wrote for an agent that
-    /// supports less; then it replaces that one.
+    /// Checks whether an earlier subagent was written from this file for an agent that supports less. If so, this file
+    /// replaces it.
     fn is_fuller_subagent(&mut self, file: &File, place: &Destination, bytes: &[u8]) -> Result<bool> {
         let name = place.wanted_name();
         if self.same_subagent(place, bytes)?.is_some() {
@@ -221,7 +221,7 @@ impl Understood {
         Ok(false)
     }
 
-    /// Has a rule take the place of the item of what was written from it.
+    /// Replaces an item that a deploy wrote from this rule by the rule itself.
     fn take_place_of(
         &mut self,
         at: usize,
@@ -247,10 +247,10 @@ impl Understood {
         Ok(())
     }
 
-    /// Whether a rule is what one was written from that was imported before and says no more than a deploy writes; then it takes that
-    /// one's place.
+    /// Checks whether an earlier rule was written from this file. Only a rule that contains no more than a deploy writes can
+    /// be. If so, this file replaces it.
     pub(super) fn is_fuller_rule(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
-        // The rule of a file that applies to its folder is named after its path.
+        // For a file in a folder, a deploy names the rule after the file's path.
         let stem = match (place.role, place.form, place.scope.is_empty()) {
             (Role::Instructions, Form::Rule(_), true) => formats::stem(&place.label).to_owned(),
             (Role::Instructions, Form::Plain, false) => formats::file_letters(formats::stem(&file.relative)),
@@ -267,7 +267,7 @@ impl Understood {
         Ok(true)
     }
 
-    /// Takes out the skills that are commands, as agents without commands have them.
+    /// Removes skills that a deploy wrote from a command, for agents without commands.
     pub(super) fn take_out_commands(&mut self) {
         let lone = lone_skills(&self.items);
         if lone.is_empty() {
@@ -291,7 +291,7 @@ impl Understood {
     }
 }
 
-/// The skills with only a SKILL.md: its place, and the skill's name.
+/// Returns the skills that consist only of a SKILL.md: index of the item, and name of the skill.
 fn lone_skills(items: &[Item]) -> Vec<(usize, String)> {
     let skill_of = |item: &Item| {
         let path = decode(item.entry.what.uri()?.strip_prefix("skill://")?)?;

@@ -1,5 +1,5 @@
-//! What is stored of an import before the transaction that makes it visible, which is short then: others write
-//! meanwhile.
+//! Stores the bulk of an import before the transaction that makes it visible. This keeps the transaction short, so that others
+//! can write in between.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,18 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Kind;
 use mcpkg_store::search::{IndexedAhead, Words};
 
-/// Content that was stored ahead; it is deleted on drop.
+/// Content and index entries that were stored ahead. Dropping this value deletes them.
 #[must_use = "dropping it deletes the stored content"]
 pub struct Ahead<'c> {
     contents: mcpkg_store::Ahead<'c>,
     words: IndexedAhead<'c>,
-    /// The places of the items whose words are indexed.
+    /// The indexes of the items whose words were indexed.
     indexed: Vec<usize>,
 }
 
 impl<'c> Ahead<'c> {
-    /// Stores the contents that a plan for the project that applies needs, those of `forms` too, and indexes the words of what is
-    /// new, where they are many.
-    ///
-    /// # Errors
-    /// As [`Store::store_ahead`](mcpkg_store::Store::store_ahead) and [`Store::index_ahead`](mcpkg_store::Store::index_ahead);
-    /// `cancelled` where the user gives up.
+    /// Stores the contents that a plan needs, including those of `forms`. If there are many new items, also indexes their
+    /// words. If the user cancels, fails with `cancelled`.
     pub fn store<'i>(
         context: &'c Context,
         planned: impl Iterator<Item = (&'i Item, &'i Action)> + Clone,
@@ -54,27 +50,27 @@ impl<'c> Ahead<'c> {
         Ok(Self { contents, words, indexed })
     }
 
-    /// Returns the keys under which words of items are indexed, by the places of the items, for the transaction that
-    /// writes them.
+    /// Returns the keys under which the words of items were indexed, by the items' indexes. Call this in the transaction that
+    /// writes the items.
     pub fn keys(&self, db: &Db<'_>, project: &Project) -> Result<HashMap<usize, i64>> {
         Ok(self.indexed.iter().copied().zip(self.words.claim(db, project.id)?).collect())
     }
 
-    /// Leaves all of it stored, since a transaction that refers to it was committed.
+    /// Keeps everything that was stored. Call this after the transaction that refers to it is committed.
     pub fn keep(self) {
         self.contents.keep();
         self.words.keep();
     }
 }
 
-/// Returns the content that an item brings.
+/// Returns the content to store for an item, if it has to be written.
 fn content<'i>((item, action): (&'i Item, &Action)) -> Option<&'i NewContent> {
     let is_stored = !matches!(item.entry.what, What::Server);
     let is_written = matches!(action, Action::Create | Action::Update(_));
     (is_stored && is_written).then_some(&item.content)
 }
 
-/// Returns the words that a new item brings. Those of one that is there stand in the index under its key, and are seen.
+/// Returns the words to index for a new item. An existing item is already in the index, and its words must stay visible there.
 fn words<'i>((item, action): (&'i Item, &Action)) -> Option<Words<'i>> {
     let (kind, description) = match &item.entry.what {
         What::Prompt(attributes) => (Kind::Prompt, &attributes.description),

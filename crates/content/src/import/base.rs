@@ -1,12 +1,12 @@
-//! From where paths count: what is named alone is what it is in its tree.
+//! Finds the folder that paths are relative to, so that a file imported alone becomes the same item as with its whole project.
 
 use std::path::{Path, PathBuf};
 
 use super::agents::{self, PLACES, Role};
 use super::place::{COPILOT, Places};
 
-/// Returns the folder from which names count, where `path` is or lies in a folder agents look into, or is a file whose folder says
-/// what it is.
+/// Returns the folder that paths are relative to, if `path` belongs to an agent's folder. For example, `/p` for
+/// `/p/.claude/commands/a.md`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     let is_place = |path: &Path| PLACES.iter().any(|place| path.ends_with(place.folder.join("/")));
     if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
@@ -18,7 +18,7 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     if !is_file && is_agents_folder(path) {
         return path.parent().map(Path::to_path_buf);
     }
-    // A plugin's own folder, named alone.
+    // A plugin's `commands`, `agents` or `hooks` folder, or a file in it.
     let of_plugin = |folder: &Path| {
         let is_one = folder.file_name().is_some_and(|name| name == "commands" || name == "agents" || name == "hooks");
         folder.parent().filter(|parent| is_one && is_plugin(parent)).map(Path::to_path_buf)
@@ -26,7 +26,7 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     above_agents_folder(path, is_file).or_else(|| path.ancestors().find_map(of_plugin))
 }
 
-/// Whether a folder is a plugin by the manifest in it.
+/// Returns whether a folder contains the manifest of a plugin.
 pub(super) fn is_plugin(folder: &Path) -> bool {
     [".claude-plugin", ".codex-plugin", ".cursor-plugin"].iter().any(|name| folder.join(name).is_dir())
 }
@@ -35,10 +35,10 @@ fn is_agents_folder(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(agents::is_folder)
 }
 
-/// Returns the folder that holds the innermost agent's folder which says what a file is, or what the files of a folder are. A file that
-/// is known by its name alone needs no such folder, unless it lies in one itself.
+/// Returns the parent of the innermost agent's folder that determines what a file, or a file in a folder, is. A file that is
+/// recognized by its name alone needs none, unless it is directly in an agent's folder.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
-    // Of a folder, any text in it.
+    // For a folder, test how a text file in it would be recognized.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };
     let place = |base: &Path| {
         let parts: Option<Vec<&str>> = probe.strip_prefix(base).ok()?.iter().map(|part| part.to_str()).collect();
@@ -49,7 +49,7 @@ fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     if is_file && !is_agents_folder(parent) && is_known(parent) {
         return None;
     }
-    // Of a folder that is not an agent's by its name alone, such as `windsurf`.
+    // Some agents' folders, such as `windsurf`, are recognized only by certain files in them.
     let is_kept = |base: &&Path| is_file && place(base).is_some_and(|place| place.kept.is_some());
     let mut above = probe.ancestors().skip(1).filter(|folder| is_agents_folder(folder)).filter_map(Path::parent);
     let found = parent.parent().filter(is_kept).or_else(|| above.find(|base| is_known(base)));
@@ -110,7 +110,7 @@ mod tests {
                 "{path}"
             );
         }
-        // What their names say wherever they lie, and what no agent reads.
+        // These files are recognized by their names alone, or no agent reads them.
         for path in [
             ".mcp.json",
             "claude_desktop_config.json",

@@ -1,20 +1,19 @@
-//! Texts in which a merge of version control is not finished.
+//! Detects texts with unresolved merge conflicts.
 
 use memchr::memmem;
 
-/// The reason to skip such a file.
+/// The reason to skip a file with conflict markers.
 pub const WHY: &str = "is unmerged: it contains conflict markers from version control";
 
-/// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.
+/// The reason to skip a file that git lists as unmerged, for example because one side changed it and the other deleted it.
 pub const UNRESOLVED: &str = "is unmerged: resolve its conflict in git first (`git status` shows it)";
 
-/// What the first line of a conflict begins with.
+/// The beginning of the first line of a conflict.
 const OURS: &[u8] = b"<<<<<<< ";
 
-/// Whether lines of a text are the markers between which git, and what follows it, leaves both sides of a conflict. Where a fence
-/// stands right above them they are an example.
+/// Returns whether a text contains the conflict markers of git. Markers directly below a code fence are taken for an example.
 pub fn is_in(text: &[u8]) -> bool {
-    // Nearly every text is done with here.
+    // Fast path for nearly every text.
     if memmem::find(text, OURS).is_none() {
         return false;
     }

@@ -1,5 +1,5 @@
-//! Files that a deploy wrote, told from those that people wrote: the modules in a file that gathers several, and the same
-//! rule or subagent in the form of another agent.
+//! Recognizes files that a deploy wrote: files with a managed block of instructions, and rules or subagents in another agent's
+//! format.
 
 use super::agents::Form;
 use crate::command::skill::split_front;
@@ -8,16 +8,16 @@ use crate::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
 use crate::formats::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
 
-/// A file with the block that a deploy keeps in it.
+/// A file with a managed block, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Gathered {
-    /// What stands outside of the block; `None` if nothing does.
+    /// The text outside the block; `None` if there is none.
     pub users: Option<Vec<u8>>,
-    /// The names of the instructions in the block, with their texts.
+    /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
 }
 
-/// Takes a file apart that holds a block of instructions; `None` if it holds none, or one that makes no sense.
+/// Takes a file with a managed block of instructions apart; `None` if it has none, or if the block is malformed.
 pub fn gathered(text: &[u8]) -> Option<Gathered> {
     let split = sections::find(text)?;
     let instructions = match split.module {
@@ -34,18 +34,18 @@ pub fn gathered(text: &[u8]) -> Option<Gathered> {
     Some(Gathered { users: sections::take_out(text), instructions })
 }
 
-/// How the ids of instructions begin.
+/// The prefix of the ids of instructions.
 const INSTRUCTIONS: &str = "instructions:";
 
-/// A rule whose front matter only says when it applies.
+/// A rule whose front matter contains no more than when it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainRule {
-    /// The name of its file, without the ending.
+    /// The file name without its ending.
     pub stem: String,
     pub text: Vec<u8>,
 }
 
-/// Returns the text of a rule whose front matter is exactly what a deploy writes.
+/// Parses a rule if its file is exactly what a deploy writes.
 pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<PlainRule> {
     let Form::Rule(format) = form else { return None };
     let head = format.write(&scope.applies, scope.description.as_deref()).ok()?;
@@ -55,31 +55,31 @@ pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option
     (written == file).then(|| PlainRule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
 }
 
-/// Whether instructions that were imported before, of the name `item`, have the name and the text of a plain rule.
+/// Returns whether instructions with the name `item` have the same name and text as a rule.
 pub fn says(item: &str, content: &[u8], rule: &PlainRule) -> bool {
     let own = stem(item);
     (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
 }
 
-/// Whether two mean the same files: their order, and a `./` that some agents do not know, say nothing.
+/// Returns whether two scopes cover the same files. The order of globs and a leading `./`, which some agents lack, do not matter.
 pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
     covers(one, other) && covers(other, one)
 }
 
-/// Whether one names all files that the other names, glob by glob.
+/// Returns whether `one` contains each glob of `other`.
 pub fn covers(one: &Applies, other: &Applies) -> bool {
     let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
     let one: Vec<String> = one.iter().map(|glob| bare(glob)).collect();
     other.iter().all(|glob| one.contains(&bare(glob)))
 }
 
-/// A glob as each agent's form has it; of a folder as its own file says it.
+/// Normalizes a glob to the form in which every agent writes it: `./a/**/*` -> `a/**`.
 fn bare(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
 }
 
-/// Whether a file is what a deploy writes of a subagent for the agent that owns the file's folder.
+/// Returns whether `file` is exactly what a deploy writes for this agent from the subagent `own`.
 pub fn is_form_of(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
     let Some(form) = subagent::form_of(agent) else { return false };
     let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());

@@ -1,4 +1,4 @@
-//! The project that an import goes into: the one that applies, or a new one.
+//! Chooses the project that an import goes into: the current one, or a new one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,17 @@ use mcpkg_core::names;
 use mcpkg_core::op::{Body, Context};
 use mcpkg_store::projects::{self, Project};
 
-/// Where an import goes.
+/// The project that an import goes into.
 pub(super) struct Destination {
     context: Context,
-    /// The project that has to be made first.
+    /// The name of the project that has to be created first.
     new: Option<String>,
-    /// The one that was made, and whether it is selected.
+    /// The project that was created, and whether it is selected.
     made: Option<(Project, bool)>,
 }
 
 impl Destination {
-    /// Finds it, before anything is read: a person at a terminal is asked for the name of a first project.
-    ///
-    /// # Errors
-    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT` for the new one's name; `E_NO_PROJECT`, `E_NOT_FOUND` if none applies.
+    /// Chooses the project before anything is read. If there is no project yet, asks a person at a terminal for a name.
     pub(super) fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
         let name = match create {
             Some(name) => Some(name.to_owned()),
@@ -43,12 +40,12 @@ impl Destination {
         Ok(Self { context, new: name, made: None })
     }
 
-    /// What the import runs in; the new project is made by [`Destination::made`].
+    /// Returns the context of the import. A new project exists only after [`Destination::made`].
     pub(super) fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Creates the new project, and returns the context of the import.
+    /// Creates the new project, if there is one to create, and returns the context of the import.
     pub(super) fn made(&mut self) -> Result<&Context> {
         if let Some(name) = &self.new {
             let (uuid, now) = (self.context.clock.uuid(), self.context.clock.now());
@@ -59,7 +56,7 @@ impl Destination {
         Ok(&self.context)
     }
 
-    /// Deletes the new project after a failed import, and returns the error of the import.
+    /// Deletes the new project after a failed import, and returns the import's error.
     pub(super) fn taken_back(&self, error: Error) -> Error {
         let Some((made, _)) = &self.made else { return error };
         match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
@@ -69,14 +66,13 @@ impl Destination {
         }
     }
 
-    /// Returns a hint to select the new project, if it is not selected.
     pub(super) fn hint(&self) -> Option<String> {
         let (made, is_selected) = self.made.as_ref()?;
         (!is_selected).then(|| format!("select the new project with `mcpkg project select {}`", made.name))
     }
 }
 
-/// Asks for the name of the first project. If nobody can answer, the error says how to create one.
+/// Asks for the name of the first project. If nobody can answer, the error explains how to create one.
 fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Result<String> {
     let none = none.hint("create a project and import into it with `mcpkg import PATH --create-project NAME`");
     if !asks || context.shows_data {
@@ -93,7 +89,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
     }
 }
 
-/// Returns the name of the imported folder, or `main` if that is not a valid name of a project.
+/// Suggests a project name: the name of the imported folder, or `main` if that is not valid.
 fn usual(paths: &[PathBuf]) -> String {
     let of_folder = |path: &Path| {
         let path = path.canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! Which folders are skills, and which are plugins.
+//! Detects which folders are skills, and which are plugins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,17 @@ use super::agents;
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";
 
-/// The subfolders that the specification of skills names; a skill that shares its folder with others has no more.
+/// The subfolders in the specification of skills. A skill in a folder with other content consists of these and SKILL.md only.
 const OWN: [&str; 3] = ["assets", "references", "scripts"];
 
-/// How much of its folder a skill is.
+/// How much of its folder belongs to a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Whole,
-    /// `SKILL.md` and the subfolders of [`OWN`]: the folder holds more than this skill.
+    /// Only `SKILL.md` and the subfolders in [`OWN`], because the folder has other content as well.
     Own,
 }
 
-/// The folders below an import root that are skills and plugins.
 #[derive(Debug, Default)]
 pub struct Folders {
     skills: BTreeMap<String, Extent>,
@@ -26,7 +25,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Finds them among the files at these paths.
+    /// Detects the skills and plugins among the files at these paths.
     pub fn of<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
         let plugins: BTreeSet<String> = paths.clone().filter_map(plugin_of).collect();
         let mains: BTreeSet<&str> = paths.clone().filter_map(folder_with_main).collect();
@@ -46,27 +45,27 @@ impl Folders {
         Self { skills, plugins }
     }
 
-    /// Returns those of a root where one folder is a skill, whatever lies below it.
+    /// Treats `folder` as one skill with everything below it.
     pub fn one_skill(folder: &str) -> Self {
         Self { skills: BTreeMap::from([(folder.to_owned(), Extent::Whole)]), plugins: BTreeSet::new() }
     }
 
-    /// Whether the root as a whole is a skill.
+    /// Returns whether the root as a whole is a skill.
     pub fn is_one_skill(&self) -> bool {
         self.skills.get("") == Some(&Extent::Whole)
     }
 
-    /// Takes the root for no skill: an export has a name of its own, and not that of one.
+    /// Ignores a skill at the root. The name of an exported folder is arbitrary and not the name of a skill.
     pub fn forget_root(&mut self) {
         self.skills.remove("");
     }
 
-    /// Takes the root for a plugin, of which only a part is imported.
+    /// Treats the root as a plugin. Needed if only a part of the plugin is imported.
     pub fn add_plugin(&mut self) {
         self.plugins.insert(String::new());
     }
 
-    /// Returns the folder of the skill that a file belongs to, of several the outermost.
+    /// Returns the outermost skill's folder that a file belongs to.
     pub fn skill(&self, path: &str) -> Option<&str> {
         let ends = path.match_indices('/').map(|(at, _)| at);
         std::iter::once(0).chain(ends).find_map(|end| {
@@ -78,13 +77,12 @@ impl Folders {
         })
     }
 
-    /// Whether a folder contains a skill.
     pub fn has_skills_below(&self, folder: &str) -> bool {
         let from = format!("{folder}/");
         self.skills.range(from.clone()..).next().is_some_and(|(skill, _)| skill.starts_with(&from))
     }
 
-    /// Returns the folder of the plugin that a file belongs to, of several the innermost.
+    /// Returns the innermost plugin's folder that a file belongs to.
     pub fn plugin(&self, path: &str) -> Option<&str> {
         let ends = path.rmatch_indices('/').map(|(at, _)| at);
         ends.chain([0]).find_map(|end| self.plugins.get(&path[..end])).map(String::as_str)
@@ -98,7 +96,7 @@ fn folder_with_main(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns the folder of the plugin that a file shows: one with a manifest, or one of the folder `plugins` at the root.
+/// Returns the plugin's folder that a file reveals: a folder with a manifest, or a folder in `plugins` at the root.
 fn plugin_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     if let [first, plugin, _, ..] = parts[..]
@@ -111,7 +109,7 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns the folder that holds more than a skill, as a file in it shows: instructions, or an agent's folder.
+/// Returns the folder of which a file shows that it contains more than a skill: instructions or an agent's folder.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {
@@ -126,8 +124,8 @@ fn shared_by(path: &str) -> Option<&str> {
     None
 }
 
-/// Whether the skill at this path below another is not one of its examples: it lies directly there, or where agents or
-/// plugins have skills.
+/// Returns whether a nested skill is separate, and not an example within the outer skill: it is directly in the outer folder, or
+/// in a folder where agents or plugins keep skills.
 fn is_of_its_own(rest: &str) -> bool {
     !rest.contains('/') || rest.split('/').any(|part| matches!(part, "skills" | "plugins") || agents::is_folder(part))
 }

@@ -1,4 +1,4 @@
-//! Alternative names for a file whose preferred name is taken.
+//! Finds alternative names for a file whose preferred name is taken.
 
 use sha2::{Digest, Sha256};
 
@@ -6,8 +6,8 @@ use mcpkg_core::names;
 
 const MAX_NAME: usize = 255;
 
-/// Returns a text in the letters that names have, with `.` for `/` and `-` for all others. It never begins with `-`, which a shell
-/// would take for an option; a text of other letters alone, as in Japanese, becomes a hash.
+/// Converts a text to the characters of names: `a/b c` -> `a.b-c`. The result never begins with `-`, which a shell would take for
+/// an option. A text without any usable character, such as Japanese, becomes a hash.
 pub fn letters(text: &str) -> String {
     let is_letter = |c: char| u8::try_from(c).is_ok_and(names::is_name_byte);
     let letter = |c: char| match c {
@@ -23,8 +23,8 @@ pub fn letters(text: &str) -> String {
     if name.contains(|c: char| c.is_ascii_alphanumeric()) { name.to_owned() } else { digest(text, 8) }
 }
 
-/// Returns the names that the file at `relative` may get, best first, without end: the one wanted, then with more and
-/// more of where it came from before it, then with a hash of the path behind it.
+/// Returns the possible names for the file at `relative`, best first, endlessly: the preferred name, then the name with more and
+/// more of `origins` in front, then the name with a hash of the path at the end.
 pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
     let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
     let prefixed = (1..=origins.len()).map(|count| {
@@ -41,7 +41,6 @@ pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterato
     told.into_iter().chain(hashed)
 }
 
-/// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
 pub fn digest(text: &str, digits: usize) -> String {
     mcpkg_base::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
 }

@@ -1,4 +1,4 @@
-//! From files to prompts and resources.
+//! Turns files into prompts, resources and other items.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -29,17 +29,17 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 use mcpkg_store::resources;
 
-/// A prompt or resource that a file becomes.
+/// An item that a file becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The file's path below the import root.
+    /// The path of the file, relative to the import root.
     pub path: String,
     pub entry: Entry,
     pub content: NewContent,
 }
 
 impl Item {
-    /// The word for what it is to agents.
+    /// Returns the word for its kind: `prompt`, `skill`, `instructions` and so on.
     pub fn word(&self) -> &'static str {
         match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
             None => match &self.entry.what {
@@ -54,7 +54,6 @@ impl Item {
         }
     }
 
-    /// The item as data.
     pub fn data(&self) -> Value {
         let Entry { name, what, origin } = &self.entry;
         let mut data = json!({ "kind": what.word(), "type": self.word(), "name": name, "path": self.path });
@@ -73,62 +72,55 @@ impl Item {
 
 #[derive(Debug, Default)]
 pub struct Understood {
-    /// No two have the same name or URI.
+    /// The items. Their names and URIs are unique.
     pub items: Vec<Item>,
-    /// Files that are the same as another, with that.
+    /// Duplicates: the path of the file, and the path of the file that it equals.
     pub same: Vec<(String, String)>,
-    /// Files whose items have not all of their bytes and mode.
+    /// Files that an item represents only in part, so that writing the item would not restore them.
     pub partial: Vec<String>,
-    /// Files that could not be imported.
     pub left_out: Vec<LeftOut>,
-    /// Files that want a URI that another, different one has.
+    /// Files that need a URI or name that a different file already has.
     pub clashes: Vec<Clash>,
-    /// What people should know of a file.
     pub notes: Vec<Note>,
-    /// What is one agent's alone, and the MCP servers in it.
+    /// Collects the files of single agents, and the MCP servers in them.
     pub kept: KeptFiles,
-    /// How many of the items a manifest lists: they are the first, and stay as they are.
+    /// The number of items that a manifest lists. They come first in `items` and are never changed.
     pub(super) listed_count: usize,
-    /// Rules that say no more than a deploy writes, by the places of their items.
+    /// Rules that contain no more than a deploy writes, by the indexes of their items.
     pub(super) plain_rules: HashMap<usize, PlainRule>,
-    /// The files among all that others import where a deploy wrote these.
+    /// The `AGENTS.md` files, which other agents' files import after a deploy.
     pub(super) imported: HashSet<String>,
     pub(super) names: [HashSet<String>; 2],
     pub(super) uris: HashMap<String, usize>,
-    /// The items that asked for a name, whether or not they got it.
+    /// The indexes of the items that preferred a name, whether or not they got it.
     pub(super) wanted: HashMap<(Role, String), Vec<usize>>,
-    /// Prompts as other agents get them, where that was asked.
+    /// A cache of the files that a deploy would write from a prompt, by the prompt's index.
     forms: HashMap<usize, Vec<String>>,
-    /// Instructions by the name of their file, without the ending.
+    /// The indexes of instructions, by the name of their file without its ending.
     pub(super) stems: HashMap<String, Vec<usize>>,
     files: HashSet<String>,
-    /// Skills by the name of their folder and a hash of their files, with the name that each got.
+    /// The names that skills got, by the name of their folder and a hash of their files.
     pub(super) skills: HashMap<(String, u64), String>,
-    /// Names of skills in lower case: a disk may not tell them apart.
+    /// The names of skills in lower case, because some file systems ignore case.
     pub(super) skill_names: HashSet<String>,
 }
 
-/// Two files that want one name or URI.
+/// A file that needs a name or URI that another file has.
 #[derive(Debug)]
 pub struct Clash {
-    /// The name or URI.
     pub wanted: String,
-    /// The file that comes too late.
+    /// The file that comes second and is not imported.
     pub path: String,
 }
 
-/// The name of the file that those for other agents import where a deploy wrote them.
+/// The name of the file that other agents' files import after a deploy.
 pub(super) const IMPORTED: &str = "AGENTS.md";
 
-/// Maximum size of a file whose front matter is read.
+/// The largest file whose front matter is read, in bytes.
 pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
 
-/// Returns what `files`, sorted by path, become by their places. What a manifest lists has none, and goes first: its names
-/// are exact, as are those of the servers that are in `kept`.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` if an item may not be stored; `E_FILE_FAILED` if a file is no
-/// longer what it was.
+/// Turns files, sorted by path, into items according to their places. Files that a manifest lists have no place; they come first,
+/// because their names are exact. The same holds for the servers already in `kept`.
 pub fn understand<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
     kept: KeptFiles,
@@ -136,7 +128,7 @@ pub fn understand<'f>(
     understand_after(|_| true, files, kept)
 }
 
-/// As [`understand`], with those `first` that were items before: another file with the same content does not become a second item.
+/// Like [`understand`], but files for which `first` is true come first: they keep their items, and equal files become duplicates.
 pub fn understand_after<'f>(
     first: impl Fn(&File) -> bool,
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
@@ -172,7 +164,6 @@ pub fn understand_after<'f>(
 }
 
 impl Understood {
-    /// Adds an item that a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
         let (mut entry, mut content) = (entry.clone(), file.content.clone());
         if let What::Prompt(attributes) = &mut entry.what {
@@ -206,7 +197,7 @@ impl Understood {
         Ok(())
     }
 
-    /// Has the forms of what a manifest lists be known as that.
+    /// Registers a listed item, so that files that a deploy wrote from it are recognized as duplicates.
     fn know_again(&mut self, entry: &Entry) {
         let at = self.items.len();
         let (role, name) = match (&entry.what, entry.what.uri().and_then(|uri| uri.split_once("://"))) {
@@ -222,7 +213,7 @@ impl Understood {
         self.wanted.entry((role, name)).or_default().push(at);
     }
 
-    /// Adds a file as what its path says that it is.
+    /// Adds a file according to its place.
     fn place(&mut self, file: &File, place: &Destination) -> Result<()> {
         if let Some(note) = place.note {
             self.note(file, None, note);
@@ -244,7 +235,7 @@ impl Understood {
         }
     }
 
-    /// Adds a file that is one agent's alone.
+    /// Adds a file that only one agent reads.
     fn keep(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<()> {
         match self.kept.read(file, place, kept)? {
             Ok(KeptFile { kind, content, notes }) => {
@@ -283,9 +274,9 @@ impl Understood {
             self.leave_out(file, Reason::Empty);
             return Ok(());
         }
-        // What comes in as it is stays where it is.
+        // If the content is unchanged, keep referring to the file instead of holding a copy in memory.
         let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
-        // Agents that have folders of their own may have the same command.
+        // The same command may be in the folders of several agents.
         let wanted = place.wanted_name();
         let twin = self.wanted.get(&(place.role, wanted.clone())).cloned().unwrap_or_default().into_iter().find(|at| {
             let item = &self.items[*at];
@@ -306,13 +297,13 @@ impl Understood {
         }
         let origin = origin(file, place, Applies::Always);
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
-        // A prompt has no mode.
+        // Prompts do not store an executable bit, so the file is only represented in part.
         self.partial.extend(file.executable.then(|| file.relative.clone()));
         self.add(file, Entry { name, what: What::Prompt(attributes), origin }, content);
         Ok(())
     }
 
-    /// Has the next item, which are instructions, be known by the name of its file, and by that which a deploy gives them.
+    /// Registers the next item, which are instructions, under the name of its file and under the file name that a deploy uses.
     pub(super) fn know_by(&mut self, stem: &str, name: &str) {
         let deployed = formats::file_letters(name);
         if deployed != stem {
@@ -321,7 +312,7 @@ impl Understood {
         self.stems.entry(stem.to_owned()).or_default().push(self.items.len());
     }
 
-    /// Returns the prompt of which a text is the form of another agent.
+    /// Finds the prompt from which a deploy would write this text for some agent.
     fn twin_by_form(&mut self, place: &Destination, text: &str) -> Option<usize> {
         let known = self.wanted.get(&(place.role, place.wanted_name()))?.clone();
         known.into_iter().find(|at| {
@@ -333,7 +324,7 @@ impl Understood {
         })
     }
 
-    /// Adds instructions or a subagent, which an agent loads by itself.
+    /// Adds instructions or a subagent.
     pub(super) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
         let is_small = file.content.size() <= MAX_DESCRIBED;
         if is_small && self.is_gathered(file, place)? {
@@ -392,7 +383,7 @@ impl Understood {
         self.resource(file, name, uri, description, origin)
     }
 
-    /// Returns the metadata in a file, and when it applies.
+    /// Reads the metadata of a file, and when it applies.
     fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
         let text = text(file.content.bytes()?.into_owned())?;
         let mut scope = match place.form {
@@ -411,9 +402,9 @@ impl Understood {
         Ok(scope)
     }
 
-    /// Adds a file that no agent loads by itself.
+    /// Adds a file that no agent loads on its own.
     fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
-        // `add` merges what is the same under the same URI; that must not use up a name.
+        // `add` drops a file that equals an item with the same URI. In that case, the file must not take a new name.
         let without_name = place.uri("");
         let known = self.uris.get(&without_name).map(|at| self.items[*at].entry.name.clone());
         let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &[], &file.relative));
@@ -448,7 +439,7 @@ impl Understood {
         Ok(())
     }
 
-    /// Reads front matter. Malformed front matter is treated as content.
+    /// Parses front matter. If it is malformed, it counts as text, and a note is added.
     pub(super) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
         let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
         match read {
@@ -460,7 +451,7 @@ impl Understood {
         }
     }
 
-    /// Whether a file is the same as one that asked for the same name; then it is reported as that one.
+    /// Reports a file as a duplicate if an equal item has the same preferred name. Returns whether it did.
     fn merge(&mut self, file: &File, role: Role, wanted: &str, is_same: impl Fn(&Item) -> bool) -> bool {
         let known = self.wanted.get(&(role, wanted.to_owned())).into_iter().flatten();
         let twin = known.map(|at| &self.items[*at]).find(|item| is_same(item)).map(|item| item.path.clone());
@@ -469,13 +460,12 @@ impl Understood {
         is_merged
     }
 
-    /// Returns a free name.
     pub(super) fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
         free_name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
-    /// Adds an item, unless one with its URI is there: the same one is merged, another clashes.
+    /// Adds an item. If its URI is taken, the file is a duplicate of an equal item, or clashes with a different one.
     fn add(&mut self, file: &File, entry: Entry, content: NewContent) {
         let path = file.relative.clone();
         let item = Item { path, entry, content };
@@ -505,26 +495,24 @@ impl Understood {
     }
 }
 
-/// Returns the origin of a file.
 fn origin(file: &File, place: &Destination, applies: Applies) -> Origin {
     Origin { applies, agent: place.agent.map(str::to_owned), path: Some(file.relative.clone()) }
 }
 
-/// Characters of a subagent's name: that of its resource is longer.
+/// The maximum length of a subagent's name. It is shorter than other names, because its resource's name contains more.
 const MAX_SUBAGENT: usize = 240;
 
-/// Returns the name of a subagent's resource.
 fn of_subagent(subagent: &str) -> String {
     format!("agents.{subagent}.md")
 }
 
-/// Whether front matter names and describes a subagent.
+/// Returns whether front matter contains the name and the description that every subagent needs.
 fn is_subagent(text: &str) -> bool {
     let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
     keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// Returns the line in a file, whose first line is the `---`, in which front matter is malformed.
+/// Returns the line of an error in a file's front matter, where line 1 is the `---`.
 fn line_of(error: &Error) -> Option<usize> {
     let line = error.details().and_then(|details| details["line"].as_u64());
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
@@ -534,7 +522,7 @@ pub(super) fn naming(file: &str, error: Error) -> Error {
     Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
 }
 
-/// Returns the failure of files that want one name or URI.
+/// Returns the error for files that need the same name or URI.
 pub fn clashing(clashes: &[Clash]) -> Error {
     let list: Vec<_> = clashes.iter().map(|clash| format!("{} ({})", clash.wanted, clash.path)).collect();
     let details = clashes.iter().map(|clash| serde_json::json!({ "wanted": clash.wanted, "path": clash.path }));

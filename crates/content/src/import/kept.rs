@@ -1,4 +1,4 @@
-//! Files of one agent alone, and the MCP servers in them.
+//! Reads files that only one agent uses, and extracts the MCP servers from them.
 
 use std::collections::HashSet;
 
@@ -21,49 +21,44 @@ use mcpkg_store::agent_files::Kind;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{Definition, Origin};
 
-/// The files of agents that an import came by, with the servers in them.
+/// The MCP servers that were found in agents' files so far.
 #[derive(Debug, Default)]
 pub struct KeptFiles {
-    /// The servers, no two with one name.
+    /// The servers. Their names are unique.
     pub servers: Vec<Found>,
-    /// What takes secrets out of them.
+    /// Removes secrets from files.
     secrets: Secrets,
     names: HashSet<String>,
-    /// How many of the servers a manifest lists; they come first.
+    /// The number of servers that a manifest lists. They come first in `servers`.
     listed: usize,
 }
 
-/// A server, with the file that it was found in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub server: Server,
     pub file: String,
 }
 
-/// A file that is stored for its agent.
+/// A file to store for its agent.
 pub struct KeptFile {
-    /// What it is to its agent.
+    /// What its agent uses the file for.
     pub kind: Kind,
     pub content: NewContent,
-    /// What people should know of it.
     pub notes: Vec<Note>,
 }
 
 impl KeptFiles {
-    /// Returns one that takes secrets out so.
+    /// Creates an empty collection with these rules for secrets.
     pub fn with(secrets: Secrets) -> Self {
         Self { secrets, ..Self::default() }
     }
 
-    /// Whether a file in an unknown place looks like a configuration of MCP servers with values in it.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED` if the file is no longer what it was.
+    /// Returns whether a file in an unknown place looks like a configuration of MCP servers that contains values.
     pub fn is_strange(&self, file: &File) -> Result<bool> {
         strange::holds_values(file, &self.secrets)
     }
 
-    /// Takes the servers that a manifest lists.
+    /// Adds the servers that a manifest lists.
     pub fn list(&mut self, servers: Vec<Server>, manifest: &str) {
         for server in servers {
             self.names.insert(server.name.clone());
@@ -72,10 +67,7 @@ impl KeptFiles {
         }
     }
 
-    /// Reads a file as its agent does, and takes the servers in it.
-    ///
-    /// # Errors
-    /// The reason to skip it, with its problem.
+    /// Reads a file as its agent does, and collects its servers. The inner error is the reason to skip the file.
     pub fn read(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<Result<KeptFile, (Reason, Note)>> {
         let agent = place.agent.unwrap_or_default();
         let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");
@@ -146,14 +138,15 @@ impl KeptFiles {
         })
     }
 
-    /// Adds a server, unless another agent's file says the same as far as that agent can.
+    /// Adds a server, unless another agent's file already contains it. Two entries are the same server if they differ only in
+    /// what one of the agents cannot express.
     fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
         let entry = server.name.clone();
         let is_own =
             |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
         if let Some(Found { server: listed, file: listed_in }) = self.servers[..self.listed].iter_mut().find(is_own) {
-            // What is listed is exact: its file only says as much of it as its agent can. A file that says something else
-            // was edited since, and counts.
+            // A listed server is exact, because an agent's file may be unable to express all of it. But if the file differs
+            // in what it can express, somebody edited it, and the file counts.
             if !says(&without_inputs(listed), &without_inputs(&server)) {
                 edit(listed, server);
                 file.clone_into(listed_in);
@@ -190,7 +183,7 @@ impl KeptFiles {
         self.servers.push(Found { server, file: file.to_owned() });
     }
 
-    /// Returns the servers as they are stored: the name of an entry stands there where it is another one.
+    /// Prepares the servers for storing: the name of an entry is stored only if it differs from the server's name.
     pub fn finish(&mut self) {
         for Found { server, .. } in &mut self.servers {
             if server.origin.entry.as_ref() == Some(&server.name) {
@@ -200,22 +193,22 @@ impl KeptFiles {
     }
 }
 
-/// Makes a server that a manifest lists what its file says. The file knows neither its name nor its description, and
-/// switches nothing on that was off.
+/// Updates a listed server from its file. Its name stays, and so does its description unless the file has one. Being edited never
+/// enables a server.
 fn edit(listed: &mut Server, read: Server) {
     let description = read.definition.description.clone().or_else(|| listed.definition.description.take());
     listed.definition = Definition { description, ..read.definition };
     listed.enabled &= read.enabled;
 }
 
-/// Returns a server without the questions of VS Code, which stand elsewhere in its file.
+/// Returns a server without VS Code's `inputs`, which are not part of the server's entry in the file.
 pub fn without_inputs(server: &Server) -> Server {
     let mut server = server.clone();
     server.definition.inputs.clear();
     server
 }
 
-/// Whether `less` is what is read from the entry that `more` is written as for the agent of `less`.
+/// Returns whether writing `more` for the agent of `less`, and reading it back, yields `less`.
 pub fn says(more: &Server, less: &Server) -> bool {
     if more.definition == less.definition {
         return true;
@@ -229,7 +222,7 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
     dialect.document.entries(text).is_ok_and(|entries| !entries.is_empty())
 }
 
-/// Reads settings of Claude Code: what they are, and their text without `env`, which contains values of variables.
+/// Reads Claude Code's settings: their kind, and their text without `env`, which contains values of variables.
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;

@@ -1,4 +1,4 @@
-//! Where links lead.
+//! Resolves symbolic links within an import.
 
 use std::path::{Path, PathBuf};
 
@@ -6,25 +6,25 @@ use super::reason::Reason;
 use super::walk::{self, Take};
 use mcpkg_base::error::{Error, Result};
 
-/// Folders that links lead to from one another, before they are no longer followed.
+/// The most links to folders that are followed one inside another.
 const MAX_DEPTH: usize = 4;
 
-/// The other end of a link.
+/// The target of a link.
 pub enum End {
     /// A file, by its real path.
     File(PathBuf),
     /// A folder, by its real path.
     Folder(PathBuf),
-    /// Nothing that is imported.
+    /// Nothing that can be imported, for this reason.
     None(Reason),
 }
 
-/// Returns where a link leads; it has to stay below `root`, a real path.
+/// Resolves a link. Its target must be below `root`, which must be a real path.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
     let real = match link.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(End::None(Reason::LinkBroken)),
-        // A link to itself, or to a file as if that were a folder.
+        // For example, a link to itself, or a path that treats a file as a folder.
         Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => return Ok(End::None(Reason::LinkBroken)),
         Err(_) => return Ok(End::None(Reason::Unreadable)),
     };
@@ -51,7 +51,7 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     Ok(End::Folder(real))
 }
 
-/// Returns where a link at `path` leads, below the same root, going by its text alone; `None` if that leads out.
+/// Resolves a link at `path` by its text alone, relative to the same root; `None` if it leads out of the root.
 pub fn end(path: &str, text: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -67,28 +67,26 @@ pub fn end(path: &str, text: &str) -> Option<String> {
     leads_on.then(|| parts.join("/"))
 }
 
-/// Returns the text of the link at `path`, where it leads from there to somewhere below the root.
+/// Returns the text of the link at `path`, if it leads to somewhere below the root.
 pub fn text(link: &Path, path: &str) -> Option<String> {
     let text = std::fs::read_link(link).ok()?.to_str()?.to_owned();
     end(path, &text).map(|_| text)
 }
 
-/// A file that is reached through a link to a folder.
 pub struct Behind {
     pub shown: PathBuf,
     pub real: PathBuf,
 }
 
-/// The files behind a link to a folder.
 #[derive(Default)]
 pub struct Reached {
-    /// The files, those behind further links too.
+    /// The files, including those behind further links.
     pub files: Vec<Behind>,
-    /// The links that lead to nothing that is taken, and the folders that cannot be read, with the reason.
+    /// Links without a usable target, and folders that cannot be read, with the reasons.
     pub dead: Vec<(PathBuf, Reason)>,
 }
 
-/// Returns what lies in the folder `real`, as it shows below the link to it.
+/// Returns the files in the folder `real`, with their paths as seen through the link.
 pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<Reached> {
     let mut reached = Reached::default();
     reached.gather(link, real, root, take, &mut vec![real.to_path_buf()])?;

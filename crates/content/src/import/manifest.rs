@@ -1,4 +1,4 @@
-//! `mcpkg.export.json`: the facts about an exported folder that its paths and front matter cannot express.
+//! The manifest `mcpkg.export.json`: facts about an exported folder that its paths and front matter cannot express.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{self, Definition};
 use mcpkg_store::{agent_files, prompts, resources};
 
-/// The manifest's name; it is at the root of an exported folder.
+/// The name of the manifest, at the root of an exported folder.
 pub const FILE: &str = "mcpkg.export.json";
 
 const VERSION: u32 = 1;
@@ -48,13 +48,11 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What an item is, with its attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum What {
@@ -63,7 +61,7 @@ pub enum What {
     /// An agent-specific file, identified by its path.
     #[serde(rename = "agent_file")]
     AgentFile {
-        /// What it is to the agent.
+        /// What its agent uses the file for.
         holds: agent_files::Kind,
         /// Whether the file is executable.
         #[serde(default)]
@@ -90,7 +88,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns its name in the file that it came from.
+    /// Returns the name of its entry in the file that it came from.
     pub fn entry(&self) -> &str {
         self.origin.entry.as_deref().unwrap_or(&self.name)
     }
@@ -104,12 +102,10 @@ impl From<servers::Server> for Server {
 }
 
 impl What {
-    /// Whether it is a prompt.
     pub fn is_prompt(&self) -> bool {
         matches!(self, What::Prompt(_))
     }
 
-    /// Whether its file can be executed.
     pub fn is_executable(&self) -> bool {
         match self {
             What::Prompt(_) | What::Server => false,
@@ -118,7 +114,7 @@ impl What {
         }
     }
 
-    /// The word for programs: `prompt`, `resource`, `agent_file` or `mcp_server`.
+    /// Returns the word in JSON: `prompt`, `resource`, `agent_file` or `mcp_server`.
     pub fn word(&self) -> &'static str {
         match self {
             What::Prompt(_) => "prompt",
@@ -136,11 +132,11 @@ impl What {
     }
 }
 
-/// The content of the file.
+/// The content of a manifest.
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
-    /// By path, `/` between.
+    /// The listed items by the path of their file, with `/` separators.
     pub files: BTreeMap<String, Entry>,
     /// MCP servers whose settings the exported files cannot express completely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,12 +144,10 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Returns the manifest of these files and servers.
     pub fn new(files: BTreeMap<String, Entry>, servers: Vec<Server>) -> Self {
         Self { version: VERSION, files, servers }
     }
 
-    /// Returns the file's bytes.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::internal("the manifest cannot be written as JSON").with_source(error))?;
@@ -161,10 +155,8 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads the manifest of `folder`; `None` if it has none. `heal` is the hint for a malformed one.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if it is malformed, newer, or names a path that leaves the folder.
+    /// Reads the manifest of `folder`; `None` if there is none. `heal` is the hint if the manifest is malformed. Also fails
+    /// if it has a newer version, or contains a path that leaves the folder.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {
@@ -195,13 +187,13 @@ impl Manifest {
     }
 }
 
-/// Whether a file below a folder may have had this path. A backslash is an ordinary character where it is not a separator. Code that
-/// writes there checks [`crate::export::layout::is_safe`].
+/// Returns whether this may be the path of a file below a folder. On Unix, a backslash is an ordinary character. Code that writes
+/// files also checks [`crate::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
     stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
 }
 
-/// Checks that an item may be stored; the manifest and the content come from outside.
+/// Checks that an item may be stored: the manifest and the content may come from anybody.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     check_origin(&entry.origin)?;
     match &entry.what {
@@ -228,7 +220,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
             }
             Ok(())
         }
-        // Its content is checked where it is read: see `server_item`.
+        // `server_item` checks the content when reading it.
         What::Server => Ok(()),
         What::AgentFile { .. } => {
             let is_placed = may_be_path(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
@@ -241,7 +233,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     }
 }
 
-/// Checks that a server may be stored; a manifest comes from outside.
+/// Checks that a server may be stored: the manifest may come from anybody.
 pub fn check_server(server: &Server) -> Result<()> {
     names::check("MCP server", &server.name)?;
     let Server { definition, origin, .. } = server;

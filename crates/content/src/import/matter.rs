@@ -1,4 +1,4 @@
-//! Front matter: the YAML between two lines of `---` at the top of a Markdown file.
+//! Reads and writes front matter: the YAML between two lines of `---` at the top of a Markdown file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,19 +11,18 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::prompts::{Argument, Attributes};
 
-/// The keys of front matter that mcpkg understands.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Matter {
-    /// `description`.
+    /// The value of `description`.
     pub description: Option<String>,
-    /// `argument-hint`.
+    /// The value of `argument-hint`.
     pub hint: Option<String>,
-    /// `arguments`: names, or names with more.
+    /// The value of `arguments`. Each argument is a name, or a mapping with further keys.
     pub arguments: Vec<Argument>,
 }
 
-/// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, in which a comma
-/// belongs to the name before it. Numbers are left out.
+/// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, where a comma stays
+/// part of the name before it. Numbers are ignored.
 pub fn names(yaml: &str) -> Vec<String> {
     let is_name = |name: &String| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
     let names: Vec<String> = match keys(yaml).ok().and_then(|mut keys| keys.map.remove("arguments")) {
@@ -36,16 +35,14 @@ pub fn names(yaml: &str) -> Vec<String> {
 
 const MARK: &str = "---";
 
-/// Maximum size of front matter; agents write a few hundred bytes.
+/// The largest front matter in bytes. Agents write a few hundred.
 const MAX_YAML: usize = 64 << 10;
 
-/// Maximum number of values after expanding aliases.
+/// The most values after expanding YAML aliases.
 const MAX_ALIASED: usize = 10_000;
 
-/// Splits a text that begins with front matter into its YAML and what follows; `None` if none begins.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it begins and does not end.
+/// Splits a text into its front matter's YAML and the rest; `None` if it has no front matter. Fails if the front matter has
+/// no end.
 pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_mark = |line: &str| line.trim_end() == MARK;
@@ -63,22 +60,19 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
     Err(malformed("it has no closing `---`"))
 }
 
-/// The keys of front matter with their values.
+/// The keys and values of front matter.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// By key, in the order they stand there.
+    /// The values by key, in their original order.
     pub map: Map<String, Value>,
-    /// Why it is not valid YAML, where it could only be read as leniently as the agents do, and in which of its lines.
+    /// If it is not valid YAML and was read leniently: the reason, and the line within the YAML.
     pub odd: Option<(String, usize)>,
 }
 
-/// Reads front matter's YAML, as leniently as the agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are no
-/// YAML, and common.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it is malformed; the details have the line.
+/// Parses front matter as leniently as agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are common, but not valid
+/// YAML. If it is malformed even so, the error's details contain the line.
 pub fn keys(yaml: &str) -> Result<Keys> {
-    // Most files have no front matter: nothing is parsed for them.
+    // Fast path: most files have no front matter.
     if yaml.is_empty() {
         return Ok(Keys::default());
     }
@@ -97,13 +91,13 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     Ok(keys)
 }
 
-/// Bytes of front matter that is kept once it was read, and how many of them are.
+/// The largest front matter, in bytes, that is cached, and the most entries in the cache.
 const SHORT: usize = 1 << 10;
 const MOST_KEPT: usize = 512;
 
 thread_local! {
-    /// The front matter that was read lately. What checks a file, makes its forms for several agents and counts what they load asks
-    /// for the same again and again, and reading YAML takes most of that time.
+    /// A cache of parsed front matter. Checking a file, converting it for several agents and counting what they load all
+    /// parse the same text, and parsing YAML takes most of that time.
     static LATELY: RefCell<HashMap<String, Keys>> = RefCell::default();
 }
 
@@ -129,7 +123,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
     }
 }
 
-/// Reads YAML 1.2, as agents do: `yes` and `1_000` are texts.
+/// Parses YAML 1.2, as agents do: `yes` and `1_000` are texts.
 pub(super) fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
@@ -139,7 +133,7 @@ pub(super) fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// Returns why a text is not valid YAML, without the line: it is one of the front matter, and not of the file.
+/// Returns the reason why a text is not valid YAML, without the line, which would be relative to the YAML and not to the file.
 fn reason(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
@@ -148,17 +142,11 @@ fn reason(error: &serde_saphyr::Error) -> String {
 }
 
 /// Returns the keys of front matter that mcpkg understands; see [`keys`].
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it is malformed.
 pub fn parse(yaml: &str) -> Result<Matter> {
     read_with(yaml, arguments)
 }
 
-/// As [`parse`]; `arguments` that only an agent understands are none.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it is malformed.
+/// Like [`parse`], but ignores `arguments` in a form that only an agent understands.
 pub fn parse_for_agents(yaml: &str) -> Result<Matter> {
     read_with(yaml, |value| Ok(arguments(value).unwrap_or_default()))
 }
@@ -171,23 +159,23 @@ fn read_with(yaml: &str, arguments: impl FnOnce(Option<Value>) -> Result<Vec<Arg
     Ok(Matter { description, hint, arguments })
 }
 
-/// Returns front matter that [`parse`] reads as these attributes; nothing if there is nothing to say.
+/// Writes front matter that [`parse`] reads as these attributes; empty if there is nothing to write.
 pub fn write(attributes: &Attributes) -> String {
     let description = attributes.description.iter().map(|text| line("description", text));
     between_marks(&(description.collect::<String>() + &block(&attributes.arguments)))
 }
 
-/// Returns front matter with these lines; nothing if there are none.
+/// Puts lines between two `---` lines; empty if there are no lines.
 pub fn between_marks(lines: &str) -> String {
     if lines.is_empty() { String::new() } else { format!("{MARK}\n{lines}{MARK}\n") }
 }
 
-/// Returns the line of a key with a text.
+/// Writes a line with a key and a quoted text.
 pub fn line(key: &str, text: &str) -> String {
     format!("{key}: {}\n", quote(text))
 }
 
-/// Returns the lines that declare arguments.
+/// Writes the lines that declare arguments.
 pub fn block(arguments: &[Argument]) -> String {
     let mut lines = if arguments.is_empty() { String::new() } else { "arguments:\n".to_owned() };
     for Argument { name, description, required } in arguments {
@@ -198,12 +186,12 @@ pub fn block(arguments: &[Argument]) -> String {
     lines
 }
 
-/// A JSON string is a YAML string.
+/// Quotes a text. A JSON string is also a valid YAML string.
 fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Returns front matter, with its marks, in which the lines of `key` are replaced; a key that is not there comes first.
+/// Replaces the lines of `key` in front matter that is given with its `---` lines. A missing key is inserted at the top.
 pub fn replace(matter: &str, key: &str, lines: &str) -> String {
     let end = if matter.contains("\r\n") { "\r\n" } else { "\n" };
     let lines = lines.replace('\n', end);
@@ -220,7 +208,7 @@ pub fn replace(matter: &str, key: &str, lines: &str) -> String {
     [&old[..from_or_first].concat(), &lines, &old[from_or_first + length..].concat()].map(String::as_str).concat()
 }
 
-/// Takes a key whose value is one line of text; what YAML reads as a list or a number is text as well.
+/// Removes a key and returns its value as text. If YAML reads it as a list or a number, returns the line as written.
 fn scalar(map: &mut Map<String, Value>, yaml: &str, key: &str) -> Option<String> {
     match map.shift_remove(key)? {
         Value::Null => None,
@@ -229,7 +217,7 @@ fn scalar(map: &mut Map<String, Value>, yaml: &str, key: &str) -> Option<String>
     }
 }
 
-/// Puts the values of the top level in quotes, where they begin like something else than text.
+/// Quotes all unquoted values of the top level.
 fn quoted(yaml: &str) -> String {
     let quote = |line: &str| {
         let (key, value) = plain(line)?;
@@ -238,8 +226,7 @@ fn quoted(yaml: &str) -> String {
     yaml.lines().map(|line| quote(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
 }
 
-/// Returns the text with quotes around the values that keep it from being valid YAML. `None` if it is valid already, or
-/// still invalid with the quotes.
+/// Quotes only the values that keep the text from being valid YAML. `None` if it is valid already, or invalid even with quotes.
 pub fn requoted(yaml: &str) -> Option<String> {
     if yaml.len() > MAX_YAML || read(yaml).is_ok() {
         return None;
@@ -254,7 +241,7 @@ pub fn requoted(yaml: &str) -> Option<String> {
     read(&mended).is_ok().then_some(mended)
 }
 
-/// Returns the key and the value of a line of the top level, where the value is not quoted.
+/// Returns the key and the value of an unquoted line of the top level.
 fn plain(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(": ")?;
     let value = value.trim();

@@ -25,34 +25,34 @@ use mcpkg_store::revisions::{Author, Kind};
 use mcpkg_store::servers::{self, Definition};
 use mcpkg_store::{Db, blobs, search};
 
-/// What happens to an item.
+/// What an import does with an item.
 #[derive(Clone, Debug)]
 pub enum Action {
     Create,
-    /// It becomes the new state of what is there.
+    /// The stored item gets the imported version.
     Update(Existing),
-    /// It is there already.
+    /// Nothing: the project already has this version.
     Unchanged,
-    /// It is there already, and lies at another place now: what lay where it did is the same as this.
+    /// The content is equal, but the item's file is now at another path. The file at the former path is a duplicate of it.
     Moved(Uuid),
     /// The stored item differs, for this reason.
     Conflict(&'static str),
 }
 
-/// What is there under an item's name or URI.
+/// The stored item with an imported item's name or URI.
 #[derive(Clone, Debug)]
 pub enum Existing {
     Prompt(Box<Prompt>),
     Resource(Box<Resource>),
-    /// The same, except for when it applies.
+    /// An item with the same content, of which only the scope differs.
     Same(Uuid),
-    /// A file of one agent alone.
+    /// A file that only one agent reads.
     AgentFile,
     Server,
 }
 
 impl Action {
-    /// The word for people and programs.
+    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -63,20 +63,20 @@ impl Action {
     }
 }
 
-/// What a project has, as far as an import asks.
+/// What an import has to know about a project.
 struct Known<'p> {
     project: &'p Project,
-    /// When its modules apply, where that is not always.
+    /// The scopes of its modules, except those that always apply.
     applies: HashMap<String, Applies>,
-    /// Where its modules lay that the import finds to be the same as others, with those.
+    /// The modules whose files are now duplicates, with the path of the file that each equals.
     moved: HashMap<String, &'p str>,
-    /// The rows that an item of the import is.
+    /// The rows that an item of the import already matched.
     claimed: HashSet<(bool, i64)>,
 }
 
 impl Known<'_> {
-    /// Returns the id of the resource that an item is, where the project has it just so, and no item before was it. This is what most
-    /// of a folder is that is imported again, and is found out by its row alone.
+    /// Returns the id of the resource that equals an item, unless an earlier item matched it. When a folder is imported
+    /// again, this is the case for most items. It needs only the resource's row, not the content.
     fn has(&mut self, db: &Db<'_>, item: &Item) -> Result<Option<Uuid>> {
         let What::Resource(attributes) = &item.entry.what else { return Ok(None) };
         let (name, sha256) = (&item.entry.name, item.content.sha256());
@@ -85,7 +85,7 @@ impl Known<'_> {
         Ok(found.filter(is_same).map(|(_, uuid)| uuid))
     }
 
-    /// Returns what happens to an item that is there as it is, under this id.
+    /// Returns the action for an item that equals the stored item with this id.
     fn is_there(&self, item: &Item, uuid: Uuid) -> Action {
         let moved = || self.moved.get(&module(&item.entry.what, uuid)).copied();
         let is_moved =
@@ -93,7 +93,7 @@ impl Known<'_> {
         if is_moved { Action::Moved(uuid) } else { Action::Unchanged }
     }
 
-    /// Whether an item applies when what is there does, which has this id.
+    /// Returns whether an item has the same scope as the stored item with this id.
     fn applies_alike(&self, item: &Item, uuid: Uuid) -> bool {
         let applies = match self.applies.is_empty() {
             true => None,
@@ -103,7 +103,7 @@ impl Known<'_> {
     }
 }
 
-/// Returns what happens to each item. An item that differs is updated with `update`, and is a conflict otherwise.
+/// Returns the action for each item. An item that differs is updated if `update` is set; otherwise it is a conflict.
 pub fn plan(
     db: &Db<'_>,
     project: &Project,
@@ -196,7 +196,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     })
 }
 
-/// Whether only the form for agents differs: a deployed file that is imported again says the same.
+/// Returns whether an item is only a form of the stored one, as a deploy writes it for some agent.
 fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i64, equal: bool) -> Result<bool> {
     match (&item.entry.what, existing) {
         (What::Prompt(attributes), Existing::Prompt(prompt)) => {
@@ -219,7 +219,7 @@ fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i6
     }
 }
 
-/// Whether a subagent is the form of what is there for another agent.
+/// Returns whether a file is what a deploy writes from the stored subagent for its agent.
 fn is_subagent_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
     let Some(name) = resource.attributes.uri.strip_prefix("subagent://") else { return Ok(false) };
     let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
@@ -227,7 +227,7 @@ fn is_subagent_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool>
     Ok(deployed::is_form_of(name, resource.attributes.description.as_deref(), &own, agent, &file))
 }
 
-/// Whether a SKILL.md is what a deploy writes of the one that is there.
+/// Returns whether a SKILL.md is what a deploy writes from the stored one.
 fn is_skill_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
     let uri = &resource.attributes.uri;
     if !uri.starts_with("skill://") || !uri.ends_with("/SKILL.md") {
@@ -237,7 +237,7 @@ fn is_skill_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
     Ok(skill::mended(&own).is_some_and(|mended| *mended == *file))
 }
 
-/// Returns the instructions that a rule was written from, by the name of its file, where it says what they do.
+/// Finds the instructions from which a deploy wrote this rule: same file name, text and scope.
 fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resource>> {
     let Some(uri) = item.entry.what.uri().filter(|_| item.entry.origin.path.is_some()) else { return Ok(None) };
     let Some(name) = uri.strip_prefix("instructions://").filter(|name| formats::stem(name) != *name) else {
@@ -251,13 +251,13 @@ fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resourc
     Ok((same_text && deployed::apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
 }
 
-/// Whether a text is what stands behind the front matter of what is there: a file that gathers several has none.
+/// Returns whether a text equals the stored one without its front matter, as in a file with several sections.
 fn is_text_of(db: &Db<'_>, item: &Item, blob: i64) -> Result<bool> {
     let (before, now) = (blobs::get(db, blob)?, item.content.bytes()?);
     Ok(with_newline(split_front(&before).1) == with_newline(&now))
 }
 
-/// Returns the key of an item's row of modules.
+/// Returns the key of an item's module row.
 pub fn module(what: &What, uuid: Uuid) -> String {
     match what {
         What::Prompt(_) => format!("prompt:{uuid}"),
@@ -269,16 +269,13 @@ pub fn module(what: &What, uuid: Uuid) -> String {
     }
 }
 
-/// Returns the skill that a URI lies in.
+/// Returns the name of the skill that a URI belongs to.
 fn skill_of(uri: &str) -> Option<String> {
     let path = decode(uri.strip_prefix("skill://")?)?;
     path.split_once('/').map(|(name, _)| name.to_owned())
 }
 
-/// Returns the failure of a plan with conflicts.
-///
-/// # Errors
-/// `E_IMPORT_CONFLICT` that lists them all.
+/// Fails with `E_IMPORT_CONFLICT` if the plan has conflicts, and lists all of them.
 pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
     let conflicts: Vec<_> = items
         .iter()
@@ -310,14 +307,11 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
     ))
 }
 
-/// Items written between two looks at whether the user gave up.
+/// The number of items that are written between two calls of `written`.
 const BATCH: usize = 64;
 
-/// Carries out the plan. Calls `written` now and then with the number of items so far, which may refuse to go on. `indexed`
-/// has the keys under which the words of new items are indexed already, by their places.
-///
-/// # Errors
-/// `E_FILE_FAILED` if a file is no longer what it was.
+/// Carries out the plan. Calls `written` regularly with the number of items so far; it may fail to stop the import. `indexed`
+/// contains the keys of words that were indexed ahead, by the items' indexes.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -329,7 +323,7 @@ pub fn apply(
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
-    // An item without such a key gets the one after the largest. Written first, it gets none that another item here has.
+    // Write items without a reserved key first. Each gets the next free key, which must not be one reserved for a later item.
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|place| indexed.contains_key(place));
     let mut all = || {
@@ -345,7 +339,7 @@ pub fn apply(
     if items.len() > MANY { search::with_many(db, all) } else { all() }
 }
 
-/// More items than this are written with more memory.
+/// The number of items above which the search index gets more memory.
 const MANY: usize = 1000;
 
 fn apply_one(
@@ -357,7 +351,7 @@ fn apply_one(
     rows: &mut HashMap<String, Row>,
 ) -> Result<()> {
     if let (Some(key), false) = (indexed, matches!(action, Action::Create)) {
-        // Somebody else wrote it meanwhile.
+        // Somebody else wrote the item in the meantime, so drop the words that were indexed ahead.
         let kind = if item.entry.what.is_prompt() { Kind::Prompt } else { Kind::Resource };
         search::unindex(db, kind, key)?;
     }
@@ -403,11 +397,9 @@ fn apply_one(
     Ok(())
 }
 
-/// Makes `before`, or a new server, what `server` is. What others brought is not run unseen: one that is new, or runs something
-/// else than before, is switched off.
-///
-/// # Errors
-/// `E_ALREADY_EXISTS` if the name is taken.
+/// Creates a server, or gives `before` the definition of `server`. Others may have brought the definition, so a server that
+/// is new or runs something else is disabled until a person has looked at it. Fails with `E_ALREADY_EXISTS` if the name is
+/// taken.
 pub fn put_server(
     db: &Db<'_>,
     project: &Project,
@@ -425,14 +417,14 @@ pub fn put_server(
     Ok(servers::update(db, project, &before, after, now)?.uuid)
 }
 
-/// Whether a server that is switched on stays so when others make it this: only if it runs what it ran before.
+/// Returns whether a server stays enabled with this new definition: only if it still runs the same.
 pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
     let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
     before.enabled && described == before.definition
 }
 
-/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `known` is the
-/// row that it has. Returns the one that was written.
+/// Stores an item's origin in its module row; tags, targets and the enabled flag stay the same. `known` is the current row.
+/// Returns the new row if it changed.
 pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known: Option<&Row>) -> Result<Option<Row>> {
     if known.is_none() && origin.is_empty() {
         return Ok(None);
@@ -440,7 +432,7 @@ pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known:
     let before = known.cloned().unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
     let Origin { applies, agent, path } = origin.clone();
     let row = match origin.is_empty() {
-        // What was written here by hand has no file that it came from.
+        // An item without an origin does not come from a file, so keep the recorded one.
         true => Row { applies, ..before.clone() },
         false => Row { applies, agent, path, ..before.clone() },
     };

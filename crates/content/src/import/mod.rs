@@ -1,4 +1,4 @@
-//! `mcpkg import`: files that agents read today become prompts and resources.
+//! `mcpkg import`: turns files that agents read today into prompts, resources and other items.
 //!
 //! Paths become files: [`scan`] walks folders ([`walk`]), follows [`links`], and reads the files ([`reading`]). [`place`]
 //! decides what each file is, from the tables of [`agents`] and the skills and plugins among the [`folders`].
@@ -6,9 +6,9 @@
 //! Files become items: [`item`] uses [`matter`], [`applies`], [`crate::command`] and an export's [`manifest`].
 //!
 //! Items are merged into the project ([`merge`]), and so are the MCP servers of agents' files ([`kept`], [`servers`]).
-//! Contents and their words are stored first ([`ahead`]), everything else in one transaction ([`write`]), with the
+//! Contents and their words are stored first ([`ahead`]), everything else in one transaction ([`write`]), including the
 //! [`second_places`] of files. The [`account`] reports what happened to each file. A taken name becomes a
-//! [`free_name`], and [`skill_folder`] imports a single skill. Files with conflict markers ([`conflict`]) are left out.
+//! [`free_name`], and [`skill_folder`] imports a single skill. Files with conflict markers ([`conflict`]) are skipped.
 
 pub mod account;
 pub mod agents;
@@ -150,7 +150,7 @@ impl Operation for Import {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let mut destination = Destination::find(context, self.create_project.as_deref(), !self.dry_run, &self.paths)?;
-        // A new project holds nothing yet.
+        // The project may not exist yet; then it has no resources.
         let held = destination.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
@@ -175,7 +175,7 @@ impl Operation for Import {
             left_out: [left_out, understood.left_out].concat(),
             notes: [notes, understood.notes].concat(),
         };
-        // A part of a folder may add to a skill that exists.
+        // With `--only`, SKILL.md may be missing: the files may belong to a skill that exists already.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, &items)?;
         }
@@ -232,13 +232,13 @@ impl Operation for Import {
 }
 
 impl Import {
-    /// Whether the user asked for a file below a folder that cannot be read, or for that itself, as far as its path tells.
+    /// Returns whether `--only` may select a file in this folder that cannot be read, or the folder itself, judging by its path.
     fn may_name(&self, path: &str) -> bool {
         let folder = path.trim_end_matches('/');
         only::Only::new(&self.only).is_ok_and(|only| only.takes(&format!("{folder}/any")) || only.takes(folder))
     }
 
-    /// Returns the failure of patterns that name no file.
+    /// Returns the error for `--only` patterns that match no file.
     fn nothing_named(&self) -> Error {
         let patterns: Vec<String> = self.only.iter().map(|pattern| format!("'{pattern}'")).collect();
         let what = format!("No importable file matches `--only`: {}", patterns.join(", "));
@@ -247,7 +247,7 @@ impl Import {
     }
 }
 
-/// Refuses files that the user imports as a skill without a SKILL.md: no agent would find them.
+/// Fails if the user imports files as a skill, but there is no SKILL.md: no agent would find the skill.
 fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
     if items.is_empty() || items.iter().any(summary::is_main) {
         return Ok(());
@@ -279,7 +279,7 @@ fn line(item: &Item, action: &Action) -> String {
 }
 
 fn data(project: &str, items: &[Item], actions: &[Action], account: &Account) -> Value {
-    // A file that gathers several instructions is one file.
+    // Several instructions may come from one file, so count paths and not items.
     let files = items.iter().map(|item| item.path.as_str()).collect::<BTreeSet<_>>().len();
     let mut data =
         Map::from_iter([("project".to_owned(), Value::from(project)), ("files".to_owned(), account.counts(files))]);

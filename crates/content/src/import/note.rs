@@ -1,11 +1,11 @@
 //! Notes of an import about single files.
 
-/// What people should know of a file.
+/// A note for people about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub path: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: Option<usize>,
-    /// The text after the file's name.
+    /// The text, which continues a sentence that begins with the file's name.
     pub text: String,
 }

@@ -1,20 +1,17 @@
-//! `--only`: selects the files to import.
+//! Selects the files to import by the patterns of `--only`.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What `--only` says.
+/// The patterns of `--only`.
 pub struct Only {
     named: Gitignore,
     excluded: Gitignore,
 }
 
 impl Only {
-    /// Reads the patterns, of which those with `!` before them exclude.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if one is malformed.
+    /// Parses the patterns. A pattern that begins with `!` excludes files.
     pub fn new(patterns: &[String]) -> Result<Self> {
         let failed = |error: ignore::Error| Error::new(Code::InvalidArgument, format!("--only: {error}"));
         let matcher = |excludes: bool| {
@@ -27,7 +24,7 @@ impl Only {
         Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
     }
 
-    /// Whether a pattern names a file, or a folder that it lies in, and none excludes it.
+    /// Returns whether a pattern matches a file or a folder above it, and no pattern excludes the file.
     pub fn takes(&self, relative: &str) -> bool {
         let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
         (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)

@@ -1,4 +1,4 @@
-//! What a path becomes: a prompt, a file of a skill, instructions, a subagent, or a plain file; its name and its URI.
+//! Decides what the file at a path becomes (a prompt, a skill's file, instructions, a subagent or a plain file), and its name.
 
 use super::agents::{self, Form, PLACES, Place, Role};
 use super::folders::Folders;
@@ -12,45 +12,44 @@ use mcpkg_store::agent_files;
 
 pub use crate::uri::decode;
 
-/// Where a file belongs.
+/// What a file becomes, judging by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     pub role: Role,
-    /// The path that makes its name.
+    /// The path from which its name is made.
     pub label: String,
-    /// Of a prompt in a folder of commands, its path below it.
+    /// For a prompt in a folder of commands, the path within that folder.
     pub file: Option<String>,
-    /// The placeholders that a prompt has.
+    /// The placeholder syntax of a prompt.
     pub dialect: Dialect,
-    /// The agent whose form or folder it is.
+    /// The agent that the file's format or folder belongs to.
     pub agent: Option<&'static str>,
-    /// Of instructions, how their agent finds out when they apply.
+    /// For instructions, the format in which they say when they apply.
     pub form: Form,
-    /// Of instructions, the folder that they are for; empty for all.
+    /// For instructions, the folder that they apply to; empty for the whole project.
     pub scope: String,
-    /// Of a file of a skill, which one.
+    /// For a file of a skill, the skill.
     pub skill: Option<InSkill>,
-    /// What a file of a single agent is to that agent.
+    /// For a file that only one agent reads, what the agent uses it for.
     pub kept: Option<Kept>,
-    /// What people should know of it.
+    /// A note for people about this place.
     pub note: Option<&'static str>,
 }
 
-/// What a file is to the one agent that reads it.
+/// What a file is for the one agent that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// What it is, by its path.
+    /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
-    /// Whether the agent reads it when it is started at the root, and not as a part of a plugin or below.
+    /// Whether the agent reads the file when it starts in the root, as opposed to a file in a plugin or a subfolder.
     pub is_own: bool,
 }
 
-/// The skill that a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InSkill {
-    /// Its folder below the import root; empty for the root itself.
+    /// The skill's folder, relative to the import root; empty for the root itself.
     pub folder: String,
-    /// The name of that folder.
+    /// The name of the skill's folder.
     pub name: String,
 }
 
@@ -70,22 +69,21 @@ pub enum Kind {
     Resource,
 }
 
-/// The places of the files below one import root.
+/// Determines the places of the files below one import root.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// Its skills and plugins.
     pub(super) folders: Folders,
-    /// What the user says that the files are.
+    /// The kind that the user chose for all files.
     pub(super) kind: Option<Kind>,
-    /// The name of the root's own folder, which is also that of the skill in it.
+    /// The name of the root's own folder. It is also the name of a skill at the root.
     pub(super) name: String,
-    /// What stands before the paths of a root that is one skill: its name.
+    /// The prefix of all paths if the root as a whole is a skill: the skill's name.
     pub(super) prefix: String,
 }
 
 pub(super) const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
-/// Folders that are named for what lies in them, and so say nothing of where that came from.
+/// Folder names that only say what is in the folder, so they do not help to distinguish names.
 const GENERIC: &[&str] = &[
     "agent",
     "agents",
@@ -103,21 +101,18 @@ const GENERIC: &[&str] = &[
     "workflows",
 ];
 
-/// Folders that are left out of a name, where a file of this ending says by itself what it is.
+/// Folders that do not become part of a name, because the file's ending already tells what it is.
 const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
-    /// Returns those of an export's files: the folder gives its name to no skill.
+    /// Returns the places in an exported folder. The name of that folder is arbitrary, so it is not the name of a skill.
     pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
         let mut folders = Folders::of(paths);
         folders.forget_root();
         Self { folders, ..Self::default() }
     }
 
-    /// Returns what the file at `relative`, a path with `/`, becomes.
-    ///
-    /// # Errors
-    /// Why it is left out.
+    /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.
     pub fn of(&self, relative: &str) -> Result<Destination, Reason> {
         if let Some(kind) = self.kind {
             return Ok(self.told(kind, relative));
@@ -126,7 +121,7 @@ impl Places {
             return Ok(self.skill(folder, relative));
         }
         let parts: Vec<&str> = relative.split('/').collect();
-        // The outermost folder that is known decides.
+        // If known folders are nested, the outermost decides.
         for start in 0..parts.len() {
             let (before, here) = parts.split_at(start);
             if let Some(found) = self.in_agents_folder(before, here) {
@@ -154,7 +149,7 @@ impl Places {
         }
         let folders = &parts[..parts.len() - 1];
         if folders.iter().any(|part| agents::is_folder(part)) {
-            // An agent's folder holds transcripts and credentials too, which nobody means to serve.
+            // Skip it: agents' folders also contain transcripts and credentials, which must not be served to others.
             return Err(Reason::NoPlace);
         }
         if parts.iter().any(|part| part.starts_with('.')) {
@@ -163,7 +158,7 @@ impl Places {
         Ok(Destination::plain(Role::File, relative.to_owned()))
     }
 
-    /// Whether an import that is given the folder of these files looks into the folders above the one at `relative`.
+    /// Returns whether an import of the whole folder would look into all folders above the file at `relative`.
     pub fn reaches(&self, relative: &str) -> bool {
         let skill = self.folders.skill(relative);
         relative.match_indices('/').all(|(end, _)| {
@@ -173,10 +168,7 @@ impl Places {
         })
     }
 
-    /// Returns what a file becomes that the user named directly. It is imported even if it is hidden.
-    ///
-    /// # Errors
-    /// Why it is left out.
+    /// Returns what a file becomes if the user named it directly: then it is imported even if it is hidden.
     pub fn named(&self, relative: &str) -> Result<Destination, Reason> {
         match self.of(relative) {
             Err(Reason::Hidden) => Ok(Destination::plain(Role::File, relative.to_owned())),
@@ -213,7 +205,8 @@ impl Places {
         }
     }
 
-    /// Returns where a file belongs that lies, below the folders `before`, at `here` in an agent's folder.
+    /// Returns what a file in an agent's folder becomes. `before` are the folders above the agent's folder, `here` the path
+    /// from there.
     fn in_agents_folder(&self, before: &[&str], here: &[&str]) -> Option<Destination> {
         let scope = before.join("/");
         let known = |place: &&Place| here.starts_with(&place.folder) && here.len() > 2;
@@ -250,7 +243,7 @@ impl Places {
             Role::Prompt => {
                 let label = label.strip_suffix(place.ending)?.to_owned();
                 let file = before.is_empty().then(|| format!("{label}.md"));
-                // Codex counted from one as well, while it had prompts.
+                // Codex's prompts, which it no longer supports, also counted from one.
                 let counts_from_one = matches!(agent, Some("opencode" | "codex"));
                 let dialect = if counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
                 Destination { file, dialect, ..Destination::plain(Role::Prompt, label) }
@@ -280,7 +273,7 @@ impl Places {
     }
 }
 
-/// The endings of a subagent's file, the longer ones first.
+/// The endings of subagents' files, longer ones first.
 const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
 impl Destination {
@@ -299,27 +292,27 @@ impl Destination {
         }
     }
 
-    /// Returns the place of a file that is kept as one, whatever its folder says.
+    /// Returns the place of a file that is imported as a plain file, regardless of its folder.
     pub fn as_file(relative: &str) -> Self {
         Self::plain(Role::File, relative.to_owned())
     }
 
-    /// Whether a file here says nothing to an agent, whatever it holds.
+    /// Returns whether no agent reads a file here, whatever it contains.
     pub fn is_unread(&self) -> bool {
         self.role == Role::File && self.skill.is_none() && self.kept.is_none()
     }
 
-    /// Whether a file here is read for MCP servers.
+    /// Returns whether a file here may contain MCP servers that an agent reads.
     pub fn may_hold_servers(&self) -> bool {
         self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
     }
 
-    /// Returns the preferred name for this place. It may be taken, too long or invalid.
+    /// Returns the preferred name. It may be taken, too long or invalid.
     pub fn wanted_name(&self) -> String {
         letters(&self.label)
     }
 
-    /// Returns the URI of a resource of this name.
+    /// Returns the URI of a resource with this name.
     pub fn uri(&self, name: &str) -> String {
         match self.role {
             Role::File => format!("file:///{}", encode(&self.label)),
@@ -328,7 +321,7 @@ impl Destination {
         }
     }
 
-    /// Returns the folders above the file at `relative` that tell it from another one of its name, the nearest first.
+    /// Returns folders above the file that can distinguish it from another file with the same name, the nearest first.
     pub fn origins(&self, relative: &str) -> Vec<String> {
         if self.role == Role::File {
             return Vec::new();
@@ -343,7 +336,7 @@ impl Destination {
     }
 }
 
-/// Returns the place of a file that is instructions by its name.
+/// Returns the place of a file that its name identifies as instructions.
 fn instructions(parts: &[&str]) -> Option<Destination> {
     let (name, above) = parts.split_last()?;
     let (agent, form) = agents::instructions(name)?;
@@ -361,7 +354,7 @@ fn instructions(parts: &[&str]) -> Option<Destination> {
     Some(Destination { agent, form, note, scope: above.join("/"), ..plain })
 }
 
-/// Returns the place of a file that is something by its ending; `inside` is its path in a plugin.
+/// Returns the place of a file that its ending identifies; `inside` is the path within a plugin.
 fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
     let (role, form, agent, ending) = agents::by_ending(parts.last()?)?;
     let whole = parts.join("/");
@@ -375,7 +368,7 @@ fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
     Some(Destination { agent: Some(agent), form, file, ..Destination::plain(role, label.to_owned()) })
 }
 
-/// Returns the place of a file of a plugin, by its path in it.
+/// Returns the place of a file in a plugin; `inside` is the path within the plugin.
 fn in_plugins_folder(inside: &str) -> Option<Destination> {
     let label = inside.strip_suffix(".md").filter(|label| !label.ends_with("README"))?;
     let agent = Some("claude_code");
@@ -387,7 +380,7 @@ fn in_plugins_folder(inside: &str) -> Option<Destination> {
     Some(Destination { agent, ..Destination::plain(Role::Subagent, label.to_owned()) })
 }
 
-/// Returns the place of a file in a folder of commands at the root, as collections have it.
+/// Returns the place of a file in a folder `commands` at the root, as in published collections.
 fn in_roots_folder(relative: &str) -> Option<Destination> {
     relative.strip_prefix("commands/").and_then(|_| in_plugins_folder(relative))
 }
@@ -470,7 +463,7 @@ mod tests {
         ] {
             assert_eq!(of(&[path]).remove(0), Err(reason), "{path}");
         }
-        // All that lies in a skill is the skill's.
+        // Everything in a skill's folder belongs to the skill.
         let found = of(&["a/x/SKILL.md", "a/x/.mcp.json", "a/x/.claude/commands/y.md"]);
         assert!(found.iter().all(|place| place.as_ref().is_ok_and(|place| place.role == Role::Skill)), "{found:?}");
     }

@@ -1,4 +1,4 @@
-//! Reads files that are scanned; small ones stay in memory.
+//! Reads the files of an import, and keeps small ones in memory.
 
 use std::path::Path;
 
@@ -7,29 +7,28 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;
 
-/// Maximum size of a file that stays in memory until it is stored, and of all of them together. Larger files are read again.
+/// The largest file that stays in memory until it is stored, and the limit for all such files together. Other files are read
+/// again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
-/// Reads files one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     files: file::Series,
-    /// Bytes that are in memory.
+    /// The total size in bytes of the files in memory.
     kept: u64,
 }
 
-/// What is seen of a file that is read.
+/// A file that was read.
 pub(crate) struct Look {
     pub(crate) content: NewContent,
-    /// Whether it can be executed.
     pub(crate) executable: bool,
-    /// Whether it contains conflict markers; only checked for small files.
+    /// Whether it contains conflict markers. Only small files are checked.
     pub(crate) is_unmerged: bool,
 }
 
 impl Reading {
-    /// Reads a file. What it holds stays in memory where it is small and `is_held`, else it is read again where it is needed.
+    /// Reads a file. Its content stays in memory if it is small and `is_held`; otherwise it is read again when needed.
     pub(crate) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;

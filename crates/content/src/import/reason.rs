@@ -1,51 +1,51 @@
-//! Why a file is left out of an import.
+//! The reasons why an import skips a file.
 
-/// Why a file, or a whole folder, is left out.
+/// The reason why a file or a whole folder is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// An agent's file that is malformed.
     Malformed,
-    /// An agent's file that may hold a secret.
+    /// An agent's file that may contain a secret.
     Secret,
-    /// A folder that this user may not read. It counts as one file, since nobody knows how many it holds.
+    /// A folder that this user may not read. It counts as one file, because the number of files in it is unknown.
     Unreadable,
-    /// In an agent's folder, and nothing that it reads from there.
+    /// A file in an agent's folder that the agent does not read from there.
     NoPlace,
-    /// Not UTF-8 text, although text is needed.
+    /// A file that is not UTF-8 text, where text is needed.
     NotText,
-    /// Empty, although text is needed.
+    /// An empty file, where text is needed.
     Empty,
-    /// Hidden, and in no agent's folder.
+    /// A hidden file outside agents' folders.
     Hidden,
-    /// An ignore file of version control names it.
+    /// A file that an ignore file of version control excludes.
     Ignored,
-    /// What a package manager installed.
+    /// A folder that a package manager installed.
     Installed,
     VersionControl,
     /// Excluded by `--only`.
     NotNamed,
-    /// A link that leads out of the folder.
+    /// A link that leads out of the imported folder.
     LinkOut,
-    /// A link that leads nowhere.
+    /// A link without a target.
     LinkBroken,
     /// A link to a folder that contains it.
     LinkLoop,
     /// Neither a file nor a folder.
     Special,
-    /// The database that is imported into.
+    /// The database that the import writes to.
     Database,
-    /// Another repository in a repository.
+    /// Another repository inside a repository.
     Submodule,
-    /// A path that no folder takes, such as one with `..` in it.
+    /// A path that cannot be written to a folder, such as one with `..` in it.
     BadPath,
-    /// A text in which a merge is not finished.
+    /// A file with unresolved merge conflicts.
     Unmerged,
-    /// A name that is not UTF-8 text: stored under another one, it would not come back, and could be another's.
+    /// A file whose name is not UTF-8. A substitute name would not be exported as the original one, and might be another file's.
     NotTextName,
 }
 
 impl Reason {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub const fn text(self) -> &'static str {
         match self {
             Reason::Malformed => "cannot be read in its agent's format",
@@ -71,24 +71,22 @@ impl Reason {
         }
     }
 
-    /// Whether the file would be imported without this problem, as far as mcpkg knows.
+    /// Returns whether mcpkg would import the file if it did not have this problem.
     pub const fn is_known(self) -> bool {
         matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
     }
 }
 
-/// A file or folder that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path; a folder's ends with `/`.
+    /// The path; a folder's ends with `/`.
     pub path: String,
     pub reason: Reason,
-    /// The number of files: those below a folder, or one.
+    /// The number of files: one, or all files in a folder.
     pub files: u64,
 }
 
 impl LeftOut {
-    /// Returns a file that is left out.
     pub fn file(path: impl Into<String>, reason: Reason) -> Self {
         Self { path: path.into(), reason, files: 1 }
     }

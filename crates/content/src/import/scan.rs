@@ -1,4 +1,4 @@
-//! Finds the files at the given paths: what each of them is to an agent, and which are skipped.
+//! Finds the files at the given paths, and determines what each one is to an agent, or why it is skipped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
@@ -19,80 +19,75 @@ use mcpkg_core::op::Context;
 use mcpkg_store::links::{Link, Target};
 use mcpkg_store::new_content::NewContent;
 
-/// A file that is to be imported.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Where it lies below the import root, `/` between.
+    /// The path relative to the import root, with `/` separators.
     pub relative: String,
     pub content: NewContent,
-    /// Whether it can be executed.
     pub executable: bool,
-    /// Its entry in the manifest.
+    /// The file's entry in the manifest, if it has one.
     pub listed: Option<Entry>,
 }
 
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// By their relative path, each with its place, but for those that a manifest lists.
+    /// The files by relative path. Each has a place, except those that a manifest lists.
     pub files: Vec<(File, Option<Destination>)>,
-    /// Links that are the same thing as what they lead to, with that.
+    /// Links that are the same to agents as their targets: the path of the link, and of the target.
     pub same: Vec<(String, String)>,
-    /// Those of the same that are links, for an export.
+    /// The entries of `same` in the form that an export needs.
     pub links: Vec<Link>,
-    /// What was left out.
     pub left_out: Vec<LeftOut>,
-    /// Where each file is on the disk, by its relative path.
+    /// The paths on disk, by relative path.
     pub on_disk: BTreeMap<String, PathBuf>,
-    /// MCP servers that a manifest lists.
     pub servers: Vec<manifest::Server>,
-    /// What people should know of ignore files.
+    /// Notes about ignore files.
     pub notes: Vec<Note>,
 }
 
-/// The user's options for the files.
+/// The user's choices, and what the scan has to know about the project.
 #[derive(Debug, Default)]
 pub struct Choice<'c> {
-    /// Patterns, of which one has to name each file.
+    /// Patterns of which at least one must match each file.
     pub only: &'c [String],
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
-    /// How many resources the project has. Where they are about as many as the files, most of these are there as they are: those that
-    /// no agent reads are not held in memory then, and the few that are stored after all are read again.
+    /// The number of resources in the project. If it is about the number of files, most files are probably imported already. Then
+    /// plain files are not kept in memory, and the few that have to be stored are read again.
     pub resources: usize,
 }
 
-/// A folder from which names count.
+/// A folder that paths are relative to.
 struct Root {
     base: PathBuf,
-    /// Whether it is the folder that was named, and not one above it.
+    /// Whether the user named this folder, and not one inside it.
     is_named: bool,
-    /// Whether it is an export.
+    /// Whether it is an exported folder.
     is_export: bool,
 }
 
-/// The place of a file that has not been read yet.
+/// A file that has not been read yet.
 pub(super) struct Candidate {
     pub(super) root: usize,
     pub(super) relative: String,
     pub(super) listed: Option<Entry>,
-    /// Whether the user named this very file.
+    /// Whether the user named this file itself.
     pub(super) is_named: bool,
-    /// Of what is reached through a link, the real path.
+    /// The real path, if it was reached through a link.
     pub(super) real: Option<PathBuf>,
 }
 
-/// A link to a folder.
 struct FolderLink {
     root: usize,
     relative: String,
     real: PathBuf,
-    /// Whether the folder was looked into by itself.
+    /// Whether the target folder was also found without this link.
     is_known: bool,
     behind: Vec<links::Behind>,
 }
 
-/// Everything at and below the named paths.
+/// Everything at and below the paths that the user named.
 #[derive(Default)]
 struct Gathered {
     roots: Vec<Root>,
@@ -103,10 +98,7 @@ struct Gathered {
     notes: Vec<Note>,
 }
 
-/// Looks through the files at and below `paths`.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a manifest or a pattern that is malformed.
+/// Finds and reads the files at and below `paths`.
 pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result<Scanned> {
     let only = Only::new(choice.only)?;
     let mut gathered = Gathered::default();
@@ -142,7 +134,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
         match end {
             Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
-                // Files behind a link to a folder are not links themselves, and an absolute link is not valid on another machine.
+                // Only a real link with a relative target can be written elsewhere. For the others, an export writes a copy.
                 let target = links::text(path, relative).map_or_else(|| Target::Copy(end.clone()), Target::Link);
                 found.links.push(Link { path: relative.clone(), target });
                 found.same.push((relative.clone(), end));
@@ -168,11 +160,11 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     Ok(found)
 }
 
-/// What heals a manifest that is malformed.
+/// The hint for a malformed manifest.
 const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by its paths alone, without the \
     names, URIs and descriptions that the manifest lists";
 
-/// Whether the target of a link is the same to an agent as the link itself.
+/// Returns whether the target of a link has the same role for agents as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
     places.of(end).is_ok_and(|other| other.role == place.role)
 }
@@ -264,7 +256,7 @@ impl Gathered {
     ) -> Result<()> {
         let walked = self.without_odd_names(walked, base);
         let real_named = named.canonicalize().map_err(|error| Error::file("read", named, error))?;
-        // What was found lies below the path that was named, which may be a link.
+        // Real paths are mapped back to the path that the user named, which may itself be a link.
         let found_at = |real: &Path| real.strip_prefix(&real_named).map(|rest| named.join(rest)).ok();
         for link in walked.links {
             let at = relative(&link, base);
@@ -302,7 +294,8 @@ impl Gathered {
             }
         }
         let mut files = walked.files;
-        // Bytes are compared much faster than paths, part by part; what is nearly in order is hardly compared again.
+        // Comparing bytes is much faster than comparing paths part by part, and an almost sorted list needs few comparisons
+        // later.
         files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
         let found = files.into_iter().map(|file| {
             let relative = relative(&file, base);
@@ -317,7 +310,7 @@ impl Gathered {
             };
             let text = format!("has an invalid pattern, which was ignored: {}", bad.what);
             let note = Note { path, line: bad.line, text };
-            // The folders above are the same for all that is named.
+            // The folders above are shared by all named paths, so the same note may appear several times.
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -328,7 +321,7 @@ impl Gathered {
                 path.push('/');
             }
             if self.candidates.contains_key(&left.path) {
-                // A manifest lists it.
+                // The manifest lists this file, so it is imported although it is ignored or hidden.
                 continue;
             }
             let files = left.below.unwrap_or(1);
@@ -337,7 +330,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Leaves out what lies at a path that is not UTF-8 text.
+    /// Skips files and links whose paths are not UTF-8.
     fn without_odd_names(&mut self, mut walked: Walked, base: &Path) -> Walked {
         let odd = |path: &Path| path.strip_prefix(base).unwrap_or(path).to_str().is_none();
         for paths in [&mut walked.files, &mut walked.links] {
@@ -349,7 +342,7 @@ impl Gathered {
         walked
     }
 
-    /// Leaves out the database, which may lie in the folder, and SQLite's files next to it.
+    /// Skips the database, which may be in the folder, and SQLite's files next to it.
     fn leave_out_database(&mut self, context: &Context) {
         let database = context.store.location().to_string();
         for (path, candidate) in self.candidates.extract_if(.., |path, _| is_of_database(path, &database)) {
@@ -357,7 +350,7 @@ impl Gathered {
         }
     }
 
-    /// Returns the places of each root's files. A folder that is one skill as a whole gives its name to what lies in it.
+    /// Returns the places for each root. If a root as a whole is a skill, the skill's name becomes the prefix of its paths.
     fn places(&mut self, kind: Option<Kind>) -> Vec<Places> {
         let mut all = Vec::new();
         for (at, root) in self.roots.iter().enumerate() {
@@ -386,7 +379,7 @@ impl Gathered {
         all
     }
 
-    /// Finds out which links to folders are the same as what they lead to; of the others the files are taken.
+    /// Reports links to folders that are the same to agents as their targets. For other links, adds the files behind them.
     fn resolve_folder_links(&mut self, places: &[Places], found: &mut Scanned) {
         for (at, link) in std::mem::take(&mut self.folder_links) {
             let base = &self.roots[link.root].base;
@@ -414,7 +407,7 @@ impl Gathered {
     }
 }
 
-/// Returns the places of the files at `paths` below a folder of this name; `is_named` where the user named the folder.
+/// Returns the places of the files at `paths` in a folder with this name; `is_named` means that the user named the folder.
 fn places_of<'p>(
     paths: impl Iterator<Item = &'p str> + Clone,
     kind: Option<Kind>,
@@ -430,15 +423,15 @@ fn places_of<'p>(
     Places { folders, kind, name: name.to_owned(), prefix }
 }
 
-/// A folder whose files are known by their paths alone: what some of them are can be told without the others' contents.
+/// A folder of which only the paths are known. With it, some files can be read without the others.
 pub struct Listing {
     places: Places,
-    /// What the paths in the folder begin with, seen from where names count.
+    /// The prefix that turns a path in the folder into a path relative to the import root.
     above: String,
 }
 
 impl Listing {
-    /// Returns the listing of the folder `named`, an absolute path that need not exist, with files at `paths` below it.
+    /// Creates the listing of the folder `named` with files at `paths`. It must be an absolute path, but need not exist.
     pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
         let base = base::base(named, false).unwrap_or_else(|| named.to_path_buf());
         let above = relative(named, &base);
@@ -449,7 +442,7 @@ impl Listing {
         Self { places, above }
     }
 
-    /// Returns the file at `path` below the folder, with what it is; `None` if it is left out.
+    /// Returns the file at `path` with its place; `None` if it is skipped.
     pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
         let relative = format!("{}{}{path}", self.places.prefix, self.above);
         let place = self.places.of(&relative).ok()?;
@@ -457,16 +450,16 @@ impl Listing {
     }
 }
 
-/// Whether agents may find something at this path. What is found behind a link to a folder elsewhere is the same as where it lies.
+/// Returns whether agents may read something at this path.
 pub fn lies_in_agents_folder(relative: &str) -> bool {
     relative.split('/').any(agents::is_folder)
 }
 
-/// The files that were read, and their places.
+/// Files that were read, with their places.
 type Files = Vec<(File, Option<Destination>)>;
 
-/// Reads the files, and returns them by their relative path, with the paths of those in which a merge is not finished. Where
-/// most `are_known` as they are, what no agent reads is not held in memory.
+/// Reads the files. Returns them by relative path, and the paths of files with conflict markers. If most files `are_known`
+/// already, plain files are not kept in memory.
 pub(super) fn look_through(
     taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
     are_known: bool,
@@ -492,7 +485,7 @@ pub(super) fn look_through(
     Ok((files, unmerged))
 }
 
-/// Whether a file is the database, or one that SQLite or mcpkg keeps next to it.
+/// Returns whether a file is the database, or one that SQLite or mcpkg keeps next to it.
 pub(crate) fn is_of_database(path: &Path, database: &str) -> bool {
     path.to_string_lossy().strip_prefix(database).is_some_and(|suffix| {
         matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")
@@ -501,7 +494,7 @@ pub(crate) fn is_of_database(path: &Path, database: &str) -> bool {
     })
 }
 
-/// Refuses a path that leads out of `root` by a link.
+/// Fails if a link leads the path out of `root`.
 pub(super) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
     let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
     if real.starts_with(root) {
@@ -514,7 +507,7 @@ pub(super) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
     .hint("remove the link, list it in .gitignore, or import a folder that contains both the link and its target"))
 }
 
-/// Returns `path` from the root of the disk, with the links above its last part resolved.
+/// Makes `path` absolute and resolves all links except in its last part.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => {
@@ -526,7 +519,7 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 pub(super) fn relative(file: &Path, base: &Path) -> String {
-    // Compared as texts first, which is much faster than part by part.
+    // Compare as texts first, which is much faster than comparing part by part.
     let texts = (file.to_str(), base.to_str(), MAIN_SEPARATOR);
     if let (Some(file), Some(base), '/') = texts
         && let Some(below) = file.strip_prefix(base).and_then(|below| below.strip_prefix('/'))
@@ -541,7 +534,7 @@ pub(super) fn relative(file: &Path, base: &Path) -> String {
     below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// Returns the failure of an import that the user gave up.
+/// Returns the error for an import that the user cancelled.
 pub(super) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "The import was cancelled; nothing was imported")
 }

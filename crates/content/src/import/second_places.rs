@@ -1,5 +1,5 @@
-//! Second places of a tree, which an export makes again though no item lies there: links, copies, and files that say the same in other
-//! bytes (docs/adr/0043-links-and-copies.md).
+//! Records links, copies and forms in an imported tree. They are not items, but an export writes them again. A form is a file
+//! with the meaning of another in other bytes; see docs/adr/0043-links-and-copies.md.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,13 +12,12 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs};
 
-/// Contents by their SHA-256.
 pub type Contents = HashMap<[u8; 32], NewContent>;
 
-/// Returns the files among `files`, sorted by path, that are the same as others, and those of which items have a part; and
-/// what those hold that are not copies.
+/// Returns the copies and forms among `files`, which must be sorted by path, and the contents of the forms. A file that an item
+/// represents only in part counts as a form.
 pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> (Vec<Link>, Contents) {
-    // What an agent's own file holds may be secret, and is not stored as it is.
+    // Skip the files of single agents: they may contain secrets, so their original bytes are never stored.
     let find = |path: &str| {
         let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
         let (file, place) = &files[at];
@@ -30,7 +29,7 @@ pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> 
     let (mut found, mut contents) = (Vec::new(), Contents::new());
     for (path, of) in all {
         let (Some(file), Some(original)) = (find(path), find(of)) else { continue };
-        // An item has all of the file that it is one of, and may be written to it.
+        // A copy needs an original that its item restores completely.
         let is_copy = file.content == original.content && file.executable == original.executable;
         let target = if is_copy && !partial.contains(of) {
             Target::Copy(of.clone())
@@ -44,21 +43,21 @@ pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> 
     (found, contents)
 }
 
-/// The second places of a tree.
+/// The links, copies and forms of an imported tree.
 #[derive(Clone, Copy)]
 pub struct SecondPlaces<'l> {
-    /// Those that were found: links, copies and forms.
+    /// The links, copies and forms that were found.
     pub found: &'l [Link],
-    /// What the forms among them hold.
+    /// The contents of the forms.
     pub contents: &'l Contents,
-    /// Files that are the same as another, with that.
+    /// Duplicates: the path of the file, and the path of the file that it equals.
     pub same: &'l [(String, String)],
-    /// Whether the whole tree was looked at: a copy that was not found is then gone.
+    /// Whether the whole tree was read. Only then does a missing copy count as deleted.
     pub is_whole: bool,
 }
 
-/// Returns the links, copies and forms that a tree adds, and those to forget: a file has taken their place, or they are no longer
-/// a copy or form of a file of the tree.
+/// Returns the links, copies and forms to add, and those to delete: another file is now at their path, or they no longer are a
+/// copy or form of a file in the tree.
 fn differences<'l>(
     known: &'l [Link],
     SecondPlaces { found, is_whole, .. }: SecondPlaces<'l>,
@@ -84,13 +83,13 @@ fn differences<'l>(
     (new, known.iter().filter(is_gone).collect())
 }
 
-/// Whether a tree brings second places, or has others no longer. `known` are sorted by path.
+/// Returns whether there are links, copies or forms to add or delete. `known` must be sorted by path.
 pub fn changes(known: &[Link], found: SecondPlaces<'_>, items: &[Item]) -> bool {
     let (new, gone) = differences(known, found, items);
     !new.is_empty() || !gone.is_empty()
 }
 
-/// Keeps the second places of the tree, and forgets those that are none any more.
+/// Stores the links, copies and forms of a tree, and deletes outdated ones.
 pub fn keep(db: &Db<'_>, project: &Project, found: SecondPlaces<'_>, items: &[Item]) -> Result<()> {
     let known = stored_links::all(db, project.id)?;
     let (new, gone) = differences(&known, found, items);

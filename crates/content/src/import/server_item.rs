@@ -1,5 +1,5 @@
-//! An MCP server as an item like others: its content is a JSON document with a line for each value, so that it is compared,
-//! merged and proposed as files are.
+//! Represents an MCP server as an item: a JSON document with one line per value, so that servers are compared, merged and
+//! proposed like files.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{self, Definition};
 
-/// The beginning of the paths of servers. No file has such a path, since not every disk accepts a colon.
+/// The prefix of servers' paths. No file has such a path, because some file systems do not allow a colon.
 const PATH: &str = "mcp_server:";
 
-/// What the document says. Whether a server is switched on is not in it: each user decides that.
+/// The content of the item. It does not contain the `enabled` flag, which each user decides.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(flatten)]
@@ -21,31 +21,27 @@ struct Document {
     entry: Option<String>,
 }
 
-/// Returns the path that stands for the server `name` where items are known by their file.
+/// Returns the path that identifies the server `name` among items.
 pub fn path(name: &str) -> String {
     format!("{PATH}{name}")
 }
 
-/// Returns a path for one more server `name`, where others have those of `taken`.
+/// Returns a path for another server `name`, for which `taken` is false.
 pub fn free_path(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n| format!("{PATH}{name}:{n}"));
     std::iter::once(path(name)).chain(numbered).find(|path| !taken(path)).unwrap_or_default()
 }
 
-/// Returns the name of the server that a path was made for.
+/// Returns the server's name in a path.
 pub fn name(path: &str) -> Option<&str> {
     path.strip_prefix(PATH)?.split(':').next()
 }
 
-/// Whether a path stands for a server.
+/// Returns whether a path identifies a server.
 pub fn is_path(path: &str) -> bool {
     path.starts_with(PATH)
 }
 
-/// Returns a server as an item.
-///
-/// # Errors
-/// Never, but for a bug.
 pub fn of(server: &Server) -> Result<(Entry, NewContent)> {
     let Server { name, definition, origin, .. } = server.clone();
     let document = Document { definition, entry: origin.entry };
@@ -56,10 +52,7 @@ pub fn of(server: &Server) -> Result<(Entry, NewContent)> {
     Ok((Entry { name, what: What::Server, origin }, json.into()))
 }
 
-/// Returns the server that an item is, switched off.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if the content is not a server's.
+/// Parses an item as a server, which is disabled.
 pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
     let document = serde_json::from_slice(&content.bytes()?);
     let Document { definition, entry: in_file } = document.map_err(|error| {

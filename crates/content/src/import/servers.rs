@@ -1,4 +1,4 @@
-//! What an import does to a project's MCP servers.
+//! Merges the MCP servers of an import into a project.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::servers::{self, Definition};
 
-/// What happens to a server.
+/// What an import does with a server.
 #[derive(Clone, Debug)]
 pub enum Action {
     Create,
@@ -19,12 +19,12 @@ pub enum Action {
     Update(Box<servers::Server>),
     /// It is already stored with the same settings.
     Unchanged,
-    /// Another one has its name.
+    /// A different server already has its name.
     Conflict,
 }
 
 impl Action {
-    /// The word for people and programs.
+    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -35,7 +35,7 @@ impl Action {
     }
 }
 
-/// Returns what happens to each server. A server that differs is updated with `update`, and is a conflict otherwise.
+/// Returns the action for each server. A server that differs is updated if `update` is set; otherwise it is a conflict.
 pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Result<Vec<Action>> {
     let action = |Found { server, .. }: &Found| {
         let Some(there) = servers::find(db, project.id, &server.name)? else { return Ok(Action::Create) };
@@ -54,10 +54,7 @@ pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Re
     found.iter().map(action).collect()
 }
 
-/// Returns the failure of a plan with conflicts.
-///
-/// # Errors
-/// `E_IMPORT_CONFLICT` that lists them all.
+/// Fails with `E_IMPORT_CONFLICT` if the plan has conflicts, and lists all of them.
 pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
     let conflicts = found.iter().zip(actions).filter(|(_, action)| matches!(action, Action::Conflict));
     let named: Vec<String> = conflicts
@@ -73,7 +70,6 @@ pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
     ))
 }
 
-/// Carries out the plan.
 pub fn apply(
     db: &Db<'_>,
     project: &Project,
@@ -101,13 +97,13 @@ pub fn apply(
     Ok(())
 }
 
-/// Returns how many servers were written, for a sentence; `None` for none.
+/// Returns the number of written servers for a sentence; `None` if there are none.
 pub fn sentence(actions: &[Action]) -> Option<String> {
     let written = actions.iter().filter(|action| matches!(action, Action::Create | Action::Update(_))).count();
     (written > 0).then(|| plural::count(written, "MCP server"))
 }
 
-/// What one of them is called.
+/// The word for a server in lines of output.
 pub const WORD: &str = "mcp server";
 
 /// Returns the line about a server: its file, and what would happen to it.
@@ -115,7 +111,6 @@ pub fn line(found: &Found, action: &Action) -> String {
     format!("{}: {} {WORD} {}", found.file, action.word(), found.server.name)
 }
 
-/// Returns the servers as data.
 pub fn data(found: &[Found], actions: &[Action]) -> Value {
     let one = |(Found { server, file }, action): (&Found, &Action)| {
         json!({

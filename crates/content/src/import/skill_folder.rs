@@ -10,20 +10,17 @@ use super::walk::{INSTALLED, Take, VERSION_CONTROL};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// What was found in one folder.
+/// The files in a skill's folder.
 #[derive(Debug, Default)]
 pub struct Folder {
-    /// By their path in it.
+    /// The files, with paths relative to the folder.
     pub files: Vec<File>,
-    /// What people should know of it.
+    /// Hints to print about the files.
     pub hints: Vec<String>,
 }
 
-/// Looks through the files below one folder, by their path in it. `.gitignore` applies; what is hidden is taken, as in
-/// any skill's folder.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` if it is not a folder; `E_FILE_FAILED`, also for a link that leads out of it.
+/// Reads the files in one folder. `.gitignore` applies, and hidden files are included, as in any skill's folder. Fails if a link
+/// leads out of the folder.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {

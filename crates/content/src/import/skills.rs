@@ -1,4 +1,4 @@
-//! The files of skills: one that lies in the folders of several agents is one, also where a deploy wrote it for one of them.
+//! Imports the files of skills. Equal skills in the folders of several agents become one skill, even if a deploy changed some.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -22,7 +22,7 @@ use mcpkg_store::new_content::NewContent;
 const MAIN: &str = "SKILL.md";
 
 impl Understood {
-    /// Adds a skill: under its folder's name, unless another, different one has it.
+    /// Adds a skill under the name of its folder, or under another name if a different skill has that name.
     pub(super) fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
         let folder = |name: &str| if name.is_empty() { String::new() } else { format!("{name}/") };
         let below = folder(&skill.folder);
@@ -39,7 +39,7 @@ impl Understood {
             }
         }
         let twin = (skill.name.clone(), hasher.finish());
-        // One whose SKILL.md a manifest lists is known by that alone.
+        // A skill whose SKILL.md the manifest lists is recognized by its name alone.
         let of_manifest = || {
             let at = self.uris.get(&format!("skill://{}", encode(&format!("{}/{MAIN}", skill.name))));
             at.is_some_and(|at| *at < self.listed_count).then(|| skill.name.clone())
@@ -72,7 +72,7 @@ impl Understood {
         Ok(())
     }
 
-    /// Takes the policy out that a deploy writes for Codex where a skill may not be used unasked.
+    /// Drops the policy file that a deploy writes for Codex if agents must not use the skill on their own.
     fn without_policy<'f>(
         &mut self,
         files: &[&'f File],
@@ -98,7 +98,7 @@ impl Understood {
         Ok(others)
     }
 
-    /// Returns the items of the skill `name` that the files are the same as, where all of them are.
+    /// Returns the items of the skill `name` that equal the files; `None` unless all files are equal.
     fn same_skill(&self, name: &str, files: &[&File], path_of: impl Fn(&File) -> String) -> Result<Option<Vec<usize>>> {
         let mut twins = Vec::new();
         for file in files {
@@ -117,8 +117,7 @@ impl Understood {
         Ok(Some(twins))
     }
 
-    /// Tells a file as the same as an item; where the item is only what a deploy writes of the file, the file takes its
-    /// place.
+    /// Reports a file as a duplicate of an item. But if the item is what a deploy writes from the file, the file replaces it.
     fn take_own(&mut self, file: &File, path: &str, at: usize) -> Result<()> {
         let item = &mut self.items[at];
         if at < self.listed_count || item.content == file.content || mended(file, path)?.is_none() {
@@ -155,13 +154,12 @@ impl Understood {
     }
 }
 
-/// Whether a file is a text whose front matter is looked at.
+/// Returns whether the front matter of a file is read.
 fn is_described(file: &File) -> bool {
     file.content.is_text() && file.content.size() <= MAX_DESCRIBED
 }
 
-/// Returns what a `SKILL.md` is in the form in which every agent loads it; `None` if it has that form already, and of
-/// any other file.
+/// Returns the `SKILL.md` with its faults fixed; `None` if there is nothing to fix, and for any other file.
 fn mended(file: &File, path: &str) -> Result<Option<Vec<u8>>> {
     Ok(if path == MAIN && is_described(file) { skill::mended(&file.content.bytes()?) } else { None })
 }
@@ -170,7 +168,7 @@ fn is_executable(item: &Item) -> bool {
     matches!(&item.entry.what, What::Resource(attributes) if attributes.executable)
 }
 
-/// Returns what agents make of a skill's file other than what it says, each with its line.
+/// Returns notes about differences between agents in reading a skill's file, each with its line.
 fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)> {
     let mut notes = Vec::new();
     if path != MAIN {
@@ -225,7 +223,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     notes
 }
 
-/// Whether the folder of a skill does not lie directly in an agent's folder of skills.
+/// Returns whether a skill's folder is not directly in an agent's folder of skills.
 fn is_in_group(folder: &str) -> bool {
     let parts: Vec<&str> = folder.split('/').collect();
     let is_of_skills =

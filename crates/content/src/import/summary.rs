@@ -1,4 +1,4 @@
-//! The summary of an import, in the words of the people who wrote the files.
+//! Writes the summary of an import, in the terms of the people who wrote the files.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use super::servers;
 use crate::skills::MAIN;
 use mcpkg_base::plural;
 
-/// Returns the sentence about the imported items.
 pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: &[servers::Action]) -> String {
     let is_written = |action: &Action| matches!(action, Action::Create | Action::Update(_));
     let written = items.iter().zip(actions).filter(|(_, action)| is_written(action)).map(|(item, _)| item);
@@ -25,8 +24,8 @@ pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_ser
     format!("Imported {kinds} into project '{project}'{notes}")
 }
 
-/// Returns what some of the items are to those who wrote them, such as `3 skills` and `1 rule`: the files of a skill are one
-/// skill, where `all` have its main file.
+/// Counts items in the terms of their authors, such as `3 skills` and `1 rule`. The files of a skill count as one skill if `all`
+/// contains its SKILL.md.
 pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<String> {
     let known: BTreeSet<_> = all.iter().filter(|item| is_main(item)).map(skill_of).collect();
     let (mut skills, mut counts) = (BTreeSet::new(), [0_usize; 5]);
@@ -58,13 +57,13 @@ pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) 
     counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
 }
 
-/// Whether an item is the file that makes its folder a skill.
+/// Returns whether an item is a skill's SKILL.md.
 pub(super) fn is_main(item: &Item) -> bool {
     let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
     inside.is_some_and(|(_, path)| path == MAIN)
 }
 
-/// Returns the name of the skill that an item is a file of.
+/// Returns the name of the skill that an item belongs to.
 fn skill_of(item: &Item) -> Option<&str> {
     item.entry.what.uri()?.strip_prefix("skill://")?.split('/').next()
 }

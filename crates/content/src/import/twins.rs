@@ -1,11 +1,11 @@
-//! What a deploy makes of a prompt: the files by which it is known again in the folders of other agents.
+//! Generates the files that a deploy makes from a prompt, to recognize them in the folders of other agents.
 
 use crate::command::words::{self, Spelling};
 use crate::command::{self, convert_to, skill};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 
-/// Returns the files of a prompt for the agents that have commands.
+/// Returns the files of a prompt for agents that have commands.
 pub fn forms(name: &str, attributes: &Attributes, content: &NewContent) -> Vec<String> {
     let Some(own) = claude(name, attributes, content) else { return Vec::new() };
     let spelled = words::spell(&own, &attributes.arguments, Spelling::Words).into_owned();
@@ -14,7 +14,7 @@ pub fn forms(name: &str, attributes: &Attributes, content: &NewContent) -> Vec<S
     [Some(own), Some(spelled), opencode, gemini].into_iter().flatten().collect()
 }
 
-/// Returns the skill of a prompt for agents without commands: its name, and its SKILL.md.
+/// Returns the skill that a deploy makes from a prompt for agents without commands: its name, and its SKILL.md.
 pub fn skill(name: &str, attributes: &Attributes, content: &NewContent) -> Option<(String, Vec<u8>)> {
     let own = claude(name, attributes, content)?;
     let path = command::path(name, attributes);
@@ -23,7 +23,6 @@ pub fn skill(name: &str, attributes: &Attributes, content: &NewContent) -> Optio
     Some((skill, main))
 }
 
-/// Returns the file of a prompt for Claude Code.
 fn claude(name: &str, attributes: &Attributes, content: &NewContent) -> Option<String> {
     let content = content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok())?;
     command::to_file(name, attributes, &content).ok()

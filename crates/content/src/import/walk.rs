@@ -1,4 +1,4 @@
-//! Walks the files at and below a folder: which are imported, which are skipped, and the links among them.
+//! Walks a folder: finds the files to import, the links, and what is skipped.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -13,57 +13,55 @@ use super::reason::Reason;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// The folders that version control keeps in a working copy.
+/// The folders in which version control systems keep their data.
 pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// The folder that npm adds to a project.
 pub const INSTALLED: &str = "node_modules";
 
-/// The files of a folder to import.
+/// Which files of a folder to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// What people keep for agents: ignore files apply, and of hidden folders those of agents and skills are looked into.
+    /// Files that people keep for agents: ignore files apply, and only those hidden folders are entered that may contain
+    /// agents' files or skills.
     Project,
-    /// The same, and ignored files.
+    /// The same, but including ignored files.
     Ignored,
-    /// What belongs to a skill: ignore files apply, hidden files are its own.
+    /// The files of a skill: ignore files apply, and hidden files are included.
     Skill,
 }
 
-/// What was found. Links are not followed.
+/// What was found in a folder. Links are not followed.
 #[derive(Debug, Default)]
 pub struct Walked {
     pub files: Vec<PathBuf>,
     pub links: Vec<PathBuf>,
-    /// The folders that were looked into.
+    /// The folders that were entered.
     pub folders: HashSet<PathBuf>,
-    /// What was left out, with the reason.
     pub left_out: Vec<Left>,
-    /// The lines of ignore files that were passed over.
+    /// The malformed lines of ignore files.
     pub bad_lines: Vec<BadLine>,
 }
 
-/// A malformed pattern in an ignore file. It names nothing, and the file's other lines count.
+/// A malformed pattern in an ignore file. It is ignored; the file's other lines apply.
 #[derive(Debug)]
 pub struct BadLine {
-    /// The ignore file, in a folder that was looked into or one above it.
+    /// The ignore file. It may be in a folder above the walked one.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: Option<usize>,
     /// The pattern, and its problem.
     pub what: String,
 }
 
-/// A file or folder that was left out.
 #[derive(Debug)]
 pub struct Left {
     pub path: PathBuf,
     pub reason: Reason,
-    /// The files below a folder; `None` for a file.
+    /// The number of files in a folder; `None` for a file.
     pub below: Option<u64>,
 }
 
-/// Returns the files below the folder `top`. A folder that this user may not read is skipped.
+/// Finds the files below the folder `top`. A folder that this user may not read is skipped.
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);
@@ -75,13 +73,13 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
             return true;
         }
         let checked = if is_folder(entry) { check_ignore_files(entry.path()) } else { Ok(()) };
-        // The other end is read below, and lives as long as this.
+        // Sending cannot fail: the receiver lives until the end of this function.
         checked.map_err(|error| refused.send(error)).is_ok()
             && enters(entry.path(), is_folder(entry), &above, take).is_ok()
     });
     let mut walked = Walked::default();
     for entry in walk.build() {
-        // The error of ignore files in the folders above comes by itself, that of others with their folder.
+        // Errors in ignore files above `top` arrive as entries of their own, others with the folder they apply to.
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if walked.pass_over(&error, None, None) => continue,
@@ -117,10 +115,7 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
 }
 
 impl Walked {
-    /// Returns it where every folder could be read.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED` that names the first which this user may not read.
+    /// Fails if a folder could not be read, and names the first such folder.
     pub fn whole(self) -> Result<Self> {
         match self.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
             Some(left) => Err(Error::file("read", &left.path, ErrorKind::PermissionDenied.into())),
@@ -128,7 +123,7 @@ impl Walked {
         }
     }
 
-    /// Notes the malformed patterns that an error is about, in `file` at `line`; returns whether there are any.
+    /// Records the malformed patterns in an error. Returns whether the error is about patterns.
     fn pass_over(&mut self, error: &ignore::Error, file: Option<&Path>, line: Option<u64>) -> bool {
         match error {
             ignore::Error::Partial(errors) => {
@@ -149,9 +144,9 @@ impl Walked {
         }
     }
 
-    /// Adds what the folders hold in addition to what was found.
+    /// Finds what the folders contain in addition, and records why it was skipped.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
-        // As texts, which are hashed much faster than part by part.
+        // Hash the paths as texts, which is much faster than hashing them part by part.
         let special = self.left_out.iter().map(|left| &left.path);
         let found = self.files.iter().chain(&self.links).chain(&self.folders).chain(special);
         let found: HashSet<&OsStr> = found.map(|path| path.as_os_str()).collect();
@@ -175,7 +170,7 @@ impl Walked {
     }
 }
 
-/// Returns the files and links below a folder; one that cannot be read has none.
+/// Counts the files and links below a folder. A folder that cannot be read counts as empty.
 fn count(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -190,7 +185,7 @@ fn is_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// Returns why a file or folder is left out by its name.
+/// Checks whether a file or folder is entered; an error is the reason to skip it because of its name.
 fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::Result<(), Reason> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name == ".git" {
@@ -202,10 +197,8 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     folder(&name, || holds_skills(path, top))
 }
 
-/// Says of a folder of an export, by its path in that, why no import looks into it; `in_skill` is whether it lies in a skill.
-///
-/// # Errors
-/// Why.
+/// Checks whether an import would enter this folder of an export; an error is the reason not to. `in_skill` means that it is
+/// inside a skill.
 pub fn is_entered(relative: &str, in_skill: bool) -> std::result::Result<(), Reason> {
     let known = |part: &str| agents::is_folder(part) || part == "skills";
     let name = relative.rsplit('/').next().unwrap_or_default();
@@ -228,7 +221,7 @@ fn folder(name: &str, holds_skills: impl FnOnce() -> bool) -> std::result::Resul
     Ok(())
 }
 
-/// Whether a folder lies where hidden ones belong to what is imported: in an agent's folder, among skills, or in one.
+/// Returns whether hidden folders are imported here: in an agent's folder, among skills, or in a skill.
 fn holds_skills(path: &Path, top: &Path) -> bool {
     let known = |part: std::path::Component<'_>| {
         let name = part.as_os_str().to_string_lossy();
@@ -242,7 +235,7 @@ fn holds_skills(path: &Path, top: &Path) -> bool {
         || above.any(|folder| folder.join("SKILL.md").is_file())
 }
 
-/// Refuses a folder with a named pipe or a device for an ignore file: the walker would wait for it.
+/// Fails if an ignore file is a named pipe or a device, because the walker would wait for it forever.
 fn check_ignore_files(folder: &Path) -> Result<()> {
     for name in [".gitignore", ".ignore", ".git/info/exclude", ".git/commondir"] {
         let path = folder.join(name);
@@ -253,7 +246,7 @@ fn check_ignore_files(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folder that an error is about, where this user may not read it.
+/// Returns the folder in an error, if this user may not read it.
 fn refused_folder(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithDepth { err, .. } => refused_folder(err),
@@ -264,7 +257,7 @@ fn refused_folder(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// Returns the failure of a folder at or below `top`.
+/// Returns the error for a folder at or below `top` that cannot be read.
 fn unreadable(top: &Path, error: &ignore::Error) -> Error {
     match (error, error.io_error()) {
         (ignore::Error::WithPath { path, .. }, Some(cause)) => Error::file("read", path, cause.kind().into()),

@@ -162,8 +162,8 @@ proptest! {
         let is_one_skill =
             world.path("SKILL.md").is_file() && paths(&reply, "created").iter().all(|path| path.starts_with("p/"));
         let from = |path: &str| world.path(if is_one_skill { &path[2..] } else { path });
-        // An export is not a folder of a name that could make a skill of it: what led to the skill's files may be something else there.
-        // Of what lies behind a link to a folder that is taken apart, not all comes back.
+        // An export is not a folder of a name that could make a skill of it: what led to the skill's files may be something
+        // else there. Of what lies behind a link to a folder that is taken apart, not all comes back.
         let is_plain = !folder_link && !world.path("SKILL.md").exists();
         let keys = if is_plain { &["created", "same"][..] } else { &["created"] };
         for path in keys.iter().flat_map(|key| paths(&reply, key)) {
