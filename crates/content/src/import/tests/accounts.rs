@@ -1,4 +1,4 @@
-//! Properties: an import accounts for every file, and an export of it is the identity on what was taken.
+//! Property tests: an import accounts for every file, and an export writes the imported files back unchanged.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Parts of paths, most of which mean something to an agent.
+/// Generates parts of paths, most of which mean something to an agent.
 fn part() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         ".claude",
@@ -78,7 +78,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A tree: files by path with whether they can be executed, and links by path.
+/// A generated tree: files by path with content and executable bit, and links by path.
 #[derive(Debug)]
 struct Tree {
     files: Vec<(Vec<&'static str>, &'static str, Vec<u8>, bool)>,
@@ -96,7 +96,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// Makes the tree as far as a file is in nobody's way, and returns how many files and links there are.
+/// Creates the tree and skips entries whose path is blocked by another. Returns the number of files and links.
 fn make(world: &World, tree: &Tree) -> u64 {
     let path = |above: &[&str], name: &str| world.path("").join(above.join("/")).join(name);
     for (above, name, content, executable) in &tree.files {
@@ -147,7 +147,7 @@ proptest! {
         let count = make(&world, &tree);
         let reply = world.import(&[], &[""]).unwrap();
         let files = &reply.data["files"];
-        // What is taken only through a link to a folder counts as files of their own.
+        // Files that are reached only through a link to a folder are counted in addition.
         let folder_link = tree.links.iter().any(|(.., to_folder)| *to_folder);
         let total = files["total"].as_u64().unwrap();
         prop_assert!(if folder_link { total >= count } else { total == count }, "{} of {}: {}", total, count, reply.data);
@@ -155,21 +155,21 @@ proptest! {
         let once: BTreeSet<&String> = told.iter().collect();
         prop_assert_eq!(once.len(), told.len(), "a file is told twice: {}", reply.data);
 
-        // Each file that was taken comes back at its place, with its bytes and its mode, and each link as that.
+        // Each imported file must come back at its path with its bytes and mode, and each link as a link.
         let out = world.folder.path().join("out");
         world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
-        // A folder that is one skill as a whole gives its name to what lies in it.
+        // If the root as a whole is one skill, its paths have the skill's name as a prefix.
         let is_one_skill =
             world.path("SKILL.md").is_file() && paths(&reply, "created").iter().all(|path| path.starts_with("p/"));
         let from = |path: &str| world.path(if is_one_skill { &path[2..] } else { path });
-        // An export is not a folder of a name that could make a skill of it: what led to the skill's files may be something
-        // else there. Of what lies behind a link to a folder that is taken apart, not all comes back.
+        // Duplicates are checked only in simple trees. The name of an exported folder makes no skill, so links to the skill's
+        // files may mean something else there. And not all files behind a link to a folder come back.
         let is_plain = !folder_link && !world.path("SKILL.md").exists();
         let keys = if is_plain { &["created", "same"][..] } else { &["created"] };
         for path in keys.iter().flat_map(|key| paths(&reply, key)) {
             let (file, copy) = (from(&path), out.join(&path));
             if file.is_symlink() {
-                // What it leads to may be a folder of nothing that was taken, or itself a file behind such a link.
+                // The target need not be in the export: it may be a folder without imported files, or a file behind another link.
                 let end = file.canonicalize().unwrap();
                 let is_there = out.join(end.strip_prefix(world.path("").canonicalize().unwrap()).unwrap()).exists();
                 let leads_to = |link: &Path| std::fs::read_link(link).ok();

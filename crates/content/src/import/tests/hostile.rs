@@ -1,4 +1,4 @@
-//! Trees from strangers: they cost a bounded time, and nothing of them reaches beyond its folder.
+//! Imports trees from strangers: the time is bounded, and nothing outside their folder is reached.
 
 use super::*;
 

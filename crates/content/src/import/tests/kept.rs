@@ -1,4 +1,4 @@
-//! MCP servers, hooks, settings and ignore files: what is taken of them, and that they come back.
+//! Imports MCP servers, hooks, settings and ignore files, and exports them again.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn names(world: &World) -> Vec<(String, bool)> {
     all(world).into_iter().map(|server| (server.name, server.enabled)).collect()
 }
 
-/// Every text of the database, as it is in the file.
+/// Returns the raw bytes of the database files, to search them for secrets.
 fn bytes_of(world: &World) -> Vec<u8> {
     let location = world.context.store.location().to_string();
     let read = |suffix: &str| std::fs::read(format!("{location}{suffix}")).unwrap_or_default();
@@ -57,7 +57,7 @@ fn no_text_of_a_variable_or_header_reaches_the_database() {
         ("plugins/p/.claude-plugin/plugin.json", "plugin"),
     ];
     assert_eq!(kinds, expected);
-    // A second import finds all of it there, and an export says it by references.
+    // A second import changes nothing, and an export writes references instead of values.
     let again = world.import(&[], &[""]).unwrap();
     assert!(again.data["servers"].as_array().unwrap().iter().all(|server| server["action"] == "unchanged"));
     let out = world.path("out");
@@ -81,12 +81,12 @@ fn one_server_in_the_files_of_several_agents_is_one() {
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(sentence_of(&reply), "Imported 4 agents' files, 3 MCP servers into project 'p'");
     let found = all(&world);
-    // Cursor's says the most of it.
+    // Cursor's entry is the most complete, so it is the one that is stored.
     let x = found.iter().find(|server| server.name == "x").unwrap();
     assert_eq!((x.origin.agent.as_deref(), x.definition.extra.len()), (Some("cursor"), 1));
     assert_eq!(found[0].name, "deep");
     assert!(!found[0].enabled, "it is read in a folder alone");
-    // Another one of the same name gets its agent before it, and is that agent's.
+    // A different server with the same name gets a name with the agent in front.
     world.file(".vscode/mcp.json", r#"{"servers":{"x":{"command":"other"}}}"#);
     world.import(&[], &[""]).unwrap();
     let other = all(&world).into_iter().find(|server| server.name == "vscode-x").unwrap();
@@ -239,7 +239,7 @@ fn a_file_that_was_edited_after_the_export_counts() {
     let world = World::new();
     world.file("repo/.mcp.json", r#"{"mcpServers":{"x":{"command":"a"},"y":{"command":"y"}}}"#);
     world.import(&[], &["repo"]).unwrap();
-    // What Claude Code's file cannot say has the manifest list them.
+    // Claude Code's file cannot express that a server is disabled, so the manifest lists both servers.
     for name in ["x", "y"] {
         change(&world, name, |server| server.enabled = false);
     }
@@ -265,7 +265,7 @@ fn an_export_makes_each_file_say_its_own_servers() {
         .file("repo/.vscode/mcp.json", r#"{"servers":{"x":{"command":"b"}}}"#);
     world.import(&[], &["repo"]).unwrap();
     assert_eq!(names(&world), [("vscode-x".to_owned(), true), ("x".to_owned(), true)]);
-    // Now VS Code's file says what the other server is, but not what its own is.
+    // Now VS Code's file has an entry that equals the other server, but differs from its own.
     change(&world, "x", |server| server.definition = stdio("b"));
     change(&world, "vscode-x", |server| server.definition = stdio("c"));
     let before = all(&world);

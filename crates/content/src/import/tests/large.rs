@@ -1,4 +1,4 @@
-//! Imports of more files than one short transaction takes.
+//! Imports more files than fit into one short transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ fn world() -> World {
     world
 }
 
-/// Returns the same database, opened by somebody else.
+/// Opens the same database a second time, like another user.
 fn beside(world: &World) -> Context {
     let store = Store::open(&world.folder.path().join("db/mcpkg.db")).unwrap();
     Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default())
@@ -33,7 +33,7 @@ fn create(context: &Context, name: &str) {
     made.unwrap();
 }
 
-/// Returns how many contents there are, in a database that is sound.
+/// Checks that the database is sound, and returns the number of contents in it.
 fn contents(world: &World) -> usize {
     let found = world.context.store.inspect(&Progress::new(&|_, _| {}, &CancellationToken::new())).unwrap();
     assert_eq!(found.faults().collect::<Vec<_>>(), [""; 0]);
@@ -52,13 +52,13 @@ fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
     let counted = Arc::clone(&calls);
     world.context.progress = Arc::new(move |doing, done, _| {
         if doing == "Indexing" && done == 1000 {
-            // Its words too.
+            // Also delete the words that were indexed so far; they have to be indexed again.
             other.store.compact().unwrap();
         }
         if doing == "Storing" {
             let call = counted.fetch_add(1, Ordering::Relaxed);
             create(&other, &format!("beside-{call}"));
-            // Nothing refers to what was stored so far: it goes, and is stored again.
+            // Nothing refers to the content that was stored so far, so this deletes it, and it has to be stored again.
             other.store.compact().unwrap();
         }
     });

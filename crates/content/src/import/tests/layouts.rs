@@ -1,9 +1,9 @@
-//! A corpus in every layout that agents read and that collections are published in.
+//! Imports and exports one corpus with every layout that agents read, or in which collections are published.
 
 use super::*;
 use mcpkg_store::modules::{self, Applies, Row};
 
-/// Path, content, type, name or URI, and for instructions when they apply.
+/// Path, content, type, and URI or name. For instructions, the last text also contains when they apply.
 const CORPUS: &[(&str, &str, &str, &str)] = &[
     ("AGENTS.md", "# Rules\n", "instructions", "instructions://AGENTS.md always"),
     ("web/AGENTS.md", "# Web\n", "instructions", r#"instructions://web.AGENTS.md {"globs":["web/**"]}"#),
@@ -102,7 +102,7 @@ const CORPUS: &[(&str, &str, &str, &str)] = &[
     ("plugins/git/README.md", "# Git\n", "resource", "file:///plugins/git/README.md"),
 ];
 
-/// Path, and why it is left out.
+/// Path, and the reason why it is skipped.
 const LEFT_OUT: &[(&str, &str)] = &[
     (".codex/config.toml", "cannot be read in its agent's format"),
     (".claude/transcripts/a.jsonl", "in an agent's folder, but not a command, skill, rule or subagent"),
@@ -121,13 +121,13 @@ fn corpus() -> World {
     }
     set_executable(&world.path(".claude/skills/pdf/scripts/run.sh"));
     world.file(".git/config", "").file("node_modules/a/SKILL.md", "").file("node_modules/b.js", "");
-    // The same command for another agent, and a skill that somebody copied.
+    // The same command in another plugin, and a different skill with the same name.
     world.file("plugins/copy/commands/commit.md", "Commit $ARGUMENTS\n");
     world.file("plugins/copy/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: other\n---\n");
     world
 }
 
-/// Returns the rows of modules by the path that each came from.
+/// Returns the module rows by the paths that the modules were imported from.
 fn rows(world: &World) -> BTreeMap<String, Row> {
     let rows = world.context.read(|db, project| modules::all(db, project.id)).unwrap();
     rows.into_iter().filter_map(|row| Some((row.path.clone()?, row))).collect()
@@ -149,7 +149,7 @@ fn every_layout_is_seen_and_every_file_has_its_place() {
     }
     let mut expected: Vec<[String; 3]> =
         CORPUS.iter().map(|(path, _, kind, place)| [*path, *kind, *place].map(str::to_owned)).collect();
-    // `plugins/copy` comes before `plugins/git`, so its copies are the ones that are taken.
+    // `plugins/copy` comes before `plugins/git`, so its files become the items.
     for [path, ..] in &mut expected {
         for copied in ["commands/commit.md", "skills/pdf/SKILL.md"] {
             if *path == format!("plugins/git/{copied}") {

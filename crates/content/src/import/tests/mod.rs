@@ -1,4 +1,4 @@
-//! Import and export on real folders and databases.
+//! Tests import and export on real folders and databases.
 
 mod accounts;
 mod hostile;
@@ -60,7 +60,7 @@ impl World {
         self.run::<Import>(arguments, &paths)
     }
 
-    /// Everything in the project, by kind and name.
+    /// Returns everything in the project, by kind (true for prompts) and name.
     fn items(&self) -> BTreeMap<(bool, String), (What, Vec<u8>)> {
         let read = self.context.read(|db, project| {
             let mut items = BTreeMap::new();
@@ -447,7 +447,7 @@ fn an_unreadable_file_is_named() {
     let world = World::new();
     world.file("a.md", "a").file("locked.md", "l");
     std::fs::set_permissions(world.path("locked.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root reads everything.
+    // Root can read the file despite its mode, so there is nothing to test then.
     if std::fs::read(world.path("locked.md")).is_err() {
         let refused = world.import(&[], &[""]).unwrap_err();
         assert!(refused.message().contains("locked.md`"), "{refused}");

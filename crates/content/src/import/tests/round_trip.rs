@@ -1,4 +1,4 @@
-//! What is exported imports back: random projects, weird names and URIs among them.
+//! Property test: exports of random projects, including unusual names and URIs, import back unchanged.
 
 use std::collections::HashMap;
 
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn what_is_exported_imports_back(items in prop::collection::vec(prop_oneof![resource(), prompt()], 0..12)) {
         let (from, to) = (World::new(), World::new());
-        // Only what the store takes; names and URIs are unique in it.
+        // Skip items that the store does not accept, such as duplicates of a name or URI.
         for (entry, content) in items {
             if manifest::check(&entry, &content).is_err() {
                 continue;
