@@ -27,11 +27,11 @@ pub struct Given {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A JSON string of a tool call: the MIME type that the agent gave decides (contract 001).
+    /// A JSON string of a tool call. The MIME type that the agent gives decides whether it is text or base64 (contract 001).
     Agent,
     /// Typed on the command line, or standard input.
     Shell,
-    /// A file; its name shows its type.
+    /// A file, whose type follows from its name.
     File(PathBuf),
 }
 

@@ -38,7 +38,7 @@ pub struct New<'p> {
     pub item: &'p str,
     /// The item in the project; `None` if it was deleted.
     pub ours: Option<&'p Stored>,
-    /// The item's file, where the other version was found.
+    /// The path of the file that contains the proposed version.
     pub path: &'p str,
     pub proposed: Proposed<'p>,
 }
@@ -71,7 +71,7 @@ pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>)
     proposals::insert(db, new)
 }
 
-/// Returns the item's name for people: `prompt:NAME`, the URI of a resource if it is not a `file:` URI, and so on.
+/// Returns how an item is called in output: `prompt:NAME`, or the URI if the item has one that is not a `file:` URI.
 fn label(entry: &Entry) -> String {
     match entry.what.uri() {
         Some(uri) if !uri.starts_with("file:") => uri.to_owned(),
@@ -139,7 +139,7 @@ fn entry(proposal: &Proposal) -> Result<Entry> {
     entry.ok_or_else(|| blobs::damaged_value("a proposal has no stored entry"))
 }
 
-/// Returns the words for the other version: where the proposed change comes from.
+/// Returns the words for the version that a proposal brings, such as `the file on disk`.
 fn place(proposal: &Proposal) -> &'static str {
     match proposal.origin {
         Origin::Deploy => "the file on disk",

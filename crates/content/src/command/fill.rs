@@ -66,8 +66,8 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
     Ok(if dialect == Dialect::OpenCode { output.text.trim().to_owned() } else { output.text })
 }
 
-/// If a word is missing, Claude Code leaves a numbered placeholder in the text and removes a named one. Returns whether
-/// `place` is numbered.
+/// Returns whether a placeholder is numbered, such as `$1`. If the word is missing, Claude Code leaves a numbered placeholder
+/// in the text and removes a named one.
 fn is_number(place: &str) -> bool {
     place.starts_with("$ARGUMENTS[") || place[1..].starts_with(|c: char| c.is_ascii_digit())
 }

@@ -25,7 +25,7 @@ const MAX_PATH: usize = 1000;
 pub struct Layout {
     files: HashSet<String>,
     folders: HashSet<String>,
-    /// The name of the skill that each folder belongs to, by folder.
+    /// The names of the skills whose folders were assigned, by folder.
     skills: HashMap<String, String>,
 }
 
@@ -94,8 +94,8 @@ pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Optio
     Ok(File { relative, content, executable, listed })
 }
 
-/// Returns a prompt's file. A listed one is read with the attributes in the manifest. Any other is a slash command, or if
-/// that would not import back, a file with generated front matter.
+/// Returns a prompt's file. If the manifest lists the file, the prompt's attributes are there. Otherwise the file is a slash
+/// command or, if that would not import back, the text with generated front matter.
 fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let file = match is_listed {

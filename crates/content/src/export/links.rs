@@ -224,7 +224,7 @@ pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let places = Places::of_export(all.into_iter());
     let same = |(shown, file): &(String, &str)| match places.of(shown) {
         Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
-        // Behind a link to a folder, a file without a role at its own path cannot get a different one.
+        // Behind a link to a folder, a path may also have no role at all: then no agent reads the file there.
         Err(_) => *file != end,
     };
     !shown.is_empty() && shown.iter().all(same)

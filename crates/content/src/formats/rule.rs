@@ -29,7 +29,7 @@ pub enum GlobList {
 /// What decides whether a rule without globs applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Nothing: all such rules apply always, or none can be written.
+    /// Nothing. Depending on `else_always`, such a rule always applies or cannot be expressed.
     Globs {
         /// Whether rules without globs always apply.
         else_always: bool,

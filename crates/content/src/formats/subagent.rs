@@ -78,7 +78,7 @@ pub fn form_of(agent: &str) -> Option<SubagentForm> {
 
 /// A tool with its names in several agents.
 struct Tool {
-    /// Claude Code's names for it, and how many of them, from the start, are written.
+    /// Claude Code's names for it. Only the first ones are written; the number says how many.
     claude: (&'static [&'static str], usize),
     /// VS Code's name for it.
     vscode: &'static str,

@@ -35,8 +35,8 @@ fn is_agents_folder(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(agents::is_folder)
 }
 
-/// Returns the parent of the innermost agent's folder that determines what a file, or a file in a folder, is. A file that is
-/// recognized by its name alone needs none, unless it is directly in an agent's folder.
+/// Returns the parent of the innermost agent's folder above `path` that determines what the file becomes. For a folder, tests
+/// a file in it. A file that is recognized by its name alone needs no such folder, unless it is directly in one.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     // For a folder, test how a text file in it would be recognized.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };

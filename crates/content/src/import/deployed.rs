@@ -37,7 +37,7 @@ pub fn gathered(text: &[u8]) -> Option<Gathered> {
 /// The prefix of the ids of instructions.
 const INSTRUCTIONS: &str = "instructions:";
 
-/// A rule whose front matter contains no more than when it applies.
+/// A rule whose front matter says only when it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainRule {
     /// The file name without its ending.
@@ -61,7 +61,7 @@ pub fn says(item: &str, content: &[u8], rule: &PlainRule) -> bool {
     (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
 }
 
-/// Returns whether two scopes cover the same files. The order of globs and a leading `./`, which some agents lack, do not matter.
+/// Returns whether two scopes cover the same files. The order of globs does not matter, and neither does a leading `./`.
 pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
     covers(one, other) && covers(other, one)
 }

@@ -109,7 +109,8 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns the folder of which a file shows that it contains more than a skill: instructions or an agent's folder.
+/// Returns the folder that contains more than a skill, if this file proves that: because it is instructions, or is in an
+/// agent's folder.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {

@@ -23,8 +23,8 @@ pub fn letters(text: &str) -> String {
     if name.contains(|c: char| c.is_ascii_alphanumeric()) { name.to_owned() } else { digest(text, 8) }
 }
 
-/// Returns the possible names for the file at `relative`, best first, endlessly: the preferred name, then the name with more and
-/// more of `origins` in front, then the name with a hash of the path at the end.
+/// Returns possible names for the file at `relative`, best first; the iterator never ends. First comes the preferred name, then
+/// the name with more and more of `origins` in front, then the name with a hash of the path at the end.
 pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
     let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
     let prefixed = (1..=origins.len()).map(|count| {

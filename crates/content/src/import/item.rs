@@ -92,7 +92,7 @@ pub struct Understood {
     pub(super) imported: HashSet<String>,
     pub(super) names: [HashSet<String>; 2],
     pub(super) uris: HashMap<String, usize>,
-    /// The indexes of the items that preferred a name, whether or not they got it.
+    /// The indexes of items by the name that they preferred, whether or not they got it.
     pub(super) wanted: HashMap<(Role, String), Vec<usize>>,
     /// A cache of the files that a deploy would write from a prompt, by the prompt's index.
     forms: HashMap<usize, Vec<String>>,

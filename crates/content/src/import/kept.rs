@@ -145,8 +145,8 @@ impl KeptFiles {
         let is_own =
             |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
         if let Some(Found { server: listed, file: listed_in }) = self.servers[..self.listed].iter_mut().find(is_own) {
-            // A listed server is exact, because an agent's file may be unable to express all of it. But if the file differs
-            // in what it can express, somebody edited it, and the file counts.
+            // The manifest has the complete server, while the agent's file may not be able to express everything. But if the
+            // file differs in something that it can express, somebody edited the file, so the file counts.
             if !says(&without_inputs(listed), &without_inputs(&server)) {
                 edit(listed, server);
                 file.clone_into(listed_in);

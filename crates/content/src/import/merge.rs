@@ -44,7 +44,7 @@ pub enum Action {
 pub enum Existing {
     Prompt(Box<Prompt>),
     Resource(Box<Resource>),
-    /// An item with the same content, of which only the scope differs.
+    /// An item with the same content. Only the scope differs.
     Same(Uuid),
     /// A file that only one agent reads.
     AgentFile,
@@ -196,7 +196,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     })
 }
 
-/// Returns whether an item is only a form of the stored one, as a deploy writes it for some agent.
+/// Returns whether an item is what a deploy writes from the stored item for some agent.
 fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i64, equal: bool) -> Result<bool> {
     match (&item.entry.what, existing) {
         (What::Prompt(attributes), Existing::Prompt(prompt)) => {
@@ -310,8 +310,8 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// The number of items that are written between two calls of `written`.
 const BATCH: usize = 64;
 
-/// Carries out the plan. Calls `written` regularly with the number of items so far; it may fail to stop the import. `indexed`
-/// contains the keys of words that were indexed ahead, by the items' indexes.
+/// Carries out the plan. Calls `written` regularly with the number of items so far; an error from it stops the import.
+/// `indexed` contains the keys of words that were indexed ahead, by the items' indexes.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -417,7 +417,7 @@ pub fn put_server(
     Ok(servers::update(db, project, &before, after, now)?.uuid)
 }
 
-/// Returns whether a server stays enabled with this new definition: only if it still runs the same.
+/// Returns whether a server stays enabled with a new definition. It does only if nothing but the description changes.
 pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
     let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
     before.enabled && described == before.definition

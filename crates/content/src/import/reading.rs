@@ -7,8 +7,8 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;
 
-/// The largest file that stays in memory until it is stored, and the limit for all such files together. Other files are read
-/// again.
+/// The size limits, for one file and for all files together, up to which files stay in memory until they are stored. Other
+/// files are read again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 

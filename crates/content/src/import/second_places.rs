@@ -1,5 +1,5 @@
 //! Records links, copies and forms in an imported tree. They are not items, but an export writes them again. A form is a file
-//! with the meaning of another in other bytes; see docs/adr/0043-links-and-copies.md.
+//! that means the same as another but has different bytes; see docs/adr/0043-links-and-copies.md.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

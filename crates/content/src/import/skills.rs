@@ -1,4 +1,5 @@
-//! Imports the files of skills. Equal skills in the folders of several agents become one skill, even if a deploy changed some.
+//! Imports the files of skills. The same skill in the folders of several agents is imported once, even if a deploy changed it
+//! for one of them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -223,7 +224,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
     notes
 }
 
-/// Returns whether a skill's folder is not directly in an agent's folder of skills.
+/// Returns whether a skill is nested deeper than directly in an agent's folder of skills: `.claude/skills/group/pdf`.
 fn is_in_group(folder: &str) -> bool {
     let parts: Vec<&str> = folder.split('/').collect();
     let is_of_skills =

@@ -202,7 +202,7 @@ fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
     }
 }
 
-/// Returns whether each agent that can read an entry would remove a secret from it.
+/// Returns whether an entry contains values that must not be served: no agent's format reads it without removing a secret.
 fn has_values(name: &str, entry: &Map<String, Value>, secrets: &Secrets) -> bool {
     let entry = Value::Object(entry.clone());
     !DIALECTS.iter().filter_map(|dialect| dialect.read(&entry, &[]).ok()).any(|read| {

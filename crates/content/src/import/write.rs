@@ -11,28 +11,28 @@ use mcpkg_core::op::Context;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, events, links};
 
-/// What an import found.
+/// Everything that an import found.
 #[derive(Clone, Copy)]
 pub(super) struct Content<'c> {
     pub(super) items: &'c [Item],
     pub(super) servers: &'c [Found],
     pub(super) second_places: SecondPlaces<'c>,
-    /// Whether items that differ are updated.
+    /// Whether stored items that differ are updated (`--update`).
     pub(super) update: bool,
 }
 
-/// What it does to the project.
+/// The changes that an import makes in the project.
 pub(super) struct Plan {
     pub(super) actions: Vec<Action>,
     pub(super) of_servers: Vec<servers::Action>,
     pub(super) project: Project,
     changes_second_places: bool,
-    /// The newest event by then: while there is no newer one, nothing was changed.
+    /// The newest event when the plan was made. As long as there is no newer one, the plan is up to date.
     newest: i64,
 }
 
 impl Content<'_> {
-    /// Compares all with the project.
+    /// Compares what was found with the project.
     pub(super) fn plan(self, context: &Context) -> Result<Plan> {
         context.read(|db, project| self.plan_in(db, project))
     }
@@ -48,8 +48,8 @@ impl Content<'_> {
         })
     }
 
-    /// Writes all of it or nothing. Nothing is locked while it is compared, nor between the parts of what is stored
-    /// ahead.
+    /// Writes everything or nothing. The database is not locked while the plan is made and while content is stored ahead, so
+    /// others can write in between.
     pub(super) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;
@@ -88,7 +88,7 @@ impl Content<'_> {
 }
 
 impl Plan {
-    /// Whether all is there already.
+    /// Returns whether the project already contains everything.
     fn is_empty(&self) -> bool {
         !self.changes_second_places
             && self.actions.iter().all(|action| matches!(action, Action::Unchanged))

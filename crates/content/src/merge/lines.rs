@@ -18,8 +18,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (text.len() <= MAX && !text.contains('\0')).then_some(text)
 }
 
-/// Checks a merge by counting: each line must occur in `merged` at least as often as in `base`, less what each side removed,
-/// plus what the side that added more of it added.
+/// Checks that a merge lost no line. Of each line, `merged` must have at least the number in `base`, minus the copies that
+/// each side removed, plus the copies that one side added (the larger number, if both added some).
 fn holds_both(base: &str, theirs: &str, ours: &str, merged: &str) -> bool {
     let mut counts: HashMap<&str, [i64; 4]> = HashMap::new();
     for (at, text) in [base, theirs, ours, merged].into_iter().enumerate() {

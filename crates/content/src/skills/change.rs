@@ -1,4 +1,4 @@
-//! `mcpkg skill update` and `delete`.
+//! `mcpkg skill update`, `delete` and `restore`: changes stored skills.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

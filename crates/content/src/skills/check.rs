@@ -30,7 +30,7 @@ pub struct Main {
     /// The front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
     pub problems: Vec<Problem>,
-    /// The problem that `name` is not the folder's name. It is kept apart, because some agents use one name and some the other.
+    /// Set if `name` is not the folder's name. This is separate, because some agents use one name and some the other.
     pub other_name: Option<Problem>,
 }
 
@@ -108,7 +108,7 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(_) => problems.push((line("description"), "`description` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
-    // Today's agents accept such YAML. A host that compares the file with the answer of skills/list does not.
+    // Today's agents accept such YAML. But an MCP host that checks the file against the answer of skills/list may refuse it.
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is not valid YAML ({why}); put the value in quotes")));
     }
@@ -118,8 +118,8 @@ pub fn main(folder: &str, text: &str) -> Main {
     Main { matter, problems, other_name }
 }
 
-/// Returns the problem that a `SKILL.md` begins with a byte order mark. Agents that get skills over MCP accept the mark,
-/// but some agents that read the file do not.
+/// Returns a problem if a `SKILL.md` begins with a byte order mark. Agents that get skills over MCP accept the mark, but some
+/// agents that read the file do not.
 pub fn mark(text: &str) -> Option<Problem> {
     let why = "it begins with a byte order mark; Codex and Gemini do not load the skill";
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))

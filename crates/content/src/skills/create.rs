@@ -1,4 +1,4 @@
-//! `mcpkg skill create`.
+//! `mcpkg skill create`: stores a new skill, from text or from a folder.
 
 use std::path::{Path, PathBuf};
 

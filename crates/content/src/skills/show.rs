@@ -1,4 +1,4 @@
-//! `mcpkg skill list` and `show`.
+//! `mcpkg skill list` and `show`: lists skills, and prints or writes the files of one.
 
 use std::path::{Path, PathBuf};
 

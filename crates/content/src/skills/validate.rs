@@ -1,4 +1,4 @@
-//! `mcpkg skill validate`.
+//! `mcpkg skill validate`: checks skills, and reports prompts that cannot be seen as skills.
 
 use std::collections::BTreeSet;
 

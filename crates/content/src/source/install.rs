@@ -202,7 +202,7 @@ impl Coming {
     }
 }
 
-/// Returns the project's existing source with the same name. It may be at another commit, but fails if anything else differs.
+/// Returns the project's existing source with the same name. Fails if it differs in anything but the commit.
 fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
     let Some(row) = row else { return Ok(None) };
     let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };

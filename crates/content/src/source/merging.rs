@@ -304,7 +304,8 @@ impl Planning<'_> {
     }
 }
 
-/// Gives the new version of a file that did not move its former name and URI. They may be different from what the path says.
+/// Returns a file's new version with the former name and URI. Used for files that did not move, because other files may have
+/// influenced the choice of the name.
 fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     let mut entry = theirs.clone();
     entry.name.clone_from(&base.name);
@@ -438,7 +439,7 @@ impl Applying<'_> {
         stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
     }
 
-    /// When an update renames a skill, moves its module row, which holds its tags for example, to the new name.
+    /// Moves the module row of a skill, with its tags and so on, to the new name if an update renames the skill.
     fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
             let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;

@@ -2,7 +2,6 @@
 //!
 //! If a sync is killed, the next one finishes it by writing what the rows contain. But rows alone could come from somebody
 //! else's database. So a sync first records their SHA-256 on this machine, and rows without such a record are never executed.
-//! sync first keeps a record on this machine that names their SHA-256, and rows without one are never carried out.
 
 use std::path::Path;
 

@@ -15,8 +15,8 @@ use mcpkg_store::{Db, blobs};
 /// The former and new paths of files that were moved in the folder.
 pub(super) type Moves = Vec<(String, String)>;
 
-/// Returns `bases` with new paths for files that were moved in the folder, and these moves. A file counts as moved if it is
-/// missing, and a new file has the same URI or is an equal prompt.
+/// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file counts as moved if a
+/// new file has the same URI or is an equal prompt.
 pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());

@@ -194,7 +194,7 @@ impl Walk<'_> {
                 Err(self.refuse(call.span(), "`range` outside of `for x in range(n)`"))
             }
             Expr::Call(call) => Err(self.refuse(call.span(), "calls other than `range`")),
-            // A list of variables could multiply a value: `{% set a = [a, a] %}` in a loop.
+            // A list of variables could multiply a value: `{% set a = [a, a] %}` doubles `a`.
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) if is_literal(expression) => Ok(()),
             Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => {
                 Err(self.refuse(expression.span(), "lists or maps that contain anything but strings and numbers"))
