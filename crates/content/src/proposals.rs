@@ -38,7 +38,7 @@ pub struct New<'p> {
     pub item: &'p str,
     /// The item in the project; `None` if it was deleted.
     pub ours: Option<&'p Stored>,
-    /// The path of the file that contains the proposed version.
+    /// The path of the file that the proposal is about.
     pub path: &'p str,
     pub proposed: Proposed<'p>,
 }
