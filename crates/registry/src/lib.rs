@@ -19,10 +19,8 @@ pub mod trust;
 use mcpkg_core::op::{Domain, Group, Listed};
 use mcpkg_store::tools::runs;
 
-/// The group of this domain.
 pub const GROUP: &str = "registry";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
     operations: &[
@@ -49,7 +47,7 @@ pub const DOMAIN: Domain = Domain {
     groups: &[Group {
         name: GROUP,
         listed: Listed::Always,
-        // What is installed, and where from, is everybody's.
+        // Installed tools and registries are shared by all projects.
         within_project: false,
         named_over_network: false,
         instructions: "If you lack a tool, enact__search finds one, enact__learn shows what it does, and enact__install adds it as a \

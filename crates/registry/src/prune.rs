@@ -1,4 +1,4 @@
-//! `mcpkg tool prune`: frees what nothing refers to.
+//! `mcpkg tool prune`: deletes archives, copies and cached responses that nothing refers to.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -20,13 +20,14 @@ use mcpkg_store::tools::unused::{self, Amount, Since};
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<Prune>()];
 
-/// For how long a run may use what it began with: twice the longest time that one is given.
+/// A run may still use the files that it started with. They are kept for twice the longest timeout of a run.
 const RUNS: Millis = 2 * 60 * 60 * 1000;
 
-/// For how long an archive stays that somebody looked for: a session of a server may have it installed, which no row says.
+/// How long an archive is kept after it was last looked up: a server session may have it installed without a row in
+/// the database.
 const SEEN: Millis = 24 * 60 * 60 * 1000;
 
-/// Rows of runs that one transaction deletes.
+/// How many rows of past runs one transaction deletes.
 const BATCH: u32 = 10_000;
 
 /// Free what nothing refers to
@@ -96,7 +97,7 @@ impl Prune {
     }
 }
 
-/// What nothing refers to.
+/// The data that nothing refers to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unused {
     archives: Amount,
@@ -160,14 +161,14 @@ impl Unused {
     }
 }
 
-/// Frees what was found; returns what that was.
+/// Deletes what was found, and returns what was deleted.
 fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     let now = context.clock.now();
     let go_on = || match context.is_cancelled() {
         true => Err(Error::new(Code::Cancelled, "Cancelled; data that was already deleted is not restored")),
         false => Ok(()),
     };
-    // What builds left goes by the archives that stay, so it is looked for first.
+    // Build results are checked against the stored archives, so they are deleted before any archive is.
     context.store.write(|db| {
         db.allow_long();
         unused::free_builds(db, since)
@@ -201,13 +202,13 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
         let subject = format!("{archives} archives, {past} runs");
         context.event(db, context.author(), None, "tool.prune", &subject)
     })?;
-    // Copies of archives that are gone now are gone with them.
+    // Unpacked copies of the archives deleted above are now unused too.
     let copies = copies(context, since, false)?;
     let archives = Amount { count: archives, ..found.archives };
     Ok(Unused { archives, copies, runs: past, ..found })
 }
 
-/// Returns the unpacked copies that nobody needs; they are removed, unless this is a dry run.
+/// Returns the unpacked copies that nothing needs, and deletes them unless this is a dry run.
 fn copies(context: &Context, since: Since, is_dry: bool) -> Result<Amount> {
     let kept = context.store.read(|db| {
         db.allow_long();
@@ -218,7 +219,7 @@ fn copies(context: &Context, since: Since, is_dry: bool) -> Result<Amount> {
     run::unused::sweep(&run::cache()?, &is_needed, before, is_dry)
 }
 
-/// Bytes in words.
+/// Formats a number of bytes.
 fn bytes(bytes: u64) -> String {
     match bytes {
         0..1024 => plural::count(bytes, "byte"),

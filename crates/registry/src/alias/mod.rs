@@ -11,19 +11,20 @@ use mcpkg_store::tools::aliases;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Alias>()];
 
-/// The aliases, as a shell completes them.
+/// The aliases, for shell completion.
 pub const ALIASES: Names =
     Names::Stored(|typed| Ok(typed.matching(aliases::all(typed.db)?.into_iter().map(|(alias, _)| alias))));
 
-/// Returns what a user named, with the alias replaced by its tool: `weather@^1.2:forecast` becomes
-/// `alice/utils/weather@^1.2:forecast`. A name of several segments is never one, and neither is what an agent names.
+/// Replaces the alias in a user's input with its tool: `weather@^1.2:forecast` becomes
+/// `alice/utils/weather@^1.2:forecast`. A name with several segments is never an alias, and aliases in an agent's
+/// input are not replaced.
 pub fn expanded(context: &Context, text: &str) -> Result<String> {
     context.store.read(|db| expanded_in(db, context, text))
 }
 
-/// As [`expanded`], in a transaction that is open already.
+/// Like [`expanded`], in a transaction that is already open.
 pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String> {
-    // The first character may be the `@` of a name.
+    // Skip the first character: it may be the `@` that starts a name.
     let end = text.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | ':')).map_or(text.len(), |(at, _)| at);
     let (name, rest) = text.split_at(end);
     if !context.is_shell() || check(name).is_err() {
@@ -33,7 +34,8 @@ pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String>
     Ok(tool.map_or_else(|| text.to_owned(), |tool| format!("{tool}{rest}")))
 }
 
-/// Refuses what cannot be an alias: it is one segment of a tool's name, which no tool in a registry has.
+/// Checks an alias: it must be one name segment, and tools in registries have at least two, so the two never
+/// collide.
 pub fn check(alias: &str) -> Result<()> {
     match Name::parse(alias) {
         Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
 use mcpkg_store::tools::{aliases, installs};
 
-/// The tools that an alias may stand for, as a shell completes them.
+/// The tools that can get an alias, for shell completion.
 const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typed.db)?)));
 
 /// Show, create or remove a short name for a tool

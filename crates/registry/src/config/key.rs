@@ -1,41 +1,40 @@
-//! The settings that there are: their names, what each does, its usual value and what it takes.
+//! Defines the settings of `mcpkg tool config`: names, descriptions, defaults and accepted values.
 
 use std::time::Duration;
 
 use crate::package::unit;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The word of a switch that is on.
+/// The value of a switch that is on.
 pub(super) const TRUE: &str = "true";
 
-/// The word of a switch that is off.
+/// The value of a switch that is off.
 const FALSE: &str = "false";
 
-/// The most images that one setting names.
+/// The most images that one setting can list.
 const IMAGES: usize = 64;
 
-/// The longest time that a run may be given.
+/// The longest timeout of a run.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// Whether tools may run without a sandbox at all.
+    /// Whether tools may run without a sandbox.
     AllowUnsandboxed,
-    /// The images that this machine's own programs stand in for.
+    /// Images that this machine's own programs replace.
     StandIn,
-    /// How long a run may take where nobody says.
+    /// The timeout of a run if neither the caller nor the manifest sets one.
     Timeout,
-    /// How much of unpacked archives is kept.
+    /// How much disk space the unpacked archives may use.
     CacheSize,
-    /// How long an answer of a registry holds.
+    /// How long a cached registry response stays valid.
     CacheTtl,
 }
 
 impl Key {
-    /// Every setting, in the order of the documentation.
+    /// All settings, in documentation order.
     pub const ALL: [Self; 5] = [Self::AllowUnsandboxed, Self::StandIn, Self::Timeout, Self::CacheSize, Self::CacheTtl];
 
-    /// The name that users write.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AllowUnsandboxed => "execution.allow_unsandboxed",
@@ -46,7 +45,7 @@ impl Key {
         }
     }
 
-    /// What it does, in a few words.
+    /// Describes the setting in a few words.
     pub const fn about(self) -> &'static str {
         match self {
             Self::AllowUnsandboxed => "whether tools with the permission `unsandboxed` can run without a sandbox",
@@ -57,7 +56,7 @@ impl Key {
         }
     }
 
-    /// The value that holds until another is set.
+    /// The default value.
     pub const fn usual(self) -> &'static str {
         match self {
             Self::AllowUnsandboxed => FALSE,
@@ -68,12 +67,12 @@ impl Key {
         }
     }
 
-    /// Whether a value lets tools do more than the usual one does: a person decides that at a terminal.
+    /// Returns whether a value lets tools do more than the default does; only a person at a terminal can set such a
+    /// value.
     pub fn loosens(self, text: &str) -> bool {
         self == Self::AllowUnsandboxed && text == TRUE
     }
 
-    /// Returns the setting of a name.
     pub fn of_name(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|key| key.name() == name).ok_or_else(|| {
             Error::new(Code::InvalidArgument, format!("There is no setting '{}'", name.escape_debug())).suggest(
@@ -84,7 +83,7 @@ impl Key {
         })
     }
 
-    /// Returns a value in its stored form.
+    /// Checks a value and returns it in the form that is stored.
     pub fn check(self, text: &str) -> Result<String> {
         let text = text.trim();
         let wrong = |why: String, hint: &str| {
@@ -111,7 +110,7 @@ impl Key {
     }
 }
 
-/// Reads names of images with commas between them.
+/// Reads comma-separated image names.
 fn images(text: &str) -> Result<String, String> {
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > IMAGES {

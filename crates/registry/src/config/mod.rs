@@ -1,7 +1,7 @@
-//! Settings of tools: what `mcpkg tool config` sets, and what holds where nothing was set.
+//! The settings of `mcpkg tool config`, and their default values.
 //!
-//! A setting that lets tools do more ([`Key::loosens`]) counts only with a record of this user's on this machine: a row
-//! alone may be of a database that somebody else made.
+//! A setting that lets tools do more ([`Key::loosens`]) also needs a record of this user's approval on this
+//! machine: the database row alone may come from a database that somebody else made.
 
 mod key;
 mod operation;
@@ -26,10 +26,10 @@ pub use key::Key;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
 
-/// Returns the text of a setting: what was set, as far as it counts, else its usual value.
+/// Returns the value of a setting: the stored one if it counts ([`counts`]), otherwise the default.
 ///
 /// # Errors
-/// `E_DAMAGED` if the text is not a valid value of the setting.
+/// `E_DAMAGED` if the stored text is not a valid value.
 pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
     let Some(text) = stored(db, key)? else { return Ok(key.usual().to_owned()) };
     match counts(approved, key, &text)? {
@@ -38,36 +38,33 @@ pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
     }
 }
 
-/// Returns what was set, whether it counts or not.
+/// Returns the stored value of a setting, whether it counts or not.
 ///
 /// # Errors
-/// `E_DAMAGED` if the text is not a valid value of the setting.
+/// `E_DAMAGED` if the stored text is not a valid value.
 pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
     let Some(text) = settings::get(db, key.name())? else { return Ok(None) };
     let damaged = |error| damaged_value(&format!("the setting {} is malformed", key.name())).with_source(error);
     key.check(&text).map(Some).map_err(damaged)
 }
 
-/// Sets a setting in the database. Where it loosens, [`approve`] comes first.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a text that the setting does not take.
+/// Stores the value of a setting. Call [`approve`] first if the value loosens the setting.
 pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
     settings::set(db, key.name(), &key.check(text)?)
 }
 
-/// Keeps the record that makes a setting count that loosens.
+/// Records the user's approval, which a loosening value needs to count.
 pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
     let (name, note) = record(key, text);
     approved.put(Kind::ToolSetting, &name, &note)
 }
 
-/// Takes the record of a setting away.
+/// Deletes the record of the user's approval.
 pub fn withdraw(approved: &Approved, key: Key, text: &str) -> Result<()> {
     approved.withdraw(Kind::ToolSetting, &record(key, text).0)
 }
 
-/// Whether a text counts as the value of a setting on this machine.
+/// Returns whether a stored value takes effect on this machine.
 pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
     if !key.loosens(text) {
         return Ok(true);
@@ -75,17 +72,17 @@ pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
     Ok(approved.get(Kind::ToolSetting, &record(key, text).0)?.is_some())
 }
 
-/// Returns whether tools may run without a sandbox at all; each tool also needs a person's grant.
+/// Returns whether tools may run without a sandbox; each tool also needs a person's permission.
 pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
     Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
 }
 
-/// Returns the images that this machine's own programs stand in for.
+/// Returns the images that this machine's own programs replace.
 pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns how long a run may take where neither its caller nor its manifest says.
+/// Returns the timeout of a run if neither its caller nor its manifest sets one.
 pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
     let read = |time: String| {
         unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::Timeout.name())))
@@ -93,13 +90,13 @@ pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
     stored(db, Key::Timeout)?.map(read).transpose()
 }
 
-/// Returns how many bytes the unpacked copies of archives take together.
+/// Returns how many bytes all unpacked copies of archives may use together.
 pub fn cache_size(db: &Db<'_>) -> Result<u64> {
     let size = text(db, Key::CacheSize)?;
     unit::size(&size).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::CacheSize.name())))
 }
 
-/// Returns for how long an answer of a registry holds without asking again.
+/// Returns how long a cached registry response stays valid.
 pub fn answers_hold(db: &Db<'_>) -> Result<Millis> {
     let time = text(db, Key::CacheTtl)?;
     let time =
@@ -107,7 +104,7 @@ pub fn answers_hold(db: &Db<'_>) -> Result<Millis> {
     Ok(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX))
 }
 
-/// The text of a setting that does not loosen.
+/// Returns the value of a setting that cannot be loosened, so it needs no approval.
 fn text(db: &Db<'_>, key: Key) -> Result<String> {
     Ok(stored(db, key)?.unwrap_or_else(|| key.usual().to_owned()))
 }

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
 use mcpkg_store::tools::settings;
 
-/// The settings, as a shell completes them.
+/// Setting names for shell completion.
 const KEYS: Names = Names::Known(|_| Key::ALL.iter().map(|key| key.name().to_owned()).collect());
 
 /// Show or change a setting
@@ -70,7 +70,6 @@ impl Operation for Config {
     }
 }
 
-/// A setting to show.
 struct Shown {
     key: Key,
     value: String,
@@ -86,7 +85,7 @@ impl Shown {
         Ok(Self { key, value, stored, counts })
     }
 
-    /// Says that the database names a value that this user never decided for here.
+    /// Warns about a stored value that this user never approved on this machine.
     fn warning(&self) -> Option<String> {
         let stored = self.stored.as_ref().filter(|_| !self.counts)?;
         Some(format!(
@@ -121,7 +120,7 @@ fn all(context: &Context) -> Result<Reply> {
     Ok(Reply::new(Body::Table(table), data).warn(settings.iter().filter_map(Shown::warning)))
 }
 
-/// Sets a setting, or gives it its usual value back.
+/// Sets a setting, or resets it to its default.
 fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
     let before = Shown::of(context, key)?;
     if let Some(value) = value.as_deref().filter(|value| key.loosens(value)) {

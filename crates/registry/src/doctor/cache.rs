@@ -1,4 +1,4 @@
-//! The unpacked copies of tools: how much they take, and whether others could change them.
+//! Checks the unpacked copies of tools: their total size, and whether other users can change them.
 
 use std::fs;
 
@@ -11,7 +11,6 @@ use mcpkg_base::plural;
 use mcpkg_base::shell;
 use mcpkg_core::op::{Context, Finding, Health};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool cache";
 
 pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {

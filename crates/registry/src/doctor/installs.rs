@@ -1,4 +1,4 @@
-//! Installed tools: those that were taken back, have newer versions, or are not trusted.
+//! Checks installed tools: reports those that were yanked, are outdated, or are not trusted.
 
 use super::look::Depth;
 use crate::installed::checked;
@@ -9,10 +9,9 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::tools::installs::{self, Install};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool installs";
 
-/// An install, and what is known of it.
+/// An install with its trust status and what its registry last said about it.
 struct Judged {
     install: Install,
     status: Status,

@@ -1,15 +1,14 @@
-//! What a look at an area is: how deep it goes.
+//! Defines the type of a doctor check, and how deep a check goes.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Finding};
 
-/// How much is looked at.
+/// How thorough a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// What takes a moment: no other host is asked, and no large archive is read.
+    /// Quick checks only: no other host is contacted, and no large archive is read.
     Brief,
     Whole,
 }
 
-/// Looks at one area.
 pub(super) type Look = fn(&Context, Depth) -> Result<Vec<Finding>>;

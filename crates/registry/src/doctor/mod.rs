@@ -1,6 +1,7 @@
 //! Checks everything about tools: runners, registries, trust, and installed packages.
 //!
-//! `mcpkg doctor` says what is not as it should be, without asking another host; `mcpkg tool doctor` looks at all of it.
+//! `mcpkg doctor` reports only the problems, without contacting other hosts; `mcpkg tool doctor` reports every
+//! check.
 
 mod cache;
 mod installs;
@@ -18,7 +19,7 @@ use mcpkg_store::tools::installs as installed;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Doctor>()];
 
-/// The areas, in the order of the report.
+/// The areas in report order, each with the function that checks it.
 const AREAS: [(&str, Look); 6] = [
     (runners::AREA, runners::look),
     (registries::AREA, registries::look),
@@ -28,9 +29,10 @@ const AREAS: [(&str, Look); 6] = [
     (cache::AREA, cache::look),
 ];
 
-/// Returns what is wrong, for `mcpkg doctor`, and the runners if tools are installed.
+/// Returns the problems that `mcpkg doctor` reports. Findings about runners are included only if tools are
+/// installed.
 pub fn health(context: &Context) -> Vec<Finding> {
-    // Where the database cannot be read, its own finding says so.
+    // If the database cannot be read, the finding of `mcpkg doctor` itself reports it.
     let is_used = context.store.read(installed::any).unwrap_or(false);
     let is_told = |finding: &Finding| match finding.area {
         runners::AREA => is_used,
@@ -44,7 +46,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
         .collect()
 }
 
-/// Returns what an area is found to be; where it cannot be looked at, that is what was found.
+/// Runs the check of one area. If the check fails, its error becomes the finding.
 fn looked((area, look): &(&'static str, Look), context: &Context, depth: Depth) -> Vec<Finding> {
     look(context, depth).unwrap_or_else(|error| {
         let finding = Finding::new(area, Health::Problem, error.message());

@@ -1,4 +1,4 @@
-//! Stored archives: whether each is what its digest and its row say.
+//! Checks stored archives against their digests and their database rows.
 
 use super::look::Depth;
 use crate::package::archive;
@@ -6,10 +6,9 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::tools::packages::{self, PackageRow};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool packages";
 
-/// Bytes of archives that are read where nobody asked to look through all of them.
+/// How many bytes of archives a brief check reads.
 const QUICK: u64 = 16 << 20;
 
 pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
@@ -48,7 +47,7 @@ fn broken(row: &PackageRow, error: &Error) -> Finding {
     Finding::new(AREA, Health::Problem, what).action(format!("mcpkg restore FILE; or {again}"))
 }
 
-/// Fails unless an archive is what its digest says, can be used, and is of the tool and version of its row.
+/// Fails unless an archive matches its digest, is valid, and has the name and version that its row states.
 fn check(context: &Context, row: &PackageRow) -> Result<()> {
     let archive = context.store.read(|db| packages::archive(db, row))?;
     let archive = archive.unwrap_or_else(|| Vec::new().into());

@@ -1,4 +1,4 @@
-//! Registries: whether this user uses them on this machine, and whether they answer.
+//! Checks that this user approved each registry on this machine, and that it responds.
 
 use std::sync::mpsc;
 use std::thread;
@@ -11,13 +11,12 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell;
 use mcpkg_core::op::{Confirmation, Context, Finding, Health};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool registries";
 
 /// How long a registry may take to answer.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The tool that each registry is asked for: "not found" is a valid answer.
+/// The tool that each registry is asked for. Answering "not found" also proves that the registry works.
 const ASKED_FOR: &str = "mcpkg/doctor";
 
 pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
@@ -62,9 +61,9 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
     })
 }
 
-/// Asks a registry for a tool that it does not have.
+/// Asks a registry for a tool that it does not have, to see whether it responds.
 fn ask(context: &Context, known: &Known) -> Result<()> {
-    // Nobody is asked anything by a look.
+    // A check must not prompt the user.
     let context = Context { confirmation: Confirmation::Nobody, ..context.clone() };
     match known.open(&context)?.info(&Name::parse(ASKED_FOR)?) {
         Err(error) if error.code() != Code::ToolNotFound => Err(error),
@@ -72,7 +71,7 @@ fn ask(context: &Context, known: &Known) -> Result<()> {
     }
 }
 
-/// Runs `f` in a context that is cancelled after [`DEADLINE`], and when the user gives up.
+/// Runs `f` in a context that is cancelled after [`DEADLINE`], or when the user cancels.
 fn within<T>(context: &Context, f: impl FnOnce(&Context) -> T) -> T {
     let token = context.cancelled.child_token();
     let context = Context { cancelled: token.clone(), ..context.clone() };

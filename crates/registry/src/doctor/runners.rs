@@ -1,4 +1,4 @@
-//! What runs tools: whether it works on this machine, and which limits cannot be held.
+//! Checks which runners work on this machine, and which limits they cannot enforce.
 
 use super::look::Depth;
 use crate::run::health::{self, Probed};
@@ -6,7 +6,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Finding, Health};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool runners";
 
 pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
@@ -33,7 +32,7 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// A container engine. Few tools need one, so an engine that does not work is not a problem by itself.
+/// Reports on a container engine. Few tools need one, so an engine that does not work is not a problem by itself.
 fn engine(probed: &Probed) -> Finding {
     let engine = probed.kind.word();
     match &probed.works {
@@ -44,7 +43,7 @@ fn engine(probed: &Probed) -> Finding {
     }
 }
 
-/// Says that a runner works, and which limits it cannot hold a tool to.
+/// Reports that a runner works, and which limits it cannot enforce.
 fn works(what: &str, unlimited: &[&str]) -> Finding {
     match unlimited {
         [] => Finding::new(AREA, Health::Ok, what),

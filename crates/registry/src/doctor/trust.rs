@@ -1,4 +1,4 @@
-//! Checks trust: the policy, keys, and rows of the database that this user never approved.
+//! Checks trust: the policy, keys, and database rows that this user never approved.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,6 @@ use mcpkg_base::shell;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::tools::{env, grants as granted, trust};
 
-/// The name of the area.
 pub(super) const AREA: &str = "tool trust";
 
 pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
@@ -54,7 +53,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Reports the root that Sigstore bundles are checked against, and its date: an old root lacks newer keys.
+/// Reports the age of the root that Sigstore bundles are checked against: an old root lacks newer keys.
 fn root(root: &Root) -> Finding {
     if !sigstore::is_checked() {
         let what = "Sigstore bundles are not checked: this mcpkg was built without the feature `sigstore`";
@@ -74,7 +73,7 @@ fn root(root: &Root) -> Finding {
     Finding::new(AREA, Health::Ok, what)
 }
 
-/// Reports rows of the database that have no effect, since this user never approved them on this machine.
+/// Reports rows of the database that have no effect because this user never approved them on this machine.
 fn undecided(context: &Context) -> Result<Option<Finding>> {
     let (rows, approvals, allowed, variables) =
         context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?, granted::all(db)?, env::all(db)?)))?;
@@ -114,7 +113,7 @@ fn undecided(context: &Context) -> Result<Option<Finding>> {
     Ok(Some(Finding::new(AREA, Health::Note, what).action("see `mcpkg tool trust list` and `mcpkg tool env list`")))
 }
 
-/// The plural of what [`undecided`] counts.
+/// Returns the plural of a name that [`undecided`] uses.
 fn several(what: &str) -> String {
     match what {
         "trusted identity" => "trusted identities".to_owned(),
@@ -123,9 +122,9 @@ fn several(what: &str) -> String {
     }
 }
 
-/// Reports keys of the user's that others could read.
+/// Reports keys that other users of this machine could read.
 fn loose_keys() -> Result<Vec<Finding>> {
-    // Without a home there are no keys.
+    // Without a home folder there are no keys.
     let Ok(folder) = keys::folder() else { return Ok(Vec::new()) };
     let mut findings: Vec<Finding> = loose(&folder, "the folder of your keys", 0o700).into_iter().collect();
     for name in keys::names()? {
@@ -134,7 +133,7 @@ fn loose_keys() -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Reports a file or folder that other users may access; `mode` is the mode that would prevent that.
+/// Reports a file or folder that other users can access; `mode` is the file mode that would prevent it.
 fn loose(path: &Path, what: &str, mode: u32) -> Option<Finding> {
     let metadata = fs::metadata(path).ok()?;
     let found = disk::mode(&metadata) & 0o777;

@@ -1,4 +1,4 @@
-//! `config.yaml`: trust, the registry, and settings.
+//! Reads Enact's `config.yaml`: trust, the registry, and settings.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,20 +7,16 @@ use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
 
-/// The most values that the aliases of a file may stand for.
+/// The most values that the YAML aliases of a file may expand to.
 const MAX_ALIASED: usize = 10_000;
 
-/// What `config.yaml` says.
+/// The contents of `config.yaml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ConfigFile {
-    /// Whom the user trusts.
     pub trust: Trust,
-    /// Where tools come from.
     pub registry: Registry,
-    /// How tools are run.
     pub execution: Execution,
-    /// How much is kept.
     pub cache: Cache,
     #[serde(rename = "version")]
     _version: Value,
@@ -28,56 +24,55 @@ pub struct ConfigFile {
     other: Map<String, Value>,
 }
 
-/// Whom the user trusts.
+/// The section `trust`: whom the user trusts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Trust {
-    /// Identities that are trusted in every role: the spelling that the original reads.
+    /// Identities that are trusted both as publishers and as auditors. Enact itself reads this key.
     pub auditors: Vec<String>,
-    /// Trusted auditors: the spelling of the contract.
+    /// Trusted auditors. The contract uses this key.
     pub trusted_auditors: Vec<String>,
     pub trusted_publishers: Vec<String>,
     pub policy: Option<String>,
-    /// What the policy was called once.
+    /// The older name of the policy.
     pub require_signatures: Option<bool>,
-    /// How many have to speak for a tool.
+    /// How many attestations a tool needs.
     pub minimum_attestations: Option<i64>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// Where tools come from.
+/// The section `registry`: where tools come from.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Registry {
     pub url: Option<String>,
-    /// Where its token is kept.
+    /// Where the token is stored.
     pub auth_token_ref: Option<String>,
-    /// The token itself, in the clear.
+    /// The token itself, in plain text.
     pub auth_token: Option<Value>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// How tools are run.
+/// The section `execution`: how tools run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Execution {
-    /// How long a run may take.
+    /// The timeout of a run.
     pub default_timeout: Option<String>,
-    /// Whether to log more.
     pub verbose: Option<Value>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// How much is kept.
+/// The section `cache`: how much is kept.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Cache {
-    /// Mebibytes of unpacked tools.
+    /// The most mebibytes of unpacked tools.
     pub max_size_mb: Option<u64>,
-    /// Seconds for which an answer holds.
+    /// How many seconds a cached response stays valid.
     pub ttl_seconds: Option<u64>,
     #[serde(flatten)]
     other: Map<String, Value>,
@@ -87,7 +82,7 @@ impl ConfigFile {
     /// Reads the file, and reports unknown keys.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where it is malformed: no default stands for what cannot be read.
+    /// `E_INVALID_ARGUMENT` if it is malformed. Defaults never replace a file that cannot be read.
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
         let options = serde_saphyr::options! {
             strict_booleans: true,
@@ -119,7 +114,7 @@ impl ConfigFile {
     }
 }
 
-/// Returns a mapping without keys that have no value, nor sections that have such keys: they say nothing.
+/// Removes keys that have no value, also within sections.
 fn without_nulls(map: Map<String, Value>) -> Value {
     let said = map.into_iter().filter(|(_, value)| !value.is_null());
     let said = said.map(|(key, value)| match value {

@@ -1,4 +1,4 @@
-//! Makes a plan from the original's files: what is taken, and what is left out.
+//! Makes the plan of an import from Enact's files: what is imported, and what is left out.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -23,23 +23,24 @@ use mcpkg_store::tools::env::{self, Setting, Variable};
 use mcpkg_store::tools::installs::Scope;
 use mcpkg_store::tools::registries::{self, Kind, Place};
 
-/// The registry that the original asks.
+/// The name that the imported registry gets.
 const REGISTRY: &str = "enact";
 
-/// A project of the original's, and the scope of its tools.
+/// A project folder with Enact's files, and the scope that its tools are installed in.
 pub struct Project {
     pub home: Home,
-    /// The project that applies.
+    /// The scope of the selected project.
     pub scope: Scope,
 }
 
-/// Returns what an import takes and leaves out.
+/// Returns the plan of an import.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where a file is malformed, `E_IO_INVALID_PATH` where one leads elsewhere, `E_TOO_LARGE`.
+/// `E_INVALID_ARGUMENT` if a file is malformed, `E_IO_INVALID_PATH` if a path leads out of its folder,
+/// `E_TOO_LARGE`.
 pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result<Plan> {
     let mut plan = Plan::default();
-    // All files are read before anything is decided by one of them.
+    // Read all files first, so that no decision is made before every file is known to be valid.
     let global = read(home.own_text("tools.json")?, &mut plan.left)?;
     let served = read(home.own_text("mcp.json")?, &mut plan.left)?;
     let settings = settings(home, &mut plan.left)?;
@@ -74,18 +75,18 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     Ok(plan)
 }
 
-/// Returns the plan of a server that stands in for the original, and the error of each file that cannot be read. The other file still
-/// counts.
+/// Returns the plan for a server that runs in place of Enact, and the error of each file that cannot be read. An
+/// unreadable file does not affect the other one.
 pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
     let (mut plan, mut failed) = (Plan::default(), Vec::new());
     let served = home.own_text("mcp.json").and_then(|text| read(text, &mut plan.left));
     if let Some(served) = served.unwrap_or_else(|error| note(&mut failed, error)) {
         toolsets::take(context, served, &mut plan)?;
-        // The file narrows this server, and not what other agents see.
+        // The file narrows only this server, not what other agents see.
         plan.active = None;
     }
     let read = settings(home, &mut plan.left).and_then(|read| match read {
-        // An invalid policy makes the whole file malformed: nothing of it is taken.
+        // An invalid policy makes the whole file malformed, so none of its settings apply.
         Some((file, text)) => trust::policy(&file.trust, &text).map(|policy| Some((file, text, policy))),
         None => Ok(None),
     });
@@ -110,7 +111,7 @@ fn read(text: Option<Text>, left: &mut Vec<LeftOut>) -> Result<Option<File>> {
     text.map(|text| Ok((ToolsFile::read(&text, left)?, text.name))).transpose()
 }
 
-/// Returns the tools that files name, each once in its scope: the first file counts.
+/// Returns the tools that the files name, each once per scope. If several files name a tool, the first one counts.
 fn named(files: &[(File, Scope)]) -> Vec<Named> {
     let mut named: BTreeMap<(String, String), Named> = BTreeMap::new();
     for ((file, from), scope) in files {
@@ -210,7 +211,8 @@ fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut P
     Ok(())
 }
 
-/// Takes variables that are not secrets, and lists the secrets: neither the original's keyring nor their values are read.
+/// Imports variables that are not secrets, and lists the names of the secrets. Secret values and Enact's keyring
+/// are never read.
 fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>, plan: &mut Plan) -> Result<()> {
     let set = context.store.read(env::all)?;
     let mut secrets = Vec::new();
@@ -264,7 +266,7 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
     Ok(())
 }
 
-/// Returns the project of the original's in a folder, for the project that applies.
+/// Returns a folder with Enact's project files, to be imported into the selected project.
 pub fn project(context: &Context, folder: &std::path::Path) -> Result<Project> {
     let home = Home::of_project(folder)?;
     let project = context.store.read(|db| mcpkg_store::projects::require(db, &context.selection))?;

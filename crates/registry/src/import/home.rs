@@ -1,4 +1,4 @@
-//! The original's folders. Only regular files of a bounded size are read, and no link that leads elsewhere is followed.
+//! Reads Enact's folders. It reads only regular files up to a size limit, and follows no link that leads elsewhere.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,23 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// Bytes of the longest of the original's files.
+/// The most bytes of one file.
 const LARGEST: u64 = 4 << 20;
 
-/// Where the original keeps what belongs together: its own folder, and the folder that holds it.
+/// A place where Enact keeps its files: the folder `.enact` and the folder above it.
 #[derive(Clone, Debug)]
 pub struct Home {
-    /// `.enact`.
+    /// The folder `.enact` itself.
     pub own: PathBuf,
-    /// The user's home, or a project.
+    /// The user's home folder, or the folder of a project.
     above: PathBuf,
 }
 
 impl Home {
-    /// Returns the original's folder of a user; the usual one where none is named.
+    /// Returns Enact's folder of the user: `named`, or `~/.enact` by default.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where the home folder is not known.
+    /// `E_ROOT_REQUIRED` if the home folder is unknown.
     pub fn of_user(named: Option<&Path>) -> Result<Self> {
         let own = match named {
             Some(named) => named.to_owned(),
@@ -43,7 +43,7 @@ impl Home {
         Ok(Self { own: real, above })
     }
 
-    /// Returns a project's folder.
+    /// Returns Enact's folder in a project.
     pub fn of_project(folder: &Path) -> Result<Self> {
         let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
         let home = Self { own: above.join(".enact"), above };
@@ -54,21 +54,21 @@ impl Home {
         Ok(home)
     }
 
-    /// Returns the folder that holds the packages of this place.
+    /// Returns the folder that contains the tool packages of this place.
     pub fn skills(&self, agents: &str) -> PathBuf {
         self.above.join(agents).join("skills")
     }
 
-    /// Returns the text of a file below the folder that contains the original's folder; `None` if there is no file.
+    /// Returns the text of a file below the folder that contains `.enact`; `None` if there is no file.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of that folder.
+    /// `E_IO_INVALID_PATH` if a link leads out of that folder.
     pub fn text(&self, relative: &str) -> Result<Option<Text>> {
         let path = self.above.join(relative);
         self.read(path, relative)
     }
 
-    /// As [`Home::text`], of a file in the original's own folder.
+    /// Like [`Home::text`], for a file in `.enact`.
     pub fn own_text(&self, name: &str) -> Result<Option<Text>> {
         self.read(self.own.join(name), name)
     }
@@ -87,17 +87,17 @@ impl Home {
     }
 }
 
-/// A file of the original's.
+/// One of Enact's files.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// Its name in messages: its path below the folder that was named.
+    /// The name to show in messages: the path relative to the folder that was read.
     pub name: String,
     pub path: PathBuf,
     pub text: String,
 }
 
 impl Text {
-    /// Returns the failure of a file that is malformed.
+    /// Returns the error for a malformed file.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         Error::new(Code::InvalidArgument, format!("`{}` is malformed: {why}", self.path.display()))
             .hint("nothing was imported; fix this file or move it elsewhere")

@@ -1,8 +1,9 @@
-//! `mcpkg tool import`: takes over what the original of contract 002 keeps in its home folder and in projects.
+//! `mcpkg tool import`: imports tools, settings and trust from the files of Enact, the original program of contract
+//! 002.
 //!
-//! Everything is [read](home) first, and a file that is malformed ends the import before anything was written. What the files
-//! say becomes a [plan](plan): what is taken, and what is left out, each with its reason. Then all of it is [written](write) in one
-//! transaction. Nothing of the original's is changed.
+//! All files are [read](home) first, and a malformed file ends the import before anything is written. The files
+//! become a [plan](plan): what is imported and what is left out, with the reason for each omission. The plan is
+//! then [written](write) in one transaction. Enact's own files never change.
 
 mod config_file;
 mod gather;

@@ -81,7 +81,8 @@ impl Import {
         for left in &plan.left {
             lines.push(format!("left out  {} of {}: {}", left.what, left.from, left.why));
         }
-        // Names and values come from files that somebody else may have written.
+        // The names and values come from files that somebody else may have written, so they are cleaned before they
+        // are shown.
         let body = Body::Text(lines.iter().map(|line| format!("{}\n", cell(line))).collect());
         let reply = Reply::new(body, plan.data(self.dry_run));
         match plan.packages.is_empty() {

@@ -1,4 +1,4 @@
-//! Packages in the original's folders: packs each, or reports why it cannot.
+//! Packs the tools in Enact's folders, or reports why a tool cannot be packed.
 
 use std::path::{Path, PathBuf};
 
@@ -15,27 +15,26 @@ use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::packages;
 use mcpkg_store::tools::registries::PATH;
 
-/// Bytes of all archives that one import takes.
+/// The most bytes of all archives that one import takes.
 const TOGETHER: u64 = 1 << 30;
 
-/// The most tools that one import looks at.
+/// The most tools that one import takes.
 const MOST: usize = 10_000;
 
-/// A tool that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its name in the file.
+    /// The tool's name as written in the file.
     pub name: String,
-    /// Its version in the file.
+    /// The version as written in the file.
     pub version: String,
     pub scope: Scope,
     pub from: String,
 }
 
-/// Packs the tools that are named, out of the first of `roots` that has each.
+/// Packs each named tool from the first folder in `roots` that has it.
 ///
 /// # Errors
-/// `E_TOO_LARGE` where all of it is more than one import takes.
+/// `E_TOO_LARGE` if the tools exceed the limits of one import.
 pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Plan) -> Result<()> {
     if named.len() > MOST {
         return Err(Error::new(Code::TooLarge, format!("Cannot import more than {MOST} tools at once")));
@@ -72,7 +71,7 @@ pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Pl
     Ok(())
 }
 
-/// Returns the archive of a tool, or why it is not taken.
+/// Packs one tool, or returns the reason why it is not imported.
 fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> Result<Result<Opened, String>> {
     let name = match Name::parse(&tool.name) {
         Ok(name) if name.is_publishable() => name,
@@ -122,7 +121,7 @@ fn version(opened: &Opened) -> String {
     opened.manifest.version.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns why an archive may not be used, whatever the policy is.
+/// Returns the reason if an archive must not be used under any policy.
 fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Result<Option<String>> {
     context.store.read(|db| {
         let before = packages::get(db, PATH, name.as_str(), version)?;
@@ -138,16 +137,16 @@ fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Re
     })
 }
 
-/// Where a package is.
+/// Where the folder of a package was found.
 enum Found {
     At(PathBuf),
     Outside(PathBuf),
     Nowhere,
 }
 
-/// Looks for the folder of a tool: one for all of its versions, or one for each.
+/// Finds the folder of a tool, which is either one folder for all versions or one folder per version.
 fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> Found {
-    // Nothing but a version is joined to a path.
+    // Only a valid version is joined to the path, so the text cannot lead out of the folder.
     let version = version.trim_start_matches('v').parse::<semver::Version>().ok();
     for root in roots {
         let Ok(root) = std::fs::canonicalize(root) else { continue };

@@ -1,4 +1,4 @@
-//! The plan of an import: what it takes, and what it leaves out.
+//! The plan of an import: what is imported, and what is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,28 @@ use mcpkg_store::tools::installs::Scope;
 use mcpkg_store::tools::registries::Place;
 use mcpkg_store::tools::trust::TrustedRow;
 
-/// The pattern of every tool.
+/// The pattern that matches every tool.
 pub const EVERY: &str = "*";
 
-/// Something that is not taken, and why.
+/// Something that is not imported, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     pub what: String,
-    /// The file or folder that has it.
+    /// The file or folder that it comes from.
     pub from: String,
-    /// Why it is not taken, or what to do instead.
+    /// Why it is left out, or what the user can do instead.
     pub why: String,
 }
 
 impl LeftOut {
-    /// Returns what is not taken.
     pub fn new(what: impl Into<String>, from: &str, why: impl Into<String>) -> Self {
         Self { what: what.into(), from: from.to_owned(), why: why.into() }
     }
 }
 
-/// A package that is installed.
+/// A package to install.
 pub struct Package {
-    /// Its archive, made from its folder.
+    /// The archive, packed from the package's folder.
     pub package: installed::Package,
     pub scope: Scope,
     /// The file that names it.
@@ -49,63 +48,60 @@ impl Package {
     }
 }
 
-/// A change of the toolset that narrows servers which stand in for the original.
+/// A change of the toolset that limits the servers running in place of Enact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Follow {
-    /// The one before; `None` where such servers show every tool.
+    /// The current toolset; `None` if such servers show every tool.
     pub before: Option<String>,
-    /// The one that the file names.
+    /// The toolset that the file names.
     pub wanted: Option<String>,
-    /// Whether it shows a tool that the one before does not have.
+    /// Whether the new toolset shows a tool that the current one does not.
     pub widens: bool,
 }
 
-/// What an import takes and leaves out.
 #[derive(Default)]
 pub struct Plan {
-    /// Packages that are installed.
     pub packages: Vec<Package>,
-    /// Short names with the tools that they stand for.
+    /// Aliases and the tools that they stand for.
     pub aliases: BTreeMap<String, String>,
-    /// Toolsets with the tools in them.
+    /// New toolsets and their tools.
     pub toolsets: BTreeMap<String, Vec<String>>,
-    /// Tools that the file adds to stored toolsets.
+    /// Tools that the file adds to existing toolsets.
     pub added: BTreeMap<String, Vec<String>>,
-    /// Tools of stored toolsets that the file does not name.
+    /// Tools in existing toolsets that the file no longer lists there.
     pub taken_out: BTreeMap<String, Vec<String>>,
-    /// The toolset that narrows what agents see from now on.
+    /// The toolset to activate for all agents.
     pub active: Option<String>,
-    /// How the toolset changes that narrows servers which stand in for the original.
+    /// The new toolset for the servers running in place of Enact.
     pub follow: Option<Follow>,
-    /// The registry that is added.
+    /// The registry to add.
     pub registry: Option<Place>,
     pub settings: Vec<(Key, String)>,
-    /// Variables of tools, none of which is a secret.
+    /// Variables of tools, without secrets.
     pub variables: Vec<Variable>,
-    /// Where the settings file is.
+    /// The path of the settings file.
     pub config: String,
     pub trusted: Vec<TrustedRow>,
-    /// Identities that were trusted in both roles and are now trusted in one.
+    /// Identities that were trusted as publisher and auditor, and from now on have only one of these roles.
     pub reduced: Vec<TrustedRow>,
-    /// Identities that are no longer trusted, since the file no longer names them.
+    /// Identities to stop trusting because the file no longer names them.
     pub withdrawn: Vec<TrustedRow>,
-    /// The policy from now on.
+    /// The new policy.
     pub policy: Option<Policy>,
-    /// The new minimum of attestations.
+    /// The new minimum number of attestations.
     pub minimum: Option<u32>,
-    /// What is not taken.
     pub left: Vec<LeftOut>,
 }
 
 impl Plan {
-    /// Whether a server that stands in for the original has anything to write.
+    /// Returns whether the plan changes anything for a server that runs in place of Enact.
     pub fn changes_a_server(&self) -> bool {
         let toolsets = [&self.toolsets, &self.added, &self.taken_out].iter().any(|sets| !sets.is_empty());
         let trusted = [&self.trusted, &self.reduced, &self.withdrawn].iter().any(|rows| !rows.is_empty());
         toolsets || trusted || self.follow.is_some() || self.policy.is_some() || self.minimum.is_some()
     }
 
-    /// Returns what is taken as rows: what it is, and where it comes from or what it becomes.
+    /// Returns a table of what is imported: each item, and its source or its new value.
     pub fn taken(&self) -> Vec<[String; 2]> {
         let row = |what: String, becomes: String| [what, becomes];
         let mut rows = Vec::new();
@@ -161,7 +157,7 @@ impl Plan {
         rows
     }
 
-    /// Returns it for programs.
+    /// Returns the plan as JSON.
     pub fn data(&self, is_dry: bool) -> Value {
         let package = |package: &Package| {
             json!({

@@ -1,5 +1,6 @@
-//! Applies the original's files to a server that stands in for the original, at its start and whenever they change. An agent can write
-//! these files, so a stricter rule applies at once, and a looser one waits for a person at a terminal.
+//! Applies Enact's files to a server that runs in place of Enact, at its start and whenever the files change. An
+//! agent can write these files, so a stricter rule applies at once, and a looser one waits for a person at a
+//! terminal.
 
 use super::home::Home;
 use super::plan::Plan;
@@ -11,17 +12,18 @@ use mcpkg_base::disk::Stat;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Confirmation, Context, Finding, Health, Identity, Original};
 
-/// The files that such a server follows.
+/// Tells a server that runs in place of Enact which files to follow, and how to apply them.
 pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take };
 
-/// Their names, in the original's folder.
+/// The files in `.enact` to watch.
 const FILES: [&str; 2] = ["mcp.json", "config.yaml"];
 
-/// Returns the disk's description of the files; `None` while it could miss a change.
+/// Returns the file metadata that shows whether the files changed. Returns `None` if a file was modified so
+/// recently that another change could go unnoticed.
 fn look() -> Option<Vec<Option<Stat>>> {
     let Ok(home) = disk::home() else { return Some(Vec::new()) };
     let now = Clock::system().now();
-    // Through links, as the files are read.
+    // Follows links, just as reading the files does.
     let stat = |name: &str| match std::fs::metadata(home.join(".enact").join(name)) {
         Ok(metadata) => disk::stat(&metadata).filter(|stat| disk::tells_changes(stat, now)).map(Some),
         Err(_) => Some(None),
@@ -29,7 +31,8 @@ fn look() -> Option<Vec<Option<Stat>>> {
     FILES.into_iter().map(stat).collect()
 }
 
-/// Applies stricter rules. Returns what waits for a person, and which file could not be read: what was taken from it before stays in force.
+/// Applies the rules that are stricter than the current ones. Returns what waits for a person's approval, and which
+/// file could not be read; earlier rules from an unreadable file stay in force.
 fn take(context: &Context) -> Result<Vec<String>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (mut plan, failed) = gather::of_server(context, &home)?;
@@ -41,9 +44,9 @@ fn take(context: &Context) -> Result<Vec<String>> {
             "~/.enact contains settings that you have not approved ({waiting}); to approve them, run `mcpkg tool import` at a terminal"
         )
     }));
-    // The user adds a registry there.
+    // A server never adds a registry; the user adds it with `mcpkg tool import`.
     plan.registry = None;
-    // Nobody is asked: a program starts the server.
+    // Nobody can be asked, since a program starts the server.
     widening::decide(&Context { confirmation: Confirmation::Nobody, ..context.clone() }, &now, &mut plan)?;
     if plan.changes_a_server() {
         write::tighten(context, &plan)?;
@@ -52,7 +55,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// Reports for `doctor` which file cannot be read, and what waits for a person.
+/// Reports for `doctor` which file cannot be read, and what waits for a person's approval.
 pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (plan, failed) = gather::of_server(context, &home)?;
@@ -65,7 +68,7 @@ pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> 
     Ok(broken.chain(waiting).collect())
 }
 
-/// Returns the original's folder of this user, where there is one.
+/// Returns this user's `.enact` folder if it exists.
 fn home() -> Result<Option<Home>> {
     match Home::of_user(None) {
         Err(error) if matches!(error.code(), Code::NotFound | Code::RootRequired) => Ok(None),
@@ -80,7 +83,7 @@ fn told(failed: &[Error]) -> Vec<String> {
     failed.iter().map(sentence).collect()
 }
 
-/// Returns what lets through more than now.
+/// Lists the parts of the plan that allow more than the current rules do.
 fn waiting(now: &Rules, plan: &Plan) -> Vec<String> {
     let registry = plan.registry.iter().map(|place| format!("registry {}", place.location));
     widening::lines(now, plan).into_iter().map(|(line, _)| line).chain(registry).collect()

@@ -1,4 +1,4 @@
-//! `tools.json`, `skills.json` and `mcp.json`: which tools are installed, under which short names, in which toolsets.
+//! Reads Enact's `tools.json`, `skills.json` and `mcp.json`: the installed tools, their aliases, and toolsets.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,29 @@ use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
 
-/// What such a file says.
+/// The contents of such a file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsFile {
-    /// Each tool with its version.
+    /// Tool names and their versions.
     pub tools: BTreeMap<String, String>,
     pub aliases: BTreeMap<String, String>,
     pub toolsets: BTreeMap<String, Vec<String>>,
-    /// The set that narrows what agents see.
+    /// The toolset that limits what agents see.
     pub active_toolset: Option<String>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
 
-/// A file of tools, with its name.
+/// A parsed file and its name.
 pub type File = (ToolsFile, String);
 
 impl ToolsFile {
     /// Reads such a file, and reports unknown keys.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the line and column where it is malformed: nothing stands for a file that cannot be read.
+    /// `E_INVALID_ARGUMENT` with the line and column if it is malformed. Defaults never replace a file that cannot
+    /// be read.
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
         let read: Self = serde_json::from_str(&text.text).map_err(|error| text.malformed(error))?;
         for key in read.other.keys() {

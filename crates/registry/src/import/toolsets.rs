@@ -1,4 +1,4 @@
-//! The toolsets of `mcp.json`, and the one that narrows what agents see.
+//! Plans the import of the toolsets in `mcp.json`, and of the active toolset.
 
 use super::plan::{Follow, LeftOut, Plan};
 use super::tools_file::File;
@@ -8,7 +8,6 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::toolsets::{self, Toolset};
 
-/// The toolsets in the database.
 struct Stored {
     sets: Vec<(Toolset, Vec<String>)>,
     active: Option<Toolset>,
@@ -37,7 +36,8 @@ impl Stored {
         self.sets.iter().find(|(set, _)| set.name == name).map(|(_, tools)| tools.as_slice())
     }
 
-    /// Returns the tools that a toolset has once the plan is carried out without what a person has to approve.
+    /// Returns the tools that a toolset will have after the plan is written, without the changes that a person has
+    /// to approve.
     fn after(&self, name: &str, plan: &Plan) -> Vec<String> {
         if let Some(tools) = plan.toolsets.get(name) {
             return tools.clone();
@@ -48,8 +48,8 @@ impl Stored {
     }
 }
 
-/// Takes new toolsets. A stored toolset keeps only the tools that the file names too, and a person has to approve those that the file
-/// adds.
+/// Plans the toolsets of a file. New toolsets are imported. An existing toolset loses the tools that the file does
+/// not list; tools that the file adds need a person's approval.
 pub(super) fn take(context: &Context, (file, from): File, plan: &mut Plan) -> Result<()> {
     let mut stored = Stored::read(context)?;
     let taken = plan.packages.iter().filter(|package| package.scope == Scope::Global);
@@ -88,7 +88,7 @@ pub(super) fn take(context: &Context, (file, from): File, plan: &mut Plan) -> Re
     Ok(())
 }
 
-/// Returns how the toolset changes that narrows the servers which stand in for the original.
+/// Returns the new toolset for the servers that run in place of Enact, if it changes.
 fn follow(stored: &Stored, wanted: Option<&str>, plan: &Plan) -> Option<Follow> {
     let before = stored.followed.clone();
     if before.as_deref() == wanted {
@@ -105,7 +105,7 @@ fn follow(stored: &Stored, wanted: Option<&str>, plan: &Plan) -> Option<Follow> 
     Some(Follow { before, wanted: wanted.map(str::to_owned), widens })
 }
 
-/// Plans that a new toolset narrows what all agents see, where none does yet.
+/// Plans to activate a toolset for all agents, if no toolset is active yet.
 fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan) {
     let Some(wanted) = wanted else { return };
     let why = match (plan.toolsets.contains_key(&wanted), &stored.active) {
@@ -118,7 +118,7 @@ fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan
         (false, None) if stored.tools(&wanted).is_some() => {
             format!("to show agents only this toolset: `mcpkg toolset use {wanted}`")
         }
-        // A missing toolset never means every tool.
+        // Report a missing toolset instead of ignoring it: agents keep seeing every tool.
         (false, None) => {
             "the file has no such toolset, or the toolset was not imported; agents see every tool".to_owned()
         }

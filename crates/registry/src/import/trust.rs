@@ -1,4 +1,4 @@
-//! The section `trust` of `config.yaml`: trusted identities, and the policy.
+//! Plans the import of the section `trust` of `config.yaml`: trusted identities, and the policy.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -16,15 +16,15 @@ use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 /// Returns the policy that the file names.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for a word that is not a policy: none stands for a default.
+/// `E_INVALID_ARGUMENT` for an unknown policy. An invalid word never falls back to the default policy.
 pub(super) fn policy(trust: &Trust, text: &Text) -> Result<Option<Policy>> {
     let word = trust.policy.clone().or_else(|| trust.require_signatures.map(|required| required.to_string()));
     let policy = word.map(|word| Policy::of_word(&word)).transpose();
     policy.map_err(|error| text.malformed(error.message()))
 }
 
-/// Takes what the section says. Trust that came from this file ends once the file does not name it any more; trust that a person gave
-/// by hand stays.
+/// Plans the trust that the section gives. Trust that came from this file ends when the file no longer names the
+/// identity; trust that a person granted by command stays.
 pub(super) fn take(
     context: &Context,
     trust: &Trust,
@@ -87,7 +87,7 @@ fn take_identities(context: &Context, now: &[TrustedRow], trust: &Trust, text: &
     Ok(())
 }
 
-/// Returns the identities in the section, each with its role.
+/// Returns the identities in the section, each with its roles.
 fn wanted(trust: &Trust) -> BTreeMap<String, TrustedPart> {
     let mut wanted: BTreeMap<String, TrustedPart> = BTreeMap::new();
     for (names, part) in [

@@ -1,10 +1,10 @@
-//! `.env` files: variables of tools that are not secrets.
+//! Reads `.env` files, for the variables of tools that are not secrets.
 
 use super::home::Text;
 use mcpkg_base::error::Result;
 use mcpkg_base::secret;
 
-/// Parts of names that secrets have: the value of such a variable is not stored.
+/// Words that mark a variable as a secret by its name; the value of such a variable is not stored.
 const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH"];
 
 /// A line of a `.env` file.
@@ -15,16 +15,16 @@ pub struct Line {
 }
 
 impl Line {
-    /// Whether it is called as secrets are.
+    /// Returns whether the name suggests a secret: `API_TOKEN`.
     pub fn looks_secret(&self) -> bool {
         self.name.to_ascii_uppercase().split('_').any(|part| SECRET.contains(&part))
     }
 }
 
-/// Reads the variables of a `.env` file: `NAME=VALUE` in each line, quotes around the value dropped.
+/// Reads a `.env` file with one `NAME=VALUE` per line. Quotes around a value are removed.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` with the line that is malformed.
+/// `E_INVALID_ARGUMENT` with the number of the malformed line.
 pub fn read(text: &Text) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.text.lines()) {
@@ -32,7 +32,7 @@ pub fn read(text: &Text) -> Result<Vec<Line>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        // The text is not repeated: it may be a secret.
+        // The error does not repeat the line, which may contain a secret.
         let wrong = |why: &str| text.malformed(format!("line {number} {why}"));
         let line = line.strip_prefix("export ").unwrap_or(line);
         let (name, value) = line.split_once('=').ok_or_else(|| wrong("does not have the form NAME=VALUE"))?;
@@ -46,7 +46,7 @@ pub fn read(text: &Text) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Returns a value without its quotes; without any it ends where a comment begins.
+/// Removes the quotes around a value. An unquoted value ends before a comment.
 fn unquoted(value: &str) -> Option<String> {
     for quote in ['"', '\''] {
         if let Some(rest) = value.strip_prefix(quote) {

@@ -1,4 +1,5 @@
-//! The parts of a plan that allow more than now: only a person at a terminal approves them.
+//! Finds the parts of a plan that allow more than the current rules do; only a person at a terminal can approve
+//! them.
 
 use super::plan::{Follow, LeftOut, Plan};
 use crate::trust::{Policy, Rules};
@@ -7,18 +8,18 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::tools::registries::Place;
 
-/// Why it is left out.
+/// The reason in the report for a part that is left out.
 const WHY: &str = "only a person at a terminal can approve a setting that loosens the current rules: run the import again at a terminal, \
     without --yes";
 
-/// The most lines that the question itself lists; it counts the others.
+/// How many changes the prompt lists; it only counts the others.
 const NAMED: usize = 3;
 
-/// Asks a person about what allows more than `now`. Without a terminal these parts are left out of the plan and reported; everything else
-/// is taken, and the same import at a terminal takes the rest.
+/// Asks a person to approve the parts that allow more than `now`. Without a terminal, these parts are removed from
+/// the plan and reported, and everything else is imported. Running the same import at a terminal later adds them.
 ///
 /// # Errors
-/// `E_CONFIRM_REQUIRED` where the person says no: nothing is taken then.
+/// `E_CONFIRM_REQUIRED` if the person refuses: nothing is imported then.
 pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     let lines = lines(now, plan);
     if lines.is_empty() {
@@ -43,7 +44,7 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Returns what allows more than now, and the file that says so.
+/// Lists the parts that allow more than the current rules do, each with the file it comes from.
 pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
     let mut sets = Vec::new();
     for (name, tools) in &plan.added {
@@ -72,7 +73,7 @@ pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
     sets.chain(rules.into_iter().map(|line| (line, "config.yaml"))).collect()
 }
 
-/// Whether the token of a registry is what a program prints.
+/// Returns whether the registry's token is the output of a program.
 fn runs_program(place: &Place) -> bool {
     place.token.as_ref().is_some_and(|token| token.starts_with("command:"))
 }

@@ -1,4 +1,4 @@
-//! Writes a plan: all of it or nothing.
+//! Writes the plan of an import, completely or not at all.
 
 use super::plan::{Package, Plan};
 use crate::backend::approval;
@@ -11,11 +11,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes a plan in one transaction. The user's decisions are recorded outside of the database first, and withdrawn if the transaction
-/// fails.
-///
-/// # Errors
-/// Nothing was taken then.
+/// Writes a plan in one transaction. The user's approvals are recorded outside of the database first, and withdrawn
+/// again if the transaction fails. On an error, nothing is imported.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);
@@ -34,7 +31,7 @@ pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     written
 }
 
-/// Keeps the records of the user's decisions; `kept` collects the new ones.
+/// Records the user's approvals, and adds the new ones to `kept`.
 fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Result<()> {
     for record in plan.trusted.iter().chain(&plan.reduced).map(Record::Identity) {
         if !record.is_kept(context)? {
@@ -48,7 +45,7 @@ fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Re
         record.keep(context)?;
         kept.push(record);
     }
-    // Without its row, nothing asks the registry.
+    // This record may stay if the transaction fails: without its row, the registry is never contacted.
     plan.registry.as_ref().map_or(Ok(()), |place| approval::approve(context, place))
 }
 
@@ -97,7 +94,7 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
         trust::add(db, row)?;
     }
     if !plan.withdrawn.is_empty() {
-        // Their rows stay, since their objections to tools still count.
+        // The rows of identities that are no longer trusted stay, since their failed audits still count.
         trust::raise_epoch(db)?;
     }
     if let Some(policy) = plan.policy {
@@ -124,7 +121,8 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     place(db, &package.scope, &arrival, author).map(drop)
 }
 
-/// Withdraws the records that a plan ends, before it is written: if something fails after that, they no longer allow anything.
+/// Withdraws the approvals that the plan ends, before it is written: if a later step fails, they no longer allow
+/// anything.
 pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
     for row in &plan.withdrawn {
         Record::Identity(row).end_from(context, &plan.config)?;
