@@ -1,4 +1,4 @@
-//! Runs a tool: checks its arguments and whether it is trusted before each run.
+//! Calls installed tools, after checking the arguments and whether the tool is trusted.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -19,23 +19,19 @@ use mcpkg_core::op::Context;
 /// The result of a call.
 #[derive(Debug)]
 pub enum Answer {
-    /// A document's text: nothing was run.
+    /// The text of a document; nothing was run.
     Document(String),
     Ran(Box<Outcome>),
 }
 
-/// A tool to call, with its verdict.
 pub struct Called<'c> {
-    /// What it is, as one archive.
     pub subject: &'c Subject,
-    /// The manifest in its archive.
     pub manifest: &'c Manifest,
-    /// The verdict on it.
     pub verdict: &'c Verdict,
 }
 
-/// Checks whether a tool may be run with these arguments, and records the run if it is refused. `before` is the publisher of the tool if
-/// this version is not installed.
+/// Returns the verdict on a tool if it may be run with these arguments; records the refused run if not. `before` is
+/// the tool's publisher if this version is not installed.
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -47,14 +43,14 @@ pub fn require(
     verdict.inspect_err(|error| note(context, &tool_of(subject, None), action, input, "refused", error))
 }
 
-/// Records a run that was refused before anything was started. A read-only caller leaves no record.
+/// Records a run that was refused before anything started. A read-only caller records nothing.
 fn note(context: &Context, tool: &run::Tool, action: &str, input: &Map<String, Value>, verdict: &str, error: &Error) {
     if context.store.may_write() {
         record::refused(context, record::Asked { tool, action, input, verdict }, error);
     }
 }
 
-/// Returns a tool in the form that a run takes.
+/// Converts a tool to the type that runs use.
 pub fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
     let publisher = verdict.and_then(Verdict::publisher);
     run::Tool {
@@ -69,7 +65,7 @@ impl Called<'_> {
     /// Calls an action of the tool.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each.
+    /// `E_INVALID_ARGUMENT` for an unknown action; `E_TOOL_INPUT` for invalid arguments, listing all problems.
     pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
@@ -77,7 +73,7 @@ impl Called<'_> {
         }
     }
 
-    /// Returns the run that a call would start; `None` for a document.
+    /// Prepares the run of an action; returns `None` if the tool is a document.
     pub fn prepare(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Option<Call>> {
         let Some(action) = self.manifest.action(action)? else { return Ok(None) };
         let tool = tool_of(self.subject, Some(self.verdict));
@@ -120,7 +116,7 @@ impl Called<'_> {
     }
 }
 
-/// Returns the command that a call starts, and adds the files that it gets to `given`.
+/// Returns the command to start, and adds the files that it reads to `given`.
 fn argv(
     context: &Context,
     tool: &run::Tool,
@@ -133,7 +129,7 @@ fn argv(
     render(action, &values, given)
 }
 
-/// Checks the arguments of a call by the action's schema.
+/// Checks the arguments against the action's schema.
 fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     let Some(schema) = &action.input_schema else { return Ok(()) };
     let misfits = schema::check_input(schema, &Value::Object(input.clone()));
@@ -154,10 +150,12 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     })
 }
 
-/// Returns the arguments with each of the user's files under the path that the tool sees, and adds those files to `given`.
+/// Replaces each path to a user's file with the path that the tool sees in the sandbox, and adds the file to
+/// `given`.
 ///
 /// # Errors
-/// `E_TOOL_INPUT` where a caller over a network names a file, an agent one that it may not give to tools, or there is none.
+/// `E_TOOL_INPUT` if the file does not exist, if a caller over the network names a file, or if an agent names a
+/// file that it may not give to tools.
 fn paths(
     context: &Context,
     tool: &run::Tool,
@@ -213,8 +211,8 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
     last.canonicalize().ok().filter(|real| real.is_dir())
 }
 
-/// Returns whether an agent may give one of the user's files to a tool: a file below the deploy root, or in a folder that a person allowed
-/// the tool. At a shell the person names the file, so any is allowed.
+/// Returns whether the caller may give this file to a tool. An agent may give files below the deploy root and in
+/// folders that a person allowed for the tool. A person at a shell may give any file.
 fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool> {
     let (granted, root) = context.store.read(|db| {
         let granted = grants::of(db, &context.approved, tool)?;
@@ -224,7 +222,7 @@ fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool
     Ok(folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))))
 }
 
-/// Returns the command to start, and adds the files that it reads values from to `given`.
+/// Returns the command to start, and adds the files that contain its values to `given`.
 fn render(action: &Action, values: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
     let files = RefCell::new(given);
     let mut file = |parameter: &str, text: &str| {

@@ -1,4 +1,4 @@
-//! Manifests of packages whose archive was compared with its digest.
+//! Reads manifests from stored archives, after verifying each archive's digest.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -13,25 +13,24 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::installs::Install;
 use mcpkg_store::tools::packages;
 
-/// The most manifests that are cached.
 const MAX_READ: usize = 2_048;
 
-/// Manifests by the SHA-256 of their archive, so that an entry never becomes wrong. An unusable manifest is cached too, so that it is
-/// not read again for every list.
+/// Caches manifests by the SHA-256 of their archive, so an entry never becomes outdated. An unusable manifest is
+/// cached too, so that it is not parsed again for every list.
 static READ: LazyLock<Mutex<HashMap<[u8; 32], Read>>> = LazyLock::new(Mutex::default);
 
-/// A manifest, or why it cannot be used.
+/// A manifest, or the reason why it cannot be used.
 type Read = Result<Arc<Manifest>, String>;
 
-/// Returns the manifest in the archive of an install, which is verified by its SHA-256.
+/// Returns the manifest of an installed tool.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it cannot be used.
+/// `E_ARCHIVE_INVALID` if the manifest cannot be used.
 pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
     manifest_of(db, &subject(install))
 }
 
-/// Returns the manifest in an archive that is kept, which is verified by its SHA-256.
+/// Returns the manifest in a stored archive.
 pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     of_archive(&subject.sha256, || {
         let row = packages::kept(db, &subject.sha256)?;
@@ -44,10 +43,11 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     })
 }
 
-/// Returns the manifest in the archive with this SHA-256; `archive` returns the archive if it was not read before.
+/// Returns the manifest in the archive with this SHA-256. `archive` loads the archive if the manifest is not
+/// cached.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it cannot be used.
+/// `E_ARCHIVE_INVALID` if the manifest cannot be used.
 pub fn of_archive(sha256: &[u8; 32], archive: impl FnOnce() -> Result<NewContent>) -> Result<Arc<Manifest>> {
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept().get(sha256).cloned();
@@ -67,12 +67,12 @@ pub fn of_archive(sha256: &[u8; 32], archive: impl FnOnce() -> Result<NewContent
     found.map_err(|why| Error::new(Code::ArchiveInvalid, why))
 }
 
-/// Returns an install as statements name it.
+/// Returns an install as the subject of a verdict: name, version and SHA-256.
 pub fn subject(install: &Install) -> Subject {
     Subject { name: install.name.clone(), version: install.version.clone(), sha256: install.sha256 }
 }
 
-/// Returns the subject of an archive that a registry sent, if it is the one that was asked for.
+/// Returns the subject of an archive from a registry. Fails unless the archive has the requested name and version.
 pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) -> Result<Subject> {
     let (name, version) = (&resolved.version.name, &resolved.version.version);
     if manifest.name != *name || manifest.version.as_ref() != Some(version) {
@@ -83,7 +83,7 @@ pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) ->
     Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })
 }
 
-/// Returns the actions as projected names have them: `None` for the main one, or the only one, or a document.
+/// Returns the actions that become MCP tools; `None` stands for a main action, an only action, or a document.
 pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
     manifest.projected().into_iter().map(|(name, _)| name).collect()
 }

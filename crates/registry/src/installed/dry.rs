@@ -1,8 +1,8 @@
-//! Shows a dry run to a person.
+//! Formats a dry run for people.
 
 use serde_json::Value;
 
-/// Returns what would be run, one line for each fact. The runners' own command lines are only in the data.
+/// Returns what would be run, one fact per line. The full command lines of the runners are only in the JSON.
 pub fn text(plan: &Value) -> String {
     let mut lines = vec![
         format!("tool: {}:{}", word(&plan["tool"]), word(&plan["action"])),

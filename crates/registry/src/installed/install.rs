@@ -56,7 +56,7 @@ pub struct Install {
     locked: Option<PathBuf>,
 }
 
-/// Takes the tool that an agent names; agents always name one.
+/// Deserializes the tool's name, which is required over MCP.
 fn named_by_agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
@@ -152,7 +152,7 @@ impl Install {
     /// Returns the package, its release in the registry, and warnings for the user.
     fn package(&self, context: &Context) -> Result<(Package, Release, Vec<String>)> {
         let text = self.tool.as_deref().unwrap_or_default();
-        // Agents name tools; only a person at a shell names a path.
+        // Only a person at a shell can install from a path; text from an agent is always a tool's name.
         if context.is_shell()
             && let Some(package) = Package::at_path(text)?
         {
@@ -183,7 +183,6 @@ struct Done {
     border: Option<String>,
 }
 
-/// Stores the archive and all rows in one transaction.
 fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done> {
     let author = context.author();
     let transaction = |db: &Db<'_>| {
@@ -191,7 +190,7 @@ fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done
         let placed = place(db, scope, arrival, author)?;
         let border = visible::Border::of(db, &context.audience())?;
         let exposed = border.admits(db, &arrival.subject.name)?;
-        // An install that is kept in memory changes no row.
+        // An install for a session is kept in memory and changes no row, but still needs its event.
         if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {
             context.event(db, author, None, "tool.install", &arrival.subject.reference())?;
         }

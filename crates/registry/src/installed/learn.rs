@@ -64,7 +64,7 @@ impl Operation for Learn {
     }
 }
 
-/// Returns the installed version, if the request allows it.
+/// Returns the installed version, if it matches the request.
 fn installed(context: &Context, reference: &Reference) -> Result<Option<(Subject, Arc<Manifest>)>> {
     context.store.read(|db| {
         let Some(install) = visible::active(db, &context.audience(), reference.name.as_str())? else {
@@ -81,7 +81,7 @@ fn installed(context: &Context, reference: &Reference) -> Result<Option<(Subject
     })
 }
 
-/// Returns the version that a registry has.
+/// Fetches the requested version from a registry.
 fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Manifest>)> {
     (context.step_aside)();
     let resolved = resolve(context, reference, Choice::default())?;
@@ -92,7 +92,7 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     Ok((subject, manifest))
 }
 
-/// Returns what a person needs to run it: its actions with their arguments, its variables, and the verdict.
+/// Describes what a person needs to run the tool: actions with their arguments, variables, and the verdict.
 fn facts(manifest: &Manifest, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     for action in &manifest.actions {

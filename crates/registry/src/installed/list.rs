@@ -59,7 +59,6 @@ impl Operation for List {
     }
 }
 
-/// An install with its verdict and its package.
 struct Listed {
     install: Install,
     exposed: bool,
@@ -71,7 +70,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// Returns an install as it is listed. An unusable package is listed as such and does not affect the others.
+    /// Reads an install. If its package cannot be used, the entry says so, and the rest of the list is unaffected.
     fn of(db: &Db<'_>, context: &Context, rules: &Rules, install: Install, exposed: bool) -> Result<Self> {
         let manifest = checked::manifest(db, &install);
         let (description, mcp_tools) = match &manifest {

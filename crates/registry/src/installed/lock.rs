@@ -1,4 +1,4 @@
-//! `mcpkg tool lock`: writes the installed tools, each with the digest of its archive.
+//! `mcpkg tool lock`: writes a lock file with the installed tools and the digests of their archives.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,6 @@ impl Operation for Lock {
     }
 }
 
-/// Returns the lock entry of an install.
 fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Result<Locked> {
     let subject = checked::subject(&install);
     let verdict = trust::judge_by(rules, db, context, &subject)?;

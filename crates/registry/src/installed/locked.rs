@@ -1,4 +1,4 @@
-//! `mcpkg tool install --locked FILE`: exactly the archives that a lock names, or nothing.
+//! `mcpkg tool install --locked FILE`: installs exactly the archives in a lock file, or nothing.
 
 use std::path::Path;
 
@@ -22,20 +22,21 @@ use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::packages::{self, Release};
 use mcpkg_store::tools::registries::LOCAL;
 
-/// What a locked install accepts that would otherwise be refused.
+/// Exceptions that the user allows for a locked install.
 #[derive(Clone, Copy)]
 pub struct Allowed {
     pub yanked: bool,
-    /// Tools whose publisher changed; a person is asked.
+    /// Allows tools whose publisher changed, after asking a person.
     pub another_publisher: bool,
 }
 
-/// A package of a lock that was fetched and checked.
+/// A fetched and checked package from a lock file.
 struct Ready {
     subject: Subject,
     manifest: Manifest,
     raw_manifest: String,
-    /// Bytes of its archive, which was stored ahead, since the archives of a lock may not fit into memory.
+    /// The size of the archive, which is already stored in the database: all archives of a lock file may not fit
+    /// into memory together.
     size: u64,
     release: Release,
     verdict: Verdict,
@@ -43,11 +44,12 @@ struct Ready {
     active: bool,
 }
 
-/// Installs what a lock names for a scope, in one transaction.
+/// Installs the tools of a lock file for a scope, in one transaction.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock; `E_DIGEST_MISMATCH` where every registry
-/// has another archive; `E_TRUST_REQUIRED` where somebody whom the lock names does not speak for an archive here.
+/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file; `E_DIGEST_MISMATCH` if
+/// no registry has the locked archive; `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its
+/// archive here.
 pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();
@@ -60,7 +62,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
         ahead.store(&content)?;
         ready.push(package);
     }
-    // The version that agents see is installed last: every install makes its version the visible one.
+    // Each install makes its version the visible one, so the version marked as active is installed last.
     ready.sort_by_key(|ready| ready.active);
     for ready in &ready {
         publisher::remember(context, scope, &ready.subject.name, ready.publisher.as_deref())?;
@@ -83,7 +85,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
     Ok(reply(path, scope, &ready, &placed, others))
 }
 
-/// Fetches a package of a lock and decides whether it may be installed.
+/// Fetches a package of a lock file and decides whether it may be installed.
 fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) -> Result<(Ready, NewContent)> {
     let resolved = find(context, locked, allowed)?;
     let package = Package::fetch(context, &resolved)?;
@@ -110,8 +112,8 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
     Ok((ready, content))
 }
 
-/// Finds a version with the digest of the lock: in this database, then in the registry that the lock names, then in all others in
-/// order.
+/// Finds the version with the locked digest: first in this database, then in the registry that the lock file names,
+/// then in all others in order.
 fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved> {
     let Some(sha256) = locked.digest() else {
         return Err(Error::internal("a lock file was used before it was checked"));
@@ -126,7 +128,7 @@ fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved
     }
 }
 
-/// Returns a version whose archive this database has.
+/// Returns the version if this database already has its archive.
 fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<Resolved>> {
     let row = context.store.read(|db| {
         let (name, version) = (locked.name.as_str(), locked.version.to_string());
@@ -145,7 +147,7 @@ fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<
     }))
 }
 
-/// Asks registries for a version until one has it with this digest.
+/// Asks registries in order until one has the version with this digest.
 fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
     let mut all = Known::all(context)?;
     all.sort_by_key(|known| known.name != locked.registry);
@@ -164,7 +166,8 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
             Ok(found) if found.version.sha256 == *sha256 => return Ok(found),
             Ok(found) => another = another.or(Some((known.name, hex::encode(&found.version.sha256)))),
             Err(error) if error.code() == Code::Cancelled => return Err(error),
-            // The error of an unreachable registry is more useful than "not in this database".
+            // The error of an unreachable registry is more useful than "not in this database", so it takes
+            // precedence.
             Err(error) if known.name == LOCAL => drop(failed.get_or_insert(error)),
             Err(error) => failed = Some(error),
         }
@@ -192,7 +195,8 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
     }
 }
 
-/// Returns why a registry may have a different archive; `is_known` says whether the lock's registry is known here.
+/// Explains why a registry may have a different archive; `is_known` says whether the lock file's registry exists
+/// here.
 fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
@@ -211,9 +215,9 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     }
 }
 
-/// Refuses an archive that an identity in the lock does not vouch for here.
+/// Fails if an identity in the lock file does not vouch for the archive here.
 fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> Result<()> {
-    // The verdict itself reports objections.
+    // A refused archive is reported with its verdict, so the identities do not matter.
     if verdict.status == Status::Refused {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `mcpkg-tools.lock`: which tools a scope has installed, each as one archive.
+//! Reads and writes `mcpkg-tools.lock`: the tools installed in a scope, each with the digest of its archive.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,34 +12,31 @@ use crate::trust::Identity;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// The name of the file unless another is given.
+/// The default file name.
 pub const FILE: &str = "mcpkg-tools.lock";
 
 const VERSION: u32 = 1;
 
-/// The most tools in a lock.
 const MOST: usize = 10_000;
 
-/// The file in its written form: keys and lists have a fixed order.
+/// The contents of a lock file. Keys and lists have a fixed order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
-    /// By name and version.
+    /// The tools, sorted by name and version.
     pub tools: Vec<Locked>,
 }
 
-/// A locked version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locked {
     pub name: Name,
-    /// The version of the tool.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub version: Version,
-    /// The SHA-256 of its archive, in hex.
+    /// The SHA-256 of the archive, in hex.
     pub sha256: String,
-    /// The registry that it came from.
+    /// The registry that the archive came from.
     pub registry: String,
-    /// The trusted identities that vouched for it.
+    /// The trusted identities that vouched for the archive.
     pub identities: Vec<String>,
     /// Whether agents see this version of the tool.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -64,23 +61,19 @@ fn is_yes(active: &bool) -> bool {
 }
 
 impl Lockfile {
-    /// Returns the lock of these versions.
     pub fn new(mut tools: Vec<Locked>) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.version.cmp(&b.version)));
         Self { version: VERSION, tools }
     }
 
-    /// Returns its text.
-    ///
-    /// # Errors
-    /// Only through a bug.
+    /// Serializes the lock file. Fails only through a bug.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n")
             .map_err(|error| Error::internal("the lock file cannot be written as JSON").with_source(error))
     }
 
-    /// Reads a lock, which may come from an untrusted source.
+    /// Reads a lock file, which may come from an untrusted source.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
             .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg tool lock`"))?;
@@ -141,7 +134,7 @@ impl Locked {
         odd.map_or(Ok(()), |odd| Err(format!("'{}' is not an identity", odd.escape_debug())))
     }
 
-    /// The SHA-256 of its archive.
+    /// Returns the SHA-256 of the archive.
     pub fn digest(&self) -> Option<[u8; 32]> {
         sha256(&self.sha256)
     }

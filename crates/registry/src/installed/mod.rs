@@ -1,4 +1,4 @@
-//! Installed tools: scopes, versions, what agents see of them, and calls.
+//! Installed tools: installs and updates them, decides which ones agents see, and calls them.
 
 pub mod calling;
 pub mod checked;
@@ -47,16 +47,16 @@ pub const OPS: &[Entry] = &[
     Entry::of::<lock::Lock>(),
 ];
 
-/// The tools that are installed for anybody.
+/// Names of the installed tools in all scopes, for shell completion.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typed.db)?)));
 
-/// What an install may alter: the tools of every client.
+/// An install can change the tools that every client sees.
 const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 
-/// Reads the tool that an agent names; the version may be a separate argument.
+/// Parses the tool that an agent names; the version can be a separate argument.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is malformed, or says two versions.
+/// `E_INVALID_ARGUMENT` if the text is malformed, or both arguments give a version.
 fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     let mut reference = Reference::parse(tool).map_err(|error| match is_path(tool) {
         true => error.hint(format!(
@@ -75,17 +75,17 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     Ok(reference)
 }
 
-/// Returns whether a text looks like a path.
 fn is_path(text: &str) -> bool {
     ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns the scope of a caller's install: the project if the caller asked for it, else the scope that the server sets, else the
-/// caller's access key, its session, or everybody.
+/// Returns the scope to install in: the selected project if the caller asks for it, else the kind of scope that the
+/// server is configured for. Without that configuration, it is the caller's access key, else its session, else
+/// everybody.
 ///
 /// # Errors
-/// `E_NO_PROJECT`, `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` where the server installs for keys or sessions, and the
-/// caller has none.
+/// `E_NO_PROJECT` or `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` if the server installs per key or per
+/// session, and the caller has neither.
 fn scope(context: &Context, for_project: bool) -> Result<Scope> {
     if for_project {
         return context.store.read(|db| Ok(Scope::Project(projects::require(db, &context.selection)?.uuid)));

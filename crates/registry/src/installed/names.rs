@@ -1,17 +1,18 @@
-//! The names that installed tools are called by over MCP.
+//! Assigns MCP tool names to the actions of installed tools.
 
 use crate::package::{Name, longer_mcp_name, mcp_name};
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 use mcpkg_store::tools::names;
 
-/// Gives an action of a tool its name and returns it; `None` is the main action. A name never changes its meaning.
+/// Assigns a name to an action of a tool and returns it; `None` is the main action. Once assigned, a name never
+/// changes its meaning.
 pub fn give(db: &Db<'_>, tool: &Name, action: Option<&str>) -> Result<Option<String>> {
     let wanted = [mcp_name(tool, action), longer_mcp_name(tool, action)];
     names::give(db, tool.as_str(), action.unwrap_or_default(), &wanted)
 }
 
-/// Returns the names of a tool's actions that have one.
+/// Returns the MCP names of a tool's actions; actions without a name are skipped.
 pub fn of(db: &Db<'_>, tool: &str, actions: &[Option<&str>]) -> Result<Vec<String>> {
     let found = actions.iter().map(|action| names::of(db, tool, action.unwrap_or_default()));
     Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())

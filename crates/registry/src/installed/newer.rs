@@ -1,4 +1,4 @@
-//! Compares an install with the versions last seen in its registry.
+//! Compares an install with the versions that its registry had when it was last asked.
 
 use semver::Version;
 
@@ -10,15 +10,15 @@ use mcpkg_store::tools::packages::{self, Yank};
 /// How an install compares with its registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// The newest version that is not yanked, where it is newer than the installed one.
+    /// The newest version that is not yanked, if it is newer than the installed one.
     pub newer: Option<Version>,
-    /// Why the installed version was yanked, if it was.
+    /// The yank of the installed version, with its reason.
     pub yank: Option<Yank>,
 }
 
-/// Compares an install with what was last seen of its registry; asks no registry.
+/// Compares an install with the last known versions in its registry, without asking the registry again.
 ///
-/// Pre-releases count with `pre`, and where the installed version is one.
+/// Pre-releases are considered if `pre` is set or the installed version is one.
 pub fn standing(db: &Db<'_>, install: &Install, pre: bool) -> Result<Standing> {
     let rows = packages::versions(db, &install.registry, &install.name)?;
     let yank = rows.iter().find(|row| row.release.version == install.version).and_then(|row| row.release.yank.clone());
@@ -27,14 +27,14 @@ pub fn standing(db: &Db<'_>, install: &Install, pre: bool) -> Result<Standing> {
     Ok(Standing { newer: newest(&install.version, versions, pre), yank })
 }
 
-/// Returns the highest version by semver, if it is higher than `here`.
+/// Returns the highest version, if it is higher than `here`.
 fn newest(here: &str, versions: impl Iterator<Item = Version>, pre: bool) -> Option<Version> {
     let here: Version = here.parse().ok()?;
     let pre = takes_pre(&here, pre);
     versions.filter(|version| pre || version.pre.is_empty()).max().filter(|newest| *newest > here)
 }
 
-/// Returns whether a pre-release may replace a version.
+/// Returns whether a pre-release may replace this version.
 pub fn takes_pre(here: &Version, pre: bool) -> bool {
     pre || !here.pre.is_empty()
 }

@@ -1,4 +1,5 @@
-//! Asks only the registry that an install came from: for newer versions, and for news about the installed one.
+//! Asks the registry that an install came from, and no other, for newer versions and for news about the installed
+//! one.
 
 use std::collections::HashMap;
 
@@ -11,24 +12,23 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::installs::Install;
 use mcpkg_store::tools::registries::PATH;
 
-/// The registries that installs came from. One that could not be reached is not asked again.
+/// The registries that installs came from. An unreachable registry is asked only once.
 pub struct Origins<'c> {
     context: &'c Context,
     down: HashMap<String, String>,
 }
 
 impl<'c> Origins<'c> {
-    /// Returns the registries of a context.
     pub fn new(context: &'c Context) -> Self {
         Self { context, down: HashMap::new() }
     }
 
-    /// Returns the version that may replace an install: the highest one that is `wanted`, newer and not yanked, if there is one. Records
-    /// what the registry has, and news about the installed version: that it was yanked, and new attestations.
+    /// Returns the highest version that matches `wanted`, is newer than the install and is not yanked. Also records
+    /// the registry's versions, and news about the installed version: a yank, or new attestations.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where the registry was removed; `E_DIGEST_CHANGED` where it has another archive as the installed version;
-    /// `E_VERSION_NOT_FOUND` where it has none that is wanted.
+    /// `E_NOT_FOUND` if the registry was removed; `E_DIGEST_CHANGED` if it now has a different archive for the
+    /// installed version; `E_VERSION_NOT_FOUND` if no version matches.
     pub fn ask(&mut self, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
         if let Some(why) = self.down.get(&install.registry) {
             return Err(Error::new(Code::RegistryUnreachable, why.clone()));
@@ -57,14 +57,14 @@ fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Resu
     let choice = Choice { pre: takes_pre(&here, pre), allow_yanked: false, ..choice };
     let newest = match resolve(context, &of(wanted.clone()), choice) {
         Ok(newest) => newest,
-        // All its versions were yanked.
+        // All versions were yanked, so there is nothing to update to.
         Err(error) if error.code() == Code::VersionNotFound && *wanted == Wanted::Latest => return Ok(None),
         Err(error) => return Err(error),
     };
     Ok(Some(newest).filter(|newest| newest.version.version > here))
 }
 
-/// Says which registry is gone, and what to do about it.
+/// Explains that the registry of an install was removed; other errors are returned unchanged.
 fn removed(install: &Install, error: Error) -> Error {
     if error.code() != Code::NotFound {
         return error;

@@ -1,4 +1,4 @@
-//! `mcpkg tool outdated`: which installed tools have a newer version, or one that was taken back.
+//! `mcpkg tool outdated`: lists installed tools that have a newer version or were yanked.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ impl Operation for Outdated {
         mcpkg prints a warning and exits with status 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool outdated", "mcpkg tool outdated --check", "mcpkg tool outdated alice/utils/weather"];
-    // It records what registries have.
+    // The check records the versions that registries report.
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -90,7 +90,7 @@ impl Outdated {
     }
 }
 
-/// Adds the hints of failed lines, each once.
+/// Adds the hints of the errors to a reply, without duplicates.
 pub fn hinted<'e>(mut reply: Reply, errors: impl Iterator<Item = &'e Error>) -> Reply {
     for hint in errors.flat_map(Error::hints) {
         if !reply.hints.contains(hint) {
@@ -100,7 +100,6 @@ pub fn hinted<'e>(mut reply: Reply, errors: impl Iterator<Item = &'e Error>) -> 
     reply
 }
 
-/// An install, compared with its registry.
 struct Line {
     install: Install,
     standing: Standing,
@@ -115,7 +114,7 @@ impl Line {
             Err(error) => (None, Some(error)),
         };
         let mut standing = context.store.read(|db| standing(db, &install, pre))?;
-        // A read-only caller records nothing of what was asked.
+        // A read-only caller could not record the response, so the newest version comes from the response itself.
         standing.newer = standing.newer.or(newest.map(|newest| newest.version.version));
         Ok(Self { install, standing, error })
     }

@@ -1,4 +1,4 @@
-//! Fetches packages, and compares them with what was asked for.
+//! Fetches packages, and checks that each is the one that was requested.
 
 use serde_json::Map;
 
@@ -15,23 +15,21 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::packages::{Release, Visibility};
 use mcpkg_store::tools::registries::PATH;
 
-/// A package whose archive was checked.
 pub struct Package {
-    /// What it is, as one archive.
     pub subject: Subject,
-    /// Its archive, read whole.
+    /// The archive, opened and fully read.
     pub opened: Opened,
 }
 
 impl Package {
-    /// Fetches the archive of a version, opens it and compares its manifest with what was asked for.
+    /// Fetches and opens the archive of a version. Fails if the manifest does not match the request.
     pub fn fetch(context: &Context, resolved: &Resolved) -> Result<Self> {
         let opened = archive::open(download(context, resolved)?.archive)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
         Ok(Self { subject, opened })
     }
 
-    /// Packs the folder or opens the archive at a path; `None` if the text names a tool.
+    /// Packs the folder or opens the archive at a path; returns `None` if the text is a tool's name.
     pub fn at_path(text: &str) -> Result<Option<Self>> {
         let Some(opened) = at_path(text)? else { return Ok(None) };
         let (name, version) = (opened.manifest.name.to_string(), opened.manifest.published("installed")?.to_string());
@@ -39,7 +37,7 @@ impl Package {
         Ok(Some(Self { subject, opened }))
     }
 
-    /// Returns the release of a package that came from a path and not from a registry.
+    /// Returns the release of a package that came from a path instead of a registry.
     pub fn without_registry(&self, now: Millis) -> Release {
         Release {
             registry: PATH.to_owned(),
@@ -54,8 +52,8 @@ impl Package {
         }
     }
 
-    /// Runs the build that its manifest asks for, in a sandbox: the first call need not wait, and a package that does not build is not
-    /// installed. A failed build leaves nothing behind.
+    /// Runs the package's build in a sandbox before the install. This way the first call does not have to wait, and
+    /// a package that fails to build is not installed. A failed build leaves nothing behind.
     pub fn build(&self, context: &Context, verdict: &Verdict) -> Result<()> {
         let manifest = &self.opened.manifest;
         if manifest.builds().is_empty() {

@@ -1,4 +1,4 @@
-//! Puts checked packages into the database as installs: archive, install and names in one transaction.
+//! Installs checked packages: writes the archive, the install and the MCP names in one transaction.
 
 use serde_json::Value;
 
@@ -13,41 +13,36 @@ use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::packages::{self, Release};
 use mcpkg_store::{Db, blobs};
 
-/// A checked package to install.
 pub struct Arrival<'a> {
-    /// What it is, as one archive.
     pub subject: &'a Subject,
     pub manifest: &'a Manifest,
-    /// The text of its manifest.
+    /// The manifest as text.
     pub raw_manifest: &'a str,
-    /// The bytes of its archive.
     pub archive: Bytes<'a>,
-    /// Its release in the registry.
     pub release: &'a Release,
-    /// Its publisher, if it is trusted.
+    /// The trusted publisher, if there is one.
     pub publisher: Option<&'a str>,
 }
 
-/// The bytes of an archive with a verified SHA-256.
+/// An archive with a verified SHA-256.
 #[derive(Clone, Copy)]
 pub enum Bytes<'a> {
     Here(&'a NewContent),
-    /// Stored ahead; this is their number.
+    /// The archive is already stored; this is its size in bytes.
     Stored(u64),
 }
 
-/// The result of an install.
 pub struct Placed {
     /// Whether this version was not installed before.
     pub is_new: bool,
-    /// The names by which agents call it.
+    /// The MCP tools that the package provides.
     pub mcp_tools: Vec<String>,
 }
 
-/// Installs a package for a scope, as the version that agents see there.
+/// Installs a package for a scope and makes it the version that agents see there.
 ///
 /// # Errors
-/// `E_PLAN_CHANGED` where its bytes were stored ahead and are gone.
+/// `E_PLAN_CHANGED` if the archive was already stored but has been deleted since.
 pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'_>) -> Result<Placed> {
     let Subject { name, version, .. } = arrival.subject;
     let id = keep(db, arrival, author.now)?;
@@ -59,14 +54,14 @@ pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'
     Ok(Placed { is_new, mcp_tools })
 }
 
-/// Keeps the archive in its row, and returns the row's key.
+/// Stores the archive in its row, and returns the row's key.
 fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
     let Arrival { subject, manifest, raw_manifest, archive, release, .. } = arrival;
     let row = match packages::get(db, &release.registry, &subject.name, &subject.version)? {
         Some(row) => row,
         None => packages::see(db, release, now)?,
     };
-    // Compares with what another process recorded meanwhile, too.
+    // Another process may have recorded this version in the meantime, so its digest is compared too.
     packages::check_digest(&row, release)?;
     if row.blob.is_none() {
         let (blob, size) = match archive {
@@ -79,7 +74,7 @@ fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
     Ok(row.id)
 }
 
-/// Returns the failure of an archive that another process freed before anything referred to it.
+/// Returns the error for an archive that another process deleted before the install could refer to it.
 fn freed(subject: &Subject) -> Error {
     let why = format!("Another process has just deleted the archive of {}; nothing was installed", subject.reference());
     Error::new(Code::PlanChanged, why).hint("try again")

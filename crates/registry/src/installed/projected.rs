@@ -1,4 +1,4 @@
-//! Installed tools as MCP tools of their own: listed, found and called.
+//! Offers installed tools as MCP tools: lists, finds and calls them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use mcpkg_store::tools::names::{self, Installed, Named};
 
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
 
-/// Where the list says which tool it is, and how it stands.
+/// The `_meta` key for a listed tool's name, version and status.
 const TOOL: &str = "mcpkg/tool";
 
-/// Where the result of a call says what is known of the run.
+/// The `_meta` key for facts about the run, in the result of a call.
 const RUN: &str = "mcpkg/run";
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
@@ -36,8 +36,8 @@ fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Resu
     let mut after = after.to_owned();
     let mut found = Vec::new();
     while found.len() < limit {
-        // Names of all scopes in one order. A tool that is in two of them has the same names in both, and the nearest one's
-        // version.
+        // Merge the scopes in the order of names. A tool in two scopes has the same names in both, and its version
+        // in the nearest scope wins.
         let mut page: BTreeMap<String, Installed> = BTreeMap::new();
         for scope in &scopes {
             for installed in names::after(db, scope, &after, limit)? {
@@ -53,7 +53,7 @@ fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Resu
                 continue;
             }
             let subject = Subject { name: named.tool.clone(), version, sha256 };
-            // What is wrong with one package spoils no other.
+            // An unusable package must not affect the other tools in the list.
             match shown::of(db, &subject) {
                 Ok(shown) => {
                     let shown = shown.iter().find(|shown| shown.action == named.action);
@@ -129,7 +129,7 @@ fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool
     }
 }
 
-/// Returns a tool whose package cannot be used: a call of it says why.
+/// Returns the entry of a tool whose package cannot be used. Calling it reports the reason.
 fn broken(named: Named) -> Projected {
     let Named { mcp_name, tool, action } = named;
     Projected {
@@ -152,7 +152,7 @@ fn broken(named: Named) -> Projected {
     }
 }
 
-/// Calls an installed tool: what applies is looked up now, since it may have changed since the tool was listed.
+/// Calls an installed tool. The install is looked up again, since it may have changed since the tool was listed.
 fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Value) -> Result<Reply> {
     let audience = context.audience();
     let (install, manifest) = context.store.read(|db| {
@@ -210,7 +210,7 @@ fn reply(install: &Install, verdict: &Verdict, wraps: bool, outcome: Outcome) ->
     Reply { meta: Some((RUN, facts)), ..Reply::new(body, data) }
 }
 
-/// Returns a file that a run left as a block of its result.
+/// Converts an output file of a run to a content block of the result.
 fn media(run: &str, file: OutputFile) -> Body {
     let mime_type = mime_guess::from_path(&file.path).first_raw().map(str::to_owned);
     Body::Media(Media { uri: format!("mcpkg://runs/{run}/{}", file.path), mime_type, bytes: file.bytes })

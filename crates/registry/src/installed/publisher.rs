@@ -1,7 +1,7 @@
-//! Compares the publisher of a new version with the one before.
+//! Compares the publisher of a new version with the previous publisher.
 //!
-//! The first publisher of a name is recorded outside of every database, so that neither an uninstall nor a restore forgets it. Only a
-//! person at a terminal accepts another publisher.
+//! The first publisher of a tool is recorded outside of the database, so that neither an uninstall nor a restore of
+//! the database forgets it. Only a person at a terminal can accept another publisher.
 
 use serde_json::json;
 
@@ -13,11 +13,11 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::tools::installs::{Install, Scope};
 
-/// Returns the verdict on an archive of a tool that `before` published, where it may be used and is published by the same
-/// identity. With `accept` a person at a terminal is asked whether another publisher may take the tool over.
+/// Returns the verdict on an archive if the archive may be used and its publisher is still `before`. With `accept`,
+/// a person at a terminal is asked whether to accept another publisher.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` where another publisher shall be accepted and nobody sits at a terminal.
+/// `E_TERMINAL_REQUIRED` if `accept` is set and there is no terminal.
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -26,7 +26,7 @@ pub fn require(
     accept: bool,
 ) -> Result<Verdict> {
     let verdict = context.store.read(|db| trust::judge(db, context, subject))?;
-    // A tool that is refused anyway gets that error; and nobody is asked to trust a tool whose publisher changed.
+    // A refused tool fails with its own error first, so nobody is asked to accept a publisher for it.
     let is_refused = match verdict.status {
         Status::Refused => true,
         Status::Unverified => verdict.policy == Policy::RequireAttestation,
@@ -42,7 +42,7 @@ pub fn require(
     trust::require(context, verb, subject)
 }
 
-/// Returns the previous publisher of a tool: the recorded one, else that of the installed version.
+/// Returns the previous publisher of a tool: the recorded one, else the publisher of the installed version.
 pub fn before(context: &Context, name: &str, install: Option<&Install>) -> Result<Option<String>> {
     Ok(remembered(context, name)?.or_else(|| install.and_then(|install| install.publisher.clone())))
 }
@@ -52,11 +52,11 @@ fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
     Ok(note.as_ref().and_then(|note| note["publisher"].as_str()).map(str::to_owned))
 }
 
-/// Remembers who publishes a tool that is about to be installed for a scope: `None` where a person accepted that nobody vouches for it.
-/// What a session has installed ends with it, and is not remembered.
+/// Records the publisher of a tool that is about to be installed. `None` means that a person accepted a version
+/// without a publisher. Installs of a session are not recorded, since they end with it.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home.
+/// `E_UNAPPROVED` if the user has no home folder.
 pub fn remember(context: &Context, scope: &Scope, name: &str, publisher: Option<&str>) -> Result<()> {
     if matches!(scope, Scope::Session(_)) || remembered(context, name)?.as_deref() == publisher {
         return Ok(());
@@ -70,7 +70,7 @@ pub fn remember(context: &Context, scope: &Scope, name: &str, publisher: Option<
     }
 }
 
-/// As [`remember`], of installs that go, where nobody is remembered yet.
+/// Records the publishers of installs that are about to be removed, unless a publisher is recorded already.
 pub fn remember_gone(context: &Context, scope: &Scope, gone: &[Install]) -> Result<()> {
     for install in gone {
         if let (Some(publisher), None) = (&install.publisher, remembered(context, &install.name)?) {
@@ -84,12 +84,12 @@ fn key(name: &str) -> String {
     hex::encode(&disk::sha256(name.as_bytes()))
 }
 
-/// Returns whether the previous publisher is not among the current ones.
+/// Returns whether `before` is not among the current publishers.
 pub fn is_another(before: &str, verdict: &Verdict) -> bool {
     !verdict.publishers.iter().any(|publisher| publisher.as_str() == before)
 }
 
-/// Returns the publisher to record after `before`: the same one if it still counts, else the first that counts.
+/// Returns the publisher to record: `before` if it still vouches for the tool, else the first one that does.
 pub fn kept<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
     let same = verdict.publishers.iter().find(|publisher| Some(publisher.as_str()) == before);
     same.or(verdict.publisher()).map(|identity| identity.as_str())

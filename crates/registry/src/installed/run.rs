@@ -168,7 +168,6 @@ impl Operation for Run {
 }
 
 impl Run {
-    /// Returns the arguments of the call.
     fn arguments(&self, chosen: &Chosen) -> Result<Map<String, Value>> {
         let mut input = match (&self.args, &self.file) {
             (Some(Arguments(input)), _) => input.clone(),
@@ -199,18 +198,17 @@ impl Run {
     }
 }
 
-/// The tool to call.
 struct Chosen {
     subject: Subject,
     manifest: Arc<Manifest>,
     action: Option<String>,
     tree: Tree,
     folder: Option<PathBuf>,
-    /// The previous publisher of the tool, if this version is not the installed one.
+    /// The tool's previous publisher, if this version is not the installed one.
     published_before: Option<String>,
 }
 
-/// Returns the tool in a folder; nobody signed it.
+/// Returns the tool in a folder, which has no signatures.
 fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     let manifest = manifest::of_folder(&folder)?.manifest()?;
     let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -219,7 +217,7 @@ fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder, published_before: None })
 }
 
-/// Returns the tool of a name: the installed one, else one from a registry if no toolset excludes it.
+/// Returns the installed tool with this name, or else the tool from a registry if the active toolset allows it.
 fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let audience = context.audience();
     let action = reference.action.clone();
@@ -254,7 +252,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None, published_before })
 }
 
-/// Returns the verdict on a folder that the user named by its path: nobody signed it.
+/// Returns the verdict on a tool in a folder, which has no signatures.
 fn unverified() -> Verdict {
     Verdict {
         status: Status::Unverified,
@@ -288,7 +286,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
     Ok(Reply::new(Body::Text(dry::text(&data)), data))
 }
 
-/// Refuses an output folder that cannot be created, before anything is run.
+/// Fails before the run if the output folder could not be created after it.
 fn require_folder(folder: &Path) -> Result<()> {
     match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
         Some(there) if !there.is_dir() => {
@@ -299,11 +297,12 @@ fn require_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// Writes the files that a run left below `folder`, without overwriting any.
+/// Writes the output files of a run below `folder`, without overwriting existing files.
 fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in &outcome.files {
-        // The starter names files relative to /output. Whatever it reports, no file is written outside of the folder.
+        // The runner reports paths relative to /output. A path that leads out of the folder is skipped, in case the
+        // runner is wrong.
         if !stays_inside(&file.path) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! An archive's actions in tools/list. They are computed once, since they depend only on the archive.
+//! Describes an archive's actions for `tools/list`. The result is cached, since it depends only on the archive.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,31 +12,29 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Hints;
 use mcpkg_store::Db;
 
-/// The most archives whose actions are cached.
 const MAX_KEPT: usize = 2_048;
 
-/// The actions of archives by their SHA-256, so that an entry never becomes wrong.
+/// Caches actions by the SHA-256 of their archive, so an entry never becomes outdated.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 type Kept = HashMap<[u8; 32], Arc<[Shown]>>;
 
-/// An action as tools/list shows it.
+/// An action as `tools/list` shows it.
 #[derive(Debug)]
 pub struct Shown {
-    /// Its name; empty for the main action.
+    /// The action's name; empty for the main action.
     pub action: String,
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub input: Arc<Map<String, Value>>,
-    /// The JSON Schema of its data, of an object.
+    /// The JSON Schema of the result, which always describes an object.
     pub output: Option<Arc<Map<String, Value>>>,
-    /// Whether its data is wrapped as `result`, since it is not an object.
+    /// Whether a result is wrapped as `{"result": ...}` because it is not an object.
     pub wraps: bool,
-    /// The hints in its manifest.
     pub hints: Hints,
 }
 
-/// Returns the actions of an archive that are tools of their own.
+/// Returns the actions of an archive that become MCP tools.
 pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shown) = kept().get(&subject.sha256) {
@@ -67,14 +65,14 @@ fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Sho
         hints: Hints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
-            // Only the author knows whether a tool is idempotent.
+            // mcpkg cannot tell whether a tool is idempotent, so only its author's hint counts.
             idempotent: hint("idempotentHint").or(Some(false)),
             open_world: hint("openWorldHint"),
         },
     }
 }
 
-/// Returns the input schema of an action. If it has none, each parameter of its command is a required text.
+/// Returns the input schema of an action. Without one, each parameter of the command is a required string.
 pub fn input(action: Option<&Action>) -> Map<String, Value> {
     if let Some(Value::Object(schema)) = action.and_then(|action| action.input_schema.as_ref()) {
         return schema.clone();
@@ -90,12 +88,11 @@ pub fn input(action: Option<&Action>) -> Map<String, Value> {
     schema
 }
 
-/// Returns whether a schema describes an object, as MCP requires.
 fn describes_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// Returns an output schema in MCP's form: a schema that does not describe an object is wrapped as `result`.
+/// Returns an output schema that describes an object, as MCP requires; other schemas are wrapped as `result`.
 fn as_object(schema: &Value) -> Map<String, Value> {
     match schema {
         Value::Object(object) if describes_object(schema) => object.clone(),

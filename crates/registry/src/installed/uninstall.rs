@@ -59,7 +59,7 @@ impl Operation for Uninstall {
                 installs::remove(db, &scope, install.id)?;
             }
             promote(db, &scope, reference.name.as_str())?;
-            // Names that another version has too still exist.
+            // Another installed version may still provide some of these names.
             let left = seen(db, &scope, reference.name.as_str())?;
             mcp_tools.retain(|name| !left.contains(name));
             context.event(db, author, None, "tool.uninstall", &self.tool)?;
@@ -79,17 +79,17 @@ impl Operation for Uninstall {
     }
 }
 
-/// Returns the names by which agents call what they see of a tool in a scope.
+/// Returns the MCP names of the version that agents see in a scope.
 fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
     let Some(install) = installs::active(db, scope, name)? else { return Ok(Vec::new()) };
     match checked::manifest(db, &install) {
         Ok(manifest) => names::of(db, name, &checked::projected_actions(&manifest)),
-        // An unusable package has no names.
+        // An unusable package provides no names.
         Err(_) => Ok(Vec::new()),
     }
 }
 
-/// Returns the installs of a scope to remove.
+/// Returns the installs in a scope that the request names.
 fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wanted) -> Result<Vec<Install>> {
     let all = installs::of_tool(db, scope, name)?;
     let is_meant = |install: &Install| match version {
@@ -101,12 +101,12 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
         return Ok(meant);
     }
     let Some(found) = visible::active(db, &context.audience(), name)? else {
-        // The hint names no similar tool: you did not mean to remove that one.
+        // The hint suggests no similar name: the user did not mean to remove a different tool.
         return Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed"))
             .hint("`mcpkg tool list` lists the installed tools")
             .with_details(json!({ "next_step": "enact__list" })));
     };
-    // Installs of other scopes are not removed.
+    // Only installs in the caller's scope are removed.
     let whose = Scope::word(&found.scope);
     let what = format!(
         "This version of tool '{name}' is not installed in this scope; {} is installed (scope: {whose})",
@@ -115,7 +115,7 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
     Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` shows each version and its scope"))
 }
 
-/// Makes the last installed version visible to agents, if none is.
+/// Makes the last installed version visible to agents if no version is.
 fn promote(db: &Db<'_>, scope: &Scope, name: &str) -> Result<()> {
     let left = installs::of_tool(db, scope, name)?;
     match left.last() {

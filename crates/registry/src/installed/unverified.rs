@@ -1,17 +1,17 @@
-//! Marks unverified tools that the policy allows, so that clients know.
+//! Marks tools that are allowed without verification, so that clients can show it.
 
 use crate::trust::{self, Policy, Rules, Status, Subject};
 use mcpkg_base::approved::Approved;
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 
-/// Decides which tools are allowed although they are not verified.
+/// Knows which installed tools are unverified but allowed by the policy.
 pub struct Unverified(Option<(Rules, Approved)>);
 
 impl Unverified {
-    /// Reads the policy that decides it.
+    /// Reads the policy.
     pub fn of(db: &Db<'_>) -> Result<Self> {
-        // Only a policy that this user set allows such tools; without one there is nothing more to read.
+        // Only a policy that this user set can allow such tools, so without one there is nothing more to read.
         if !trust::names_a_policy(db)? {
             return Ok(Self(None));
         }
@@ -20,7 +20,7 @@ impl Unverified {
         Ok(Self((rules.policy == Policy::Allow).then_some((rules, approved))))
     }
 
-    /// Whether a tool is one of these.
+    /// Returns whether a tool is unverified but allowed.
     pub fn has(&self, db: &Db<'_>, subject: &Subject) -> Result<bool> {
         match &self.0 {
             Some((rules, approved)) => Ok(trust::status(rules, db, approved, subject)? == Status::Unverified),

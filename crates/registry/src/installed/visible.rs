@@ -1,4 +1,4 @@
-//! Decides which installed tools a caller sees: by scope, and by the toolset that narrows them.
+//! Decides which installed tools a caller sees: by scope, and by the active toolset.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use mcpkg_store::projects;
 use mcpkg_store::tools::installs::{self, Install, Scope};
 use mcpkg_store::tools::toolsets::{self, Toolset};
 
-/// Returns the scopes that an audience sees, the nearest first: a tool in two scopes counts in the first.
+/// Returns the scopes that an audience sees, nearest first. If a tool is in two scopes, the first one counts.
 pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
     let key = audience.key.map(|name| Scope::Key(name.to_owned()));
     let session = audience.session.map(|session| Scope::Session(Arc::clone(session)));
@@ -17,7 +17,7 @@ pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
     Ok(key.into_iter().chain(session).chain(project).chain([Scope::Global]).collect())
 }
 
-/// Returns the version of a tool that an audience sees, whatever its toolset.
+/// Returns the version of a tool that an audience sees, ignoring toolsets.
 pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Install>> {
     for scope in scopes(db, audience)? {
         if let Some(found) = installs::active(db, &scope, name)? {
@@ -27,10 +27,10 @@ pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option
     Ok(None)
 }
 
-/// Returns the version of a tool that an audience sees, whatever its toolset.
+/// Returns the version of a tool that an audience sees, ignoring toolsets.
 ///
 /// # Errors
-/// `E_TOOL_NOT_FOUND` where it sees none.
+/// `E_TOOL_NOT_FOUND` if it sees none.
 pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Install> {
     if let Some(found) = active(db, audience, name)? {
         return Ok(found);
@@ -43,7 +43,7 @@ pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Insta
     ))
 }
 
-/// Returns all installs that an audience sees, whatever its toolset: by name, the nearest scope first.
+/// Returns all installs that an audience sees, ignoring toolsets: by name, nearest scope first.
 pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
     let mut found = Vec::new();
     for scope in scopes(db, audience)? {
@@ -53,19 +53,19 @@ pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
     Ok(found)
 }
 
-/// The toolset that narrows what an audience sees.
+/// The toolset that limits what an audience sees.
 #[derive(Debug)]
 pub enum Border {
-    /// No toolset: every installed tool is seen.
+    /// There is no toolset: every installed tool is visible.
     Open,
     Set(Toolset),
-    /// A toolset that was deleted: nothing is seen.
+    /// The toolset was deleted: nothing is visible.
     Gone(String),
 }
 
 impl Border {
-    /// Returns the border of an audience: the toolset of its server, else the active one, else the one that `~/.enact/mcp.json` names
-    /// for a server that stands in for Enact.
+    /// Finds the toolset for an audience: the server's, else the active one. A server that runs in place of Enact
+    /// uses the one that `~/.enact/mcp.json` names.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
         let named = match audience.toolset {
             Some(name) => Some(name.to_owned()),
@@ -83,7 +83,7 @@ impl Border {
         }
     }
 
-    /// Whether a tool may be seen and called.
+    /// Returns whether a tool is visible and can be called.
     pub fn admits(&self, db: &Db<'_>, tool: &str) -> Result<bool> {
         match self {
             Border::Open => Ok(true),
@@ -92,7 +92,6 @@ impl Border {
         }
     }
 
-    /// The name of the toolset, where there is one.
     pub fn name(&self) -> Option<&str> {
         match self {
             Border::Open => None,
@@ -101,7 +100,7 @@ impl Border {
         }
     }
 
-    /// Refuses a tool that is outside.
+    /// Fails if the tool is not in the toolset.
     pub fn require(&self, db: &Db<'_>, tool: &str) -> Result<()> {
         if self.admits(db, tool)? {
             return Ok(());

@@ -1,6 +1,6 @@
-//! The output schemas of contract 002's six tools.
+//! The output schemas of the six tools in contract 002.
 //!
-//! No field is required and each schema has `error`: clients validate failures against the schema too.
+//! No field is required and each schema has `error`, because clients also validate failures against the schema.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};

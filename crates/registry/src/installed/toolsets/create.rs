@@ -67,7 +67,7 @@ impl Operation for Create {
     }
 }
 
-/// Checks the name of a toolset: 1 to 64 characters of `[A-Za-z0-9._-]`, and no `-` first.
+/// Checks the name of a toolset: 1 to 64 characters of `[A-Za-z0-9._-]`, not starting with `-`.
 pub fn check_name(name: &str) -> Result<()> {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if (1..=64).contains(&name.len()) && name.chars().all(is_legal) && !name.starts_with('-') {

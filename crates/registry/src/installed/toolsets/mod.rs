@@ -1,4 +1,4 @@
-//! `mcpkg toolset ...`: sets of installed tools. The active one is a person's border: agents see and call what is in it.
+//! `mcpkg toolset ...`: named sets of installed tools. Agents see and call only the tools in the active set.
 
 mod activate;
 mod change;
@@ -33,14 +33,14 @@ pub const OPS: &[Entry] = &[
     Entry::of::<exchange::Import>(),
 ];
 
-/// What a change of a toolset may alter: the tools of every client.
+/// A toolset can change the tools that every client sees.
 const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 
-/// The toolsets of the database.
+/// The names of all toolsets, for shell completion.
 const TOOLSETS: Names =
     Names::Stored(|typed| Ok(typed.matching(toolsets::list(typed.db)?.into_iter().map(|set| set.name))));
 
-/// Runs `f` in one write transaction, and appends the event `kind` of the toolset `name` where it changed any row.
+/// Runs `f` in one write transaction. If any row changed, appends an event of this kind about the toolset `name`.
 fn write<T>(context: &Context, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
     let author = context.author();
     context.store.write(|db| {
@@ -53,12 +53,12 @@ fn write<T>(context: &Context, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -
     })
 }
 
-/// Returns the names of all installed tools, in every scope: a toolset narrows what all clients see.
+/// Returns the names of the installed tools in all scopes, since a toolset applies to all clients.
 fn installed(db: &Db<'_>) -> Result<Vec<String>> {
     installs::names(db)
 }
 
-/// Adds tools to a set; each has to be installed.
+/// Adds tools to a set and returns the new ones; each tool must be installed.
 fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<String>> {
     let known = installed(db)?;
     let mut added = Vec::new();
@@ -76,7 +76,7 @@ fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<
     Ok(added)
 }
 
-/// Returns a toolset for programs.
+/// Returns a toolset as JSON.
 fn data(db: &Db<'_>, set: &Toolset) -> Result<Value> {
     Ok(json!({
         "name": set.name,

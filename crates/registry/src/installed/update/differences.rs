@@ -1,4 +1,4 @@
-//! The differences between two versions of a tool, to show before an update.
+//! Compares two versions of a tool, so that the differences can be shown before an update.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,46 +6,41 @@ use serde_json::{Value, json};
 
 use crate::package::manifest::{Action, Manifest};
 
-/// The differences between two versions of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Actions that only one of the two has.
+    /// Actions that only one version has.
     pub actions: Sides,
-    /// The names of MCP tools that only one of the two has.
+    /// MCP tools that only one version has.
     pub mcp_tools: Sides,
-    /// Schemas that are not the same, of actions that both have.
+    /// Schemas that changed, of actions that both versions have.
     pub schemas: Vec<SchemaChange>,
-    /// Required variables that the older version did not require.
+    /// Variables that only the newer version requires.
     pub required_variables: Vec<String>,
-    /// Grants beyond the sandbox that the older version had and this one does not have.
+    /// Permissions beyond the sandbox that the older version had and the newer one does not have.
     pub lost_grants: Vec<String>,
 }
 
-/// What only one of two versions has.
+/// Items that only one of the two versions has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// What the newer one alone has.
     pub added: Vec<String>,
-    /// What the older one alone had.
     pub removed: Vec<String>,
 }
 
-/// How a schema of an action changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaChange {
     pub action: String,
-    /// `input` or `output`.
     pub of: &'static str,
-    /// Properties that only one of the two lists.
+    /// Properties that only one of the two schemas has.
     pub properties: Sides,
-    /// Properties that both list, and say something else of.
+    /// Properties that both schemas have with different definitions.
     pub changed: Vec<String>,
-    /// Properties that have to be there now, and had not before.
+    /// Properties that are required only now.
     pub required: Vec<String>,
 }
 
 impl Sides {
-    /// Returns what only one of two lists has, in order.
+    /// Returns the items that only one of two lists has, sorted.
     pub fn of(before: Vec<String>, now: Vec<String>) -> Self {
         let (before, now): (BTreeSet<String>, BTreeSet<String>) =
             (before.into_iter().collect(), now.into_iter().collect());
@@ -64,7 +59,7 @@ impl Sides {
 }
 
 impl Differences {
-    /// Returns what differs between two manifests.
+    /// Compares two manifests.
     pub fn between(before: &Manifest, now: &Manifest) -> Self {
         let names = |manifest: &Manifest| manifest.actions.iter().map(|action| action.name.clone()).collect();
         let actions = Sides::of(names(before), names(now));
@@ -81,7 +76,7 @@ impl Differences {
         Self { actions, schemas, required_variables, ..Self::default() }
     }
 
-    /// Returns what differs for people, a line each.
+    /// Describes the differences for people, one per line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         self.actions.lines("action", &mut lines);
@@ -92,7 +87,7 @@ impl Differences {
         lines
     }
 
-    /// Returns what differs for programs.
+    /// Returns the differences as JSON.
     pub fn data(&self) -> Value {
         json!({
             "actions": self.actions.data(),
@@ -104,7 +99,7 @@ impl Differences {
     }
 }
 
-/// Returns how the schemas of an action changed.
+/// Returns the schema changes of an action.
 fn changes(before: &Action, now: &Action) -> Vec<SchemaChange> {
     let pairs =
         [("input", &before.input_schema, &now.input_schema), ("output", &before.output_schema, &now.output_schema)];
@@ -113,7 +108,7 @@ fn changes(before: &Action, now: &Action) -> Vec<SchemaChange> {
 }
 
 impl SchemaChange {
-    /// Compares two schemas of an action, either of which may be absent.
+    /// Compares two schemas of an action, either of which may be missing.
     fn new(action: &str, of: &'static str, before: Option<&Value>, now: Option<&Value>) -> Self {
         let (old, new) = (properties(before), properties(now));
         let texts = |properties: &BTreeMap<&str, &Value>| properties.keys().map(|name| (*name).to_owned()).collect();
@@ -155,18 +150,16 @@ impl SchemaChange {
     }
 }
 
-/// Returns a property's name in a form that is safe to show: its author chose it.
+/// Quotes and escapes a property's name, which is untrusted text.
 fn shown(name: &str) -> String {
     format!("'{}'", name.escape_debug())
 }
 
-/// Returns the properties that a schema lists.
 fn properties(schema: Option<&Value>) -> BTreeMap<&str, &Value> {
     let listed = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     listed.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect()
 }
 
-/// Returns the properties that have to be there.
 fn required(schema: Option<&Value>) -> Vec<String> {
     let listed = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
     listed.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()

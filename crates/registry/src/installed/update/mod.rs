@@ -159,7 +159,7 @@ impl Update {
         if !self.dry_run {
             let placed =
                 write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict, before.as_deref()))?;
-            // Another tool may have had a name that was expected.
+            // The install may have assigned different names than expected, if another tool already had them.
             differences.mcp_tools = Sides::of(had, placed.mcp_tools);
         }
         let stays = held_by.is_some().then(|| install.version.clone());
@@ -187,7 +187,7 @@ impl Update {
     }
 }
 
-/// Returns the failure of a tool that is not installed in this scope.
+/// Returns the error for a tool that is installed, but not in this scope.
 fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     let found = visible::require(db, &context.audience(), name)?;
     let whose = Scope::word(&found.scope);
@@ -201,7 +201,7 @@ fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     })
 }
 
-/// Returns the higher version that is installed next to the visible one, and all other installed versions.
+/// Returns the installed version that is higher than the visible one, and the other installed versions.
 fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Version>, Vec<String>)> {
     let versions: Vec<String> = installs::of_tool(db, scope, &install.name)?
         .into_iter()
@@ -214,7 +214,8 @@ fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Versi
     Ok((held_by, versions))
 }
 
-/// Returns the differences between an install and the package that replaces it, and the names by which agents call the install.
+/// Returns the differences between an install and the package that replaces it, and the install's current MCP
+/// names.
 fn compare(
     context: &Context,
     install: &Install,
@@ -223,7 +224,7 @@ fn compare(
 ) -> Result<(Differences, Vec<String>)> {
     context.store.read(|db| {
         let now = &package.opened.manifest;
-        // An unusable install does not prevent an update.
+        // An unusable install does not prevent its update.
         let before = checked::manifest(db, install).ok();
         let mut found = before.as_ref().map(|before| Differences::between(before, now)).unwrap_or_default();
         let old = match &before {
@@ -244,7 +245,7 @@ fn compare(
     })
 }
 
-/// Returns what an archive is allowed beyond its sandbox, in words of `mcpkg tool allow`.
+/// Returns what an archive may do beyond its sandbox, in the terms of `mcpkg tool allow`.
 fn granted(db: &Db<'_>, subject: &Subject, verdict: &Verdict) -> Result<Vec<String>> {
     let publisher = verdict.publisher().map(|identity| identity.as_str().to_owned()).unwrap_or_default();
     let tool = Tool { name: subject.name.clone(), version: None, sha256: Some(subject.sha256), publisher };
@@ -252,7 +253,7 @@ fn granted(db: &Db<'_>, subject: &Subject, verdict: &Verdict) -> Result<Vec<Stri
     Ok(rows.iter().map(|row| format!("{} {}", row.allowed.word(), row.allowed.value()).trim_end().to_owned()).collect())
 }
 
-/// Replaces an install by a package, in one transaction; with `stays` the old version stays installed.
+/// Replaces an install with a package in one transaction. With `stays`, the old version remains installed.
 fn write(
     context: &Context,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! The report of `mcpkg tool update`.
+//! Formats the report of `mcpkg tool update`.
 
 use serde_json::{Value, json};
 
@@ -9,50 +9,46 @@ use mcpkg_core::op::{Body, Reply, Table, cell};
 use mcpkg_store::tools::installs::{Install, Scope};
 use mcpkg_store::tools::packages::Yank;
 
-/// The outcome for one install.
 pub struct Report {
-    /// The install as it was.
+    /// The install before the update.
     pub install: Install,
     pub result: Result<Done>,
 }
 
 pub enum Done {
-    /// Nothing: there is no newer version.
+    /// No change: there is no newer version.
     Current {
-        /// Why the installed version is no longer to be used, where its publisher took it back.
+        /// The yank of the installed version, with its reason.
         yank: Option<Yank>,
     },
-    /// Nothing: a person chose this version although a newer one is installed.
+    /// No change: a person chose this version although a newer one is installed.
     Held { newer: String },
-    /// Another version is installed now.
+    /// Updated to another version.
     Updated(Box<Change>),
-    /// Another version would be installed.
+    /// A dry run: another version would be installed.
     WouldUpdate(Box<Change>),
 }
 
-/// A version that replaces another.
 pub struct Change {
     pub to: String,
-    /// The SHA-256 of its archive.
+    /// The SHA-256 of the new archive.
     pub sha256: String,
-    /// Its publisher, if it is trusted.
+    /// The publisher, if it is trusted.
     pub publisher: Option<String>,
     pub published_before: Option<String>,
-    /// Whether the publisher changed.
     pub another_publisher: bool,
-    /// Whether it may be used without a warning.
+    /// Whether the new version can be used without a warning.
     pub is_trusted: bool,
-    /// The verdict, as replies carry it.
+    /// The verdict on the new version, as JSON.
     pub verification: Value,
-    /// What differs; `None` where its archive may not be used.
+    /// The differences; `None` if the archive may not be used.
     pub differences: Option<Differences>,
-    /// The other versions that stay installed.
+    /// Other versions that remain installed.
     pub beside: Vec<String>,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-/// Returns the reply about all installs.
+/// Formats the outcome of all updates.
 pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let columns = &["TOOL", "STATE", "VERSIONS", "WHY"];
     let empty = "No tools are installed; `mcpkg tool search WORDS` finds some".to_owned();
@@ -70,7 +66,7 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let updated = |report: &&Report| matches!(report.result, Ok(Done::Updated(_)));
     if let Some(report) = reports.iter().find(updated) {
         let Install { name, version, .. } = &report.install;
-        // Back is to another publisher once more.
+        // Going back changes the publisher again, so the hint needs --accept-publisher.
         reply = reply.hint(match report.change().is_some_and(|change| change.another_publisher) {
             true => format!("to go back, run `mcpkg tool install {name}@{version} --accept-publisher` at a terminal"),
             false => format!("to go back, run `mcpkg tool install {name}@{version}`"),
@@ -124,7 +120,7 @@ impl Report {
         vec![self.install.name.clone(), self.state().to_owned(), versions, cell(&self.why()).into_owned()]
     }
 
-    /// What differs, a line each.
+    /// Describes the differences, one per line.
     fn lines(&self) -> Vec<String> {
         let name = &self.install.name;
         let Some(change) = self.change() else { return Vec::new() };
