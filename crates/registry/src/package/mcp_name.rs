@@ -1,22 +1,22 @@
-//! The names that tools are called by over MCP. A name is never read back: it is looked up.
+//! Builds the names that agents use to call tools over MCP. mcpkg never parses such a name; it looks the name up.
 
 use sha2::{Digest, Sha256};
 
 use super::name::Name;
 use mcpkg_base::hex;
 
-/// The most bytes of a name: clients put `mcp__mcpkg__` before it, and take 64.
+/// The most bytes of a name: clients prefix it with `mcp__mcpkg__` and accept at most 64.
 pub const MAX_MCP_NAME: usize = 52;
 
 /// Hex digits of the hash in a shortened name.
 const DIGITS: usize = 6;
 
-/// Hex digits where another tool has the shortened name.
+/// Hex digits of the hash if another tool already has the shortened name.
 const MORE_DIGITS: usize = 12;
 
-/// Returns the name that an action is called by; `None` is the main one.
+/// Returns the MCP name of an action; `None` is the main action.
 ///
-/// It depends on nothing but the tool's name and the action's, so that no order of installs changes it.
+/// The name depends only on the tool and the action, so the order of installs never changes it.
 pub fn mcp_name(tool: &Name, action: Option<&str>) -> String {
     match plain(tool, action) {
         Some(plain) => plain,
@@ -24,12 +24,12 @@ pub fn mcp_name(tool: &Name, action: Option<&str>) -> String {
     }
 }
 
-/// Returns the name of an action whose [`mcp_name`] another tool has.
+/// Returns the name to use if another tool already has the [`mcp_name`] of this action.
 pub fn longer_mcp_name(tool: &Name, action: Option<&str>) -> String {
     shortened(tool, action, MORE_DIGITS)
 }
 
-/// Returns the name without a hash, where no other tool and action can have the same.
+/// Returns the name without a hash, if no other tool and action can have the same name: `a/b:c` -> `a__b___c`.
 fn plain(tool: &Name, action: Option<&str>) -> Option<String> {
     let is_plain = |part: &str| !part.contains("__") && !part.starts_with('_') && !part.ends_with('_');
     let joined = joined(tool, action);
@@ -41,7 +41,8 @@ fn plain(tool: &Name, action: Option<&str>) -> Option<String> {
     .then_some(joined)
 }
 
-/// Whether a name ends as shortened ones do: left plain, somebody could give a tool the very name of another one.
+/// Returns whether a name ends like a shortened name. If such a name stayed plain, somebody could name a tool so
+/// that it collides with another tool's shortened name.
 fn ends_like_a_hash(name: &str, digits: usize) -> bool {
     let end = name.len().checked_sub(digits + 1).map(|at| &name.as_bytes()[at..]);
     end.is_some_and(|end| end[0] == b'_' && end[1..].iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
@@ -56,7 +57,7 @@ fn shortened(tool: &Name, action: Option<&str>, digits: usize) -> String {
     let full = action.map_or(tool.to_string(), |action| format!("{tool}:{action}"));
     let hash = hex::encode(&Sha256::digest(full));
     let mut name = joined(tool, action);
-    // Names are ASCII.
+    // `truncate` cannot split a character, because names are ASCII.
     name.truncate(MAX_MCP_NAME - 1 - digits);
     format!("{name}_{}", &hash[..digits])
 }
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(of(&long, None).len(), MAX_MCP_NAME);
         let name = Name::parse(&long).unwrap();
         assert_eq!(longer_mcp_name(&name, None).len(), MAX_MCP_NAME);
-        // Somebody names a tool like the shortened name of another.
+        // Names a tool exactly like another tool's shortened name.
         let shortened = of("a/b__c", None);
         let copy = shortened.replacen("__", "/", 1);
         assert_ne!(of(&copy, None), shortened);

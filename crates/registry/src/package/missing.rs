@@ -1,15 +1,15 @@
-//! The failure of a folder that is not there.
+//! Builds the error for a package folder that does not exist.
 
 use std::io;
 use std::path::Path;
 
 use mcpkg_base::error::{Code, Error};
 
-/// The most folders that are looked at for the one that was meant.
+/// The most folders to search for a similar name.
 const LOOKED_AT: usize = 1_000;
 
-/// Returns the failure of a package's folder that cannot be read; where it is not there, with the folder beside it that may be
-/// meant.
+/// Returns the error for a package folder that cannot be read. If it does not exist, the hint suggests a folder
+/// with a similar name.
 pub fn missing(folder: &Path, error: io::Error) -> Error {
     let error = Error::file("read", folder, error);
     if error.code() != Code::NotFound {

@@ -1,4 +1,4 @@
-//! Packages of tools: their names and versions, their manifest, the templates of their commands, and their archives.
+//! Tool packages: names and versions, manifests, command templates, and archives.
 
 pub mod archive;
 pub mod manifest;

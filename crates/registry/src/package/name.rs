@@ -1,4 +1,4 @@
-//! Names of tools: segments with `/` between them, such as `alice/utils/weather`.
+//! Tool names: segments separated by `/`, such as `alice/utils/weather`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The most segments of a name.
 const MAX_SEGMENTS: usize = 8;
 
-/// The most bytes of a name: registries keep each version in a folder below its name.
+/// The most bytes of a name; folder registries use names as paths, so they cannot be arbitrarily long.
 const MAX_NAME: usize = 200;
 
-/// First segments that no tool has: mcpkg's own tools, and addresses of registries.
+/// First segments that are reserved for mcpkg's own tools and for the URLs of registries.
 pub const RESERVED: [&str; 4] = ["enact", "workflow", "versions", "search"];
 
 /// The name of a tool: 1 to 8 segments of `a-z`, `0-9`, `_` and `-`; the first may begin with `@`.
@@ -21,7 +21,6 @@ pub const RESERVED: [&str; 4] = ["enact", "workflow", "versions", "search"];
 pub struct Name(String);
 
 impl Name {
-    /// Returns the name that a text is.
     pub fn parse(text: &str) -> Result<Self> {
         match wrong(text) {
             None => Ok(Self(text.to_owned())),
@@ -32,7 +31,6 @@ impl Name {
         }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,13 +39,13 @@ impl Name {
         self.0.split('/')
     }
 
-    /// Whether a registry takes it: a name of one segment is for a folder that is used by its path.
+    /// Returns whether registries accept the name. A name with one segment only works for a folder that is used by
+    /// its path.
     pub fn is_publishable(&self) -> bool {
         self.0.contains('/')
     }
 }
 
-/// Returns what is wrong with a name.
 pub(super) fn wrong(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("it is empty".to_owned());

@@ -1,4 +1,4 @@
-//! What a user names: a tool with a version and an action, such as `alice/pdf@^1.2:extract`.
+//! Parses the reference to a tool, with optional version and action, such as `alice/pdf@^1.2:extract`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,18 @@ use super::name::Name;
 use super::version::Wanted;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A tool, with the version and the action that are meant.
+/// A reference to a tool, a version and an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     pub name: Name,
     pub version: Wanted,
-    /// The action, where one is named.
     pub action: Option<String>,
 }
 
 impl Reference {
     /// Reads `NAME[@VERSION][:ACTION]` or `NAME:ACTION@VERSION`.
     pub fn parse(text: &str) -> Result<Self> {
-        // The first character may be the `@` of a name.
+        // Skip the first character: it may be the `@` that starts a name.
         let first = text.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | ':'));
         let (name, rest) = text.split_at(first.map_or(text.len(), |(at, _)| at));
         let name = Name::parse(name)?;
@@ -46,7 +45,7 @@ impl Reference {
 /// The most bytes of an action's name.
 const MAX_ACTION: usize = 64;
 
-/// Whether a text can name an action: `A-Z`, `a-z`, `0-9`, `_` and `-`.
+/// Returns whether a text is a valid action name: `A-Z`, `a-z`, `0-9`, `_` and `-`.
 pub fn is_action(text: &str) -> bool {
     (1..=MAX_ACTION).contains(&text.len())
         && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))

@@ -1,4 +1,4 @@
-//! Which version of a tool is meant, and which of those that there are it is.
+//! Parses version requirements, and chooses the best of the available versions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use semver::{Version, VersionReq};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The version that is meant.
+/// A version requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Latest,
     Exact(Version),
-    /// The highest of a range, such as `^1.2`.
+    /// The highest version in a range such as `^1.2`.
     Range(VersionReq),
 }
 
@@ -20,7 +20,7 @@ pub enum Wanted {
 const MAX_VERSION: usize = 100;
 
 impl Wanted {
-    /// Reads an exact version, a range or `latest`.
+    /// Parses an exact version, a range or `latest`.
     pub fn parse(text: &str) -> Result<Self> {
         if text == "latest" {
             return Ok(Self::Latest);

@@ -1,4 +1,4 @@
-//! The one list of what is left out of an archive, and the walk through a package's folder by it.
+//! Decides which files of a package's folder are left out of its archive, and lists the others.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,25 +12,25 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// Always left out, whatever `.gitignore` says: folders of version control, and files that hold secrets.
+/// Folders of version control, which are always left out.
 const NEVER: [&str; 5] = [".git", ".hg", ".svn", ".jj", "CVS"];
 
-/// Endings of keys and certificates, left out whatever `.gitignore` says.
+/// File extensions of keys and certificates, which are always left out.
 const KEYS: [&str; 4] = ["pem", "key", "p12", "pfx"];
 
-/// Folders that are made, and not written; `!dist/` in a `.gitignore` takes one in.
+/// Folders with generated or downloaded files. `!dist/` in `.gitignore` includes one anyway.
 const MADE: [&str; 8] = ["node_modules", "vendor", "__pycache__", "venv", "dist", "build", "out", "target"];
 
-/// What a folder has.
+/// The contents of a package's folder.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The files that are packed, by their path in the archive.
+    /// The files to pack, by their path in the archive.
     pub(super) files: Vec<Source>,
     /// The files and folders that are left out, by their path in the package.
     pub(super) left_out: Vec<String>,
 }
 
-/// A file that is packed.
+/// A file to pack.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) path: String,
@@ -39,10 +39,10 @@ pub(super) struct Source {
     pub(super) executable: bool,
 }
 
-/// Returns what is packed of a folder, in the order of the archive: by the bytes of the paths.
+/// Returns the files to pack, sorted by the bytes of their paths.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where a link or a special file is there that is not left out, or a name that is not valid UTF-8.
+/// `E_ARCHIVE_INVALID` for a link, a special file, or a name that is not valid UTF-8, unless it is left out.
 pub(super) fn walk(folder: &Path) -> Result<Found> {
     let mut found = Found::default();
     visit(folder, "", &mut Vec::new(), &mut found)?;
@@ -52,7 +52,7 @@ pub(super) fn walk(folder: &Path) -> Result<Found> {
 }
 
 fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut Found) -> Result<()> {
-    // A tree so deep is refused by its paths; the walk itself must end before.
+    // Such a deep path is invalid anyway; this check keeps the recursion bounded.
     if below.matches('/').count() > 64 {
         return Err(refused(Rule::Depth, below, "is nested too deeply"));
     }
@@ -85,7 +85,8 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
     Ok(())
 }
 
-/// Whether a file or folder is left out: by `.gitignore` of its folder or one above, the nearest first, else by the list.
+/// Returns whether a file or folder is left out. The `.gitignore` files of its folder and of those above decide,
+/// the nearest first; then the list of generated folders.
 fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore]) -> bool {
     let ending = |endings: &[&str]| {
         let after = name.rsplit_once('.').map(|(_, after)| after.to_ascii_lowercase());
@@ -114,7 +115,7 @@ fn gitignore(folder: &Path) -> Result<Gitignore> {
     };
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
-        // Git passes over such a line too.
+        // Git ignores invalid lines too.
         let _ = builder.add_line(None, line);
     }
     Ok(builder.build().unwrap_or_else(|_| Gitignore::empty()))

@@ -1,4 +1,5 @@
-//! Archives: `bundle.tar.gz`, whose members lie relative to the package. The same tree gives the same bytes.
+//! Packs, reads and unpacks archives: `bundle.tar.gz`, with paths relative to the package. The same files always
+//! give the same bytes.
 //!
 //! An archive is read completely, as a stream, before anything is written; [`Rule`] lists what is refused.
 
@@ -28,27 +29,27 @@ pub use read::Member;
 pub use rule::Rule;
 pub use unpack::PREFIX as UNPACKING;
 
-/// An archive that was read whole, and in which nothing is refused.
+/// An archive that was read completely and breaks no rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// What the package says of itself; it has a version, and a name that registries take.
+    /// The manifest, which has a version and a name that registries accept.
     pub manifest: Manifest,
-    /// The text of the manifest's file.
+    /// The manifest file's text.
     pub raw_manifest: String,
-    /// Its files, in the order of the archive.
+    /// The files, in archive order.
     pub members: Vec<Member>,
     /// The SHA-256 of the archive.
     pub sha256: Sha,
     pub content: NewContent,
 }
 
-/// The files of a package, by their paths.
+/// The contents of a package's files, by path.
 pub type Contents = BTreeMap<String, Arc<[u8]>>;
 
-/// Returns the files of an archive.
+/// Reads all files of an archive into memory.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it breaks a rule.
+/// `E_ARCHIVE_INVALID` if it breaks a rule.
 pub fn contents(archive: &NewContent) -> Result<Contents> {
     let mut files = Contents::new();
     read::each(archive.reader(), archive.size(), &mut |member, content| {
@@ -60,17 +61,17 @@ pub fn contents(archive: &NewContent) -> Result<Contents> {
     Ok(files)
 }
 
-/// Reads an archive.
+/// Reads and checks an archive.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it breaks a rule, `E_MANIFEST_INVALID`.
+/// `E_ARCHIVE_INVALID` if it breaks a rule, `E_MANIFEST_INVALID`.
 pub fn open(archive: NewContent) -> Result<Opened> {
     let mut members = Vec::new();
     let mut manifests: Vec<(String, Vec<u8>)> = Vec::new();
     read::each(archive.reader(), archive.size(), &mut |member, content| {
         if FILES.contains(&member.path.as_str()) {
             let mut text = Vec::new();
-            // One byte more is an error of the manifest's.
+            // Read one byte more than allowed, so that the manifest's own check reports a file that is too large.
             content.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| rule::malformed(&error))?;
             manifests.push((member.path.clone(), text));
         }
@@ -85,26 +86,24 @@ pub fn open(archive: NewContent) -> Result<Opened> {
     Ok(Opened { manifest, raw_manifest, members, sha256: archive.sha256(), content: archive })
 }
 
-/// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
+/// Creates `folder`, which must not exist. `write` fills a private folder next to it, which is then renamed.
 pub fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     unpack::whole(folder, write)
 }
 
-/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+/// Removes the unfinished folders that killed processes left next to `folder`. No other process may be unpacking
+/// into `folder` at the same time.
 pub fn sweep(folder: &Path) -> Result<()> {
     unpack::sweep(folder)
 }
 
 impl Opened {
-    /// The bytes of all its files.
+    /// Returns the size of all files together.
     pub fn size(&self) -> u64 {
         self.members.iter().map(|member| member.size).sum()
     }
 
-    /// Returns a file; `None` where it has none of this path.
-    ///
-    /// # Errors
-    /// `E_ARCHIVE_INVALID`, although it was read whole before.
+    /// Returns the contents of a file; `None` if there is no such file.
     pub fn file(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let mut found = None;
         read::each(self.content.reader(), self.content.size(), &mut |member, content| {
@@ -118,11 +117,9 @@ impl Opened {
         Ok(found)
     }
 
-    /// Writes its files below `folder`, which must not exist: first next to it, then renamed. Files can be read and
-    /// not written; the folder is this user's alone.
-    ///
-    /// # Errors
-    /// Nothing is left then.
+    /// Unpacks the files to `folder`, which must not exist. They are written to a private folder next to it, which
+    /// is then renamed; on an error it is removed. Files become read-only, and only this user can access the
+    /// folder.
     pub fn unpack(&self, folder: &Path) -> Result<()> {
         unpack::unpack(&self.content, folder)
     }

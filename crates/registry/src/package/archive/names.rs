@@ -1,4 +1,4 @@
-//! The names of an archive's members: each alone, and all of them together.
+//! Checks the paths in an archive, each one alone and all of them together.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,7 +15,7 @@ const MAX_PATH: usize = 240;
 /// The most parts of a path.
 const MAX_DEPTH: usize = 32;
 
-/// Returns the path of a member, where it may have it.
+/// Returns the path of a member, if it is valid.
 pub(super) fn check(path: &[u8]) -> Result<&str> {
     let Ok(path) = std::str::from_utf8(path) else {
         return Err(refused(Rule::Utf8, &String::from_utf8_lossy(path), "is not valid UTF-8"));
@@ -52,32 +52,32 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
     Ok(path)
 }
 
-/// Whether a character makes a name look like another one: it changes the direction of text, breaks a line, or is not seen. The two
-/// joiners stay, which words of some languages are written with.
+/// Returns whether a character can make one name look like another: it changes the direction of text, breaks a
+/// line, or is invisible. The two joiner characters are allowed, because words of some languages need them.
 fn is_hidden(char: char) -> bool {
     matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What a name refers to.
+/// What a path in an archive stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
     /// A folder with its own entry.
     Folder,
-    /// A folder that a member lies in.
+    /// A folder that is only part of another path.
     Above,
 }
 
-/// The names so far, folded as a disk does that ignores case and Unicode forms.
+/// The paths so far. They are normalized, since some file systems ignore case and Unicode forms.
 #[derive(Default)]
 pub(super) struct Names(HashMap<String, (String, Kind)>);
 
 impl Names {
-    /// Adds a member with the folders that it lies in.
+    /// Adds a path and its parent folders.
     ///
     /// # Errors
-    /// `E_ARCHIVE_INVALID` where another one has the name.
+    /// `E_ARCHIVE_INVALID` if another member has the same normalized path.
     pub(super) fn add(&mut self, path: &str, is_folder: bool) -> Result<()> {
         for (at, _) in path.match_indices('/') {
             self.put(path, &path[..at], Kind::Above)?;
@@ -109,7 +109,7 @@ impl Names {
     }
 }
 
-/// Returns a name without what some disks do not tell apart.
+/// Returns the form of a name that is equal for names that some file systems treat as the same.
 fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Packs a folder.
+//! Packs a folder into an archive.
 
 use std::path::Path;
 
@@ -13,24 +13,23 @@ use crate::package::manifest;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// What gzip writes for a system that nobody names.
+/// The value of gzip's OS field for "unknown", so that archives do not depend on the system.
 const NO_SYSTEM: u8 = 255;
 
-/// A folder that was packed.
 #[derive(Debug)]
 pub struct Packed {
-    /// The archive, read again as anybody will read it.
+    /// The archive, parsed again just as a receiver would.
     pub opened: Opened,
     /// The files and folders that were left out, by their path in the package.
     pub left_out: Vec<String>,
 }
 
-/// Packs the package in a folder. The same tree gives the same bytes: members are sorted, and have neither times nor
-/// owners, and of their modes only whether they are programs.
+/// Packs the package in a folder. The same files always give the same bytes: members are sorted, times and owners
+/// are left out, and modes only say whether a file is executable.
 ///
 /// # Errors
-/// `E_MANIFEST_INVALID`, also where it has no version or a name of one segment; `E_ARCHIVE_INVALID` where the folder holds what
-/// no archive may.
+/// `E_MANIFEST_INVALID`, also if the version is missing or the name has only one segment; `E_ARCHIVE_INVALID` if
+/// the folder contains a file that archives must not contain.
 pub fn pack(folder: &Path) -> Result<Packed> {
     manifest::of_folder(folder)?.manifest()?.published("packed")?;
     let Found { files, left_out } = found(folder)?;
@@ -52,7 +51,7 @@ pub fn pack(folder: &Path) -> Result<Packed> {
     Ok(Packed { opened: open(bytes.into())?, left_out })
 }
 
-/// Returns the files that would be packed of a folder.
+/// Reads the files that would be packed.
 pub fn contents_of(folder: &Path) -> Result<Contents> {
     let read = |source: Source| Ok((source.path.clone(), bytes_of(&source)?.into()));
     found(folder)?.files.into_iter().map(read).collect()
@@ -62,7 +61,7 @@ fn bytes_of(source: &Source) -> Result<Vec<u8>> {
     file::read(&source.on_disk, MAX_MEMBER).map_err(|error| Error::file("read", &source.on_disk, error))
 }
 
-/// Returns what is packed of a folder, where an archive may hold it.
+/// Returns the files to pack, if an archive may contain all of them.
 fn found(folder: &Path) -> Result<Found> {
     let found = left_out::walk(folder)?;
     let files = &found.files;

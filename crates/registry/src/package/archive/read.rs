@@ -1,4 +1,4 @@
-//! Reads an archive in a stream, and refuses what no archive may hold.
+//! Reads an archive as a stream, and refuses archives that break a rule.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -14,20 +14,18 @@ use mcpkg_base::error::{Error, Result};
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its path, relative to the package, with `/` between the parts.
+    /// The path relative to the package, with `/` separators.
     pub path: String,
-    /// Its bytes.
     pub size: u64,
-    /// Whether it is a program.
     pub executable: bool,
 }
 
-/// The most bytes of a tar that are none of a file's: for each member its header, a long name with a header of its own,
-/// and what fills the last block.
+/// The most bytes of tar overhead: for each member a header, a long name with its own header, and the padding of
+/// the last block.
 const MAX_AROUND: u64 = MAX_MEMBERS as u64 * 4 * 512;
 
-/// Calls `visit` with each file of an archive of `packed` bytes, in its order, and its content. What is not read of it is
-/// checked all the same.
+/// Calls `visit` with each file of an archive of `packed` bytes, in archive order. Content that `visit` does not
+/// read is still checked.
 pub(super) fn each(
     archive: impl BufRead,
     packed: u64,
@@ -80,7 +78,7 @@ pub(super) fn each(
     }
 }
 
-/// What the members come to.
+/// The sizes so far, to check the limits.
 struct Sizes {
     packed: u64,
     unpacked: u64,
@@ -118,7 +116,8 @@ fn check_kind(kind: EntryType, path: &str) -> Result<()> {
     }
 }
 
-/// Refuses extended headers other than the names and sizes that the reader supports: they can hide a sparse file.
+/// Refuses extended headers other than names and sizes: the tar reader does not support them, and they can hide a
+/// sparse file.
 fn check_extensions<R: Read>(entry: &mut tar::Entry<'_, R>, path: &str) -> Result<(), Result<Error, io::Error>> {
     let Some(extensions) = entry.pax_extensions().map_err(Err)? else { return Ok(()) };
     for extension in extensions {
@@ -143,7 +142,7 @@ fn check_padding(stream: &mut impl Read) -> Result<(), Result<Error, io::Error>>
     }
 }
 
-/// A stream that ends in an error where it has more than it may.
+/// A stream that returns an error after its limit.
 struct Bounded<'a, R> {
     inner: R,
     left: u64,
@@ -164,7 +163,7 @@ impl<R: Read> Read for Bounded<'_, R> {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes that are read.
 struct Counted<R> {
     inner: R,
     count: u64,

@@ -1,19 +1,19 @@
-//! What no archive may hold.
+//! The rules that every archive must follow.
 
 use serde::Serialize;
 use serde_json::json;
 
 use mcpkg_base::error::{Code, Error};
 
-/// What no archive may hold.
+/// The rule that an archive breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// A path from the root.
+    /// An absolute path.
     Absolute,
-    /// A part that is empty, `.` or `..`.
+    /// A path segment that is empty, `.` or `..`.
     Dots,
-    /// A part that some disk takes for git's own folder.
+    /// A path segment that some file system treats as `.git`.
     Git,
     /// A backslash in a path.
     Backslash,
@@ -28,15 +28,15 @@ pub enum Rule {
     /// A device, a named pipe, or another kind of entry.
     Special,
     Sparse,
-    /// A name twice, or a file where a folder is.
+    /// The same path twice, or a file and a folder with the same path.
     Twice,
-    /// Two names that are one on some disks: they differ by case or Unicode form only.
+    /// Two paths that are the same on some file systems: they differ only in case or Unicode form.
     Case,
-    /// A name that ends in a dot or a blank.
+    /// A path segment that ends in a dot or a space.
     Ending,
     /// A path of more than 240 bytes.
     Length,
-    /// A path of more than 32 parts.
+    /// A path of more than 32 segments.
     Depth,
     /// More than 10,000 files and folders.
     Members,
@@ -46,17 +46,17 @@ pub enum Rule {
     UnpackedSize,
     /// A file of more than 64 MiB.
     MemberSize,
-    /// Files of more than 100 times the size of the archive.
+    /// Unpacked files that are together more than 100 times as large as the archive.
     Ratio,
-    /// Bytes after the end.
+    /// Data after the end of the archive.
     AfterEnd,
     /// A second gzip member.
     SecondMember,
-    /// No tar, or no gzip, or one that was cut.
+    /// Not a valid tar.gz, or truncated.
     Malformed,
 }
 
-/// Returns the refusal of an archive, or of what would be one.
+/// Returns the error for an archive that breaks a rule, or for a file that would make it break one.
 pub(super) fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Error {
     let message = message.into();
     let shown: String = entry.chars().take(80).collect();
@@ -68,7 +68,7 @@ pub(super) fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Er
     Error::new(Code::ArchiveInvalid, what).with_details(json!({ "entry": entry, "rule": rule }))
 }
 
-/// Returns the refusal of what cannot be read as a tar in gzip.
+/// Returns the error for a file that is not a readable tar.gz.
 pub(super) fn malformed(error: &std::io::Error) -> Error {
     let why: String = error.to_string().chars().take(120).collect();
     refused(Rule::Malformed, "", format!("it cannot be read ({})", why.escape_debug()))

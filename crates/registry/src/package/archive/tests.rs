@@ -14,7 +14,7 @@ fn open(bytes: Vec<u8>) -> Result<Opened> {
     super::open(bytes.into())
 }
 
-/// Makes a folder of the files named, with a manifest.
+/// Creates a folder with a manifest and these files.
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in [("enact.yaml", MANIFEST.as_bytes())].iter().chain(files) {
@@ -31,7 +31,7 @@ fn gzip(tar: &[u8]) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// An entry of a tar as it may come from anybody: nothing of it is checked.
+/// Builds a tar entry without checking anything, as an attacker would.
 fn entry(path: &[u8], kind: u8, content: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     header.as_old_mut().name[..path.len()].copy_from_slice(path);
@@ -45,7 +45,7 @@ fn entry(path: &[u8], kind: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An archive with a manifest and these entries.
+/// Builds an archive with a manifest and these entries.
 fn archive(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut tar = entry(b"enact.yaml", b'0', MANIFEST.as_bytes());
     tar.extend(entries.iter().flatten());
@@ -64,7 +64,7 @@ fn assert_refused(bytes: Vec<u8>, rule: &str) {
 fn x65_the_same_tree_gives_the_same_bytes() {
     let files: [(&str, &[u8]); 3] = [("b/run.sh", b"#!/bin/sh\n"), ("a.txt", b"a"), ("b/a/c", b"")];
     let (first, second) = (folder(&files), folder(&files));
-    // Times, the order of making, and what a mode says also.
+    // Make the two folders differ in times and in modes that do not matter.
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
     fs::File::options().write(true).open(second.path().join("a.txt")).unwrap().set_modified(old).unwrap();
     #[cfg(unix)]
@@ -200,7 +200,7 @@ fn x64_names_that_lead_elsewhere_are_refused() {
     assert_refused(two("\u{e9}", "e\u{301}"), "case");
     assert_refused(two("a/b", "a"), "twice");
     assert_refused(archive(&[entry(b"a/", b'5', b""), entry(b"a/", b'5', b"")]), "twice");
-    // Names that do not fit a header come before it.
+    // Long names come in an extra entry before the member.
     let long_name =
         |name: &str| [entry(b"././@LongLink", b'L', format!("{name}\0").as_bytes()), entry(b"x", b'0', b"")];
     assert_refused(archive(&long_name(&long)), "length");
@@ -227,7 +227,7 @@ fn x64_what_is_no_plain_file_is_refused() {
     ] {
         assert_refused(archive(&[entry(b"x", kind, b"")]), rule);
     }
-    // A sparse file of GNU's, with the size that it would have.
+    // A GNU sparse file that declares a larger real size.
     let mut sparse = entry(b"x", b'S', b"");
     sparse[483..495].copy_from_slice(b"00000000000\0");
     let mut header = tar::Header::new_gnu();
@@ -242,7 +242,7 @@ fn x64_what_is_too_much_is_refused() {
     let many: Vec<Vec<u8>> = (0..=10_000).map(|at| entry(format!("f{at}").as_bytes(), b'0', b"")).collect();
     assert_refused(archive(&many), "members");
     assert_refused(archive(&[entry(b"zeros", b'0', &[0; 1 << 20])]), "ratio");
-    // Sizes are refused where they are said, before anything of them is read.
+    // A declared size over the limit is refused before any content is read.
     let said = |size: u64| {
         let mut header = tar::Header::new_gnu();
         header.set_path("x").unwrap();
@@ -252,7 +252,7 @@ fn x64_what_is_too_much_is_refused() {
     };
     assert_refused(said((64 << 20) + 1), "member_size");
     assert_refused(said(u64::MAX >> 2), "member_size");
-    // A name without an end is cut off by what a whole archive may have.
+    // A very long name is cut off by the limit for the whole archive.
     let mut endless = tar::Header::new_gnu();
     endless.set_path("././@LongLink").unwrap();
     endless.set_entry_type(tar::EntryType::new(b'L'));
@@ -277,7 +277,7 @@ fn x64_nothing_hides_behind_the_end() {
     tar.extend([0; 1024]);
     tar.extend(entry(b"hidden", b'0', b"y"));
     assert_refused(gzip(&tar), "after_end");
-    // What tar itself adds is no more than zeros.
+    // The zeros that tar pads an archive with are allowed.
     let mut padded = entry(b"enact.yaml", b'0', MANIFEST.as_bytes());
     padded.resize(10_240, 0);
     assert!(open(gzip(&padded)).is_ok());
@@ -316,7 +316,7 @@ fn x35_x60_files_are_unpacked_beside_and_whole_or_not_at_all() {
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = |path: &str| fs::metadata(place.join(path)).unwrap().permissions().mode() & 0o7777;
-        // The archive said setuid.
+        // The archive declared setuid, which unpacking drops.
         assert_eq!((mode("b/run"), mode("")), (0o555, 0o700));
     }
     assert_eq!(opened.unpack(&place).unwrap_err().code(), Code::AlreadyExists);
@@ -335,7 +335,7 @@ proptest! {
         let tree = folder(&[]);
         for (path, bytes) in &files {
             let path = tree.path().join(path);
-            // A file may stand where this one wants a folder.
+            // An earlier file may already use the path of this file's folder.
             if fs::create_dir_all(path.parent().unwrap()).is_ok() {
                 let _ = fs::write(path, bytes);
             }

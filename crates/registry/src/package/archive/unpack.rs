@@ -1,4 +1,4 @@
-//! Writes an archive's files into a folder that nobody sees before it is whole.
+//! Unpacks an archive into a folder that becomes visible only when it is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -8,13 +8,10 @@ use super::read;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 
-/// How folders begin that are being written; the name of what they become follows.
+/// The prefix of unfinished folders; the name of the final folder follows.
 pub const PREFIX: &str = ".unpacking-";
 
-/// Writes the files of an archive below `folder`, which must not exist.
-///
-/// # Errors
-/// Nothing is left then.
+/// Unpacks an archive to `folder`, which must not exist. On an error, nothing is left behind.
 pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     whole(folder, |beside| {
@@ -29,7 +26,7 @@ pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     })
 }
 
-/// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
+/// Creates `folder`, which must not exist. `write` fills a private folder next to it, which is then renamed.
 pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     let Some(parent) = folder.parent() else {
@@ -39,12 +36,12 @@ pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
     if fs::symlink_metadata(folder).is_ok() {
         return Err(exists());
     }
-    // It is removed where this fails.
+    // The temporary folder is removed automatically on an error.
     let beside = private(tempfile::Builder::new().prefix(&prefix(folder))).tempdir_in(parent).map_err(failed)?;
     write(beside.path())?;
     match fs::rename(beside.path(), folder) {
         Ok(()) => {
-            // Nothing is there any more to remove.
+            // The folder has been renamed, so its automatic removal is turned off.
             let _ = beside.keep();
             Ok(())
         }
@@ -53,7 +50,8 @@ pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
     }
 }
 
-/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+/// Removes the unfinished folders that killed processes left next to `folder`. No other process may be unpacking
+/// into `folder` at the same time.
 pub(super) fn sweep(folder: &Path) -> Result<()> {
     let Some(parent) = folder.parent() else { return Ok(()) };
     let failed = |error| Error::file("remove unfinished files next to", folder, error);
@@ -67,13 +65,13 @@ pub(super) fn sweep(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How folders begin that are being written and become `folder`.
+/// Returns the prefix of the unfinished folders for `folder`.
 fn prefix(folder: &Path) -> String {
     let name = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     format!("{PREFIX}{name}-")
 }
 
-/// Folders that are this user's alone.
+/// Makes temporary folders accessible to this user only.
 #[cfg(unix)]
 fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
     use std::os::unix::fs::PermissionsExt;
@@ -85,13 +83,13 @@ fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfi
     builder
 }
 
-/// Makes a file that is read-only, and executable if it is a program.
+/// Creates a file that will be read-only, and executable if requested.
 #[cfg(unix)]
 fn create(path: &Path, executable: bool) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let mode = if executable { 0o555 } else { 0o444 };
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    // The user's mask takes nothing away from it.
+    // Set the mode explicitly, since the umask applies when the file is created.
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     Ok(file)
 }

@@ -1,4 +1,4 @@
-//! The actions of a manifest: its `scripts`, or its one `command`.
+//! Reads the actions of a manifest: its `scripts`, or its single `command`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::package::schema;
 use crate::package::template::{Argv, CommandLine, Shell};
 use mcpkg_base::error::nearest;
 
-/// What actions take from their tool, where they say nothing themselves; the variables that it declares.
+/// The defaults that actions inherit from their tool, and the variables that the tool declares.
 #[derive(Clone, Default)]
 pub(super) struct Common {
     pub(super) input_schema: Option<Value>,
@@ -29,7 +29,7 @@ const KEYS: [&str; 7] = ["command", "description", "title", "inputSchema", "outp
 const ANNOTATIONS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 impl Common {
-    /// Reads what a tool, or a script, says of these.
+    /// Reads these fields from a tool or a script.
     pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
         let mut annotations = None;
         if let Some(pair) = fields.get("annotations")
@@ -58,7 +58,7 @@ fn timeout(fields: &Fields<'_>, problems: &mut Problems) -> Option<Duration> {
     unit::time(&text).map_err(|why| problems.error(&fields.path("timeout"), at, Kind::Value, why)).ok()
 }
 
-/// Reads a JSON Schema. MCP wants that of the input to be an object's.
+/// Reads a JSON Schema. MCP requires that an input schema describes an object.
 fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Value> {
     let node = &fields.get(key)?.node;
     let mut read = node.to_json();
@@ -85,7 +85,6 @@ fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Val
     Some(read)
 }
 
-/// Reads the actions of a manifest.
 pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Problems) -> Vec<Action> {
     let mut actions = Vec::new();
     if let Some(pair) = fields.get("command") {
@@ -113,7 +112,6 @@ pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Probl
     actions
 }
 
-/// Reads `scripts`.
 fn scripts(node: &Node, fields: &Fields<'_>, common: &Common, actions: &mut Vec<Action>, problems: &mut Problems) {
     let Some(scripts) = Fields::of(node, fields.path("scripts"), problems) else { return };
     for pair in scripts.pairs {
@@ -129,7 +127,7 @@ fn scripts(node: &Node, fields: &Fields<'_>, common: &Common, actions: &mut Vec<
     }
 }
 
-/// Tells which arguments a caller may give that no command has anywhere.
+/// Warns about arguments in the schema that no command uses.
 fn advise_unused(fields: &Fields<'_>, actions: &[Action], problems: &mut Problems) {
     let mut unused: Vec<&str> = Vec::new();
     for listed in actions.iter().filter_map(|action| schema::properties(action.input_schema.as_ref()?)) {
@@ -145,7 +143,7 @@ fn advise_unused(fields: &Fields<'_>, actions: &[Action], problems: &mut Problem
     }
 }
 
-/// Reads one of `scripts`: a command line, or a mapping with one.
+/// Reads an entry of `scripts`: a command line, or a mapping that contains one.
 fn script(name: &str, node: &Node, path: String, common: &Common, problems: &mut Problems) -> Option<Action> {
     let Tree::Mapping(_) = &node.value else {
         let command = argv(node, &path, problems)?;
@@ -176,7 +174,7 @@ fn script(name: &str, node: &Node, path: String, common: &Common, problems: &mut
     Some(action)
 }
 
-/// Reads a command line that no shell sees: a text, or a list.
+/// Reads a command line that runs without a shell: a string or a list.
 fn argv(node: &Node, path: &str, problems: &mut Problems) -> Option<CommandLine> {
     let read = match &node.value {
         Tree::Scalar(Value::String(text)) => Argv::split(text),
@@ -199,7 +197,7 @@ fn of(name: &str, command: CommandLine, title: Option<String>, description: Opti
     }
 }
 
-/// Returns the first name that stands in a text as a parameter does in `scripts`.
+/// Returns the first name in a text that is written like a parameter of `scripts`: `{{name}}`.
 fn in_braces(text: &str) -> Option<&str> {
     let is_name = |name: &&str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -208,7 +206,8 @@ fn in_braces(text: &str) -> Option<&str> {
     text.split("{{").skip(1).find_map(|rest| rest.split_once("}}").map(|(name, _)| name.trim()).filter(is_name))
 }
 
-/// Tells what in a command does not do what it looks like, and refuses parameters that the schema does not list.
+/// Warns about parts of a command that do not do what they seem to do, and refuses parameters that are missing from
+/// the schema.
 fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
     let schema = action.input_schema.as_ref();
     if let Some(listed) = schema.and_then(schema::listed) {

@@ -1,4 +1,4 @@
-//! Reads the fields of a mapping, and notes what is wrong with each.
+//! Reads the fields of a mapping, and records the problems of each.
 
 use serde_json::Value;
 
@@ -6,16 +6,15 @@ use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
 use mcpkg_base::error::nearest;
 
-/// A mapping that is being read.
 pub(super) struct Fields<'a> {
     pub(super) pairs: &'a [Pair],
     pub(super) at: Place,
-    /// Its JSON Pointer.
+    /// The mapping's JSON Pointer.
     pub(super) path: String,
 }
 
 impl<'a> Fields<'a> {
-    /// Returns the fields of a mapping; of anything else none, and that is an error.
+    /// Returns the fields of a mapping; records an error if the value is not a mapping.
     pub(super) fn of(node: &'a Node, path: String, problems: &mut Problems) -> Option<Self> {
         match &node.value {
             Tree::Mapping(pairs) => Some(Self { pairs, at: node.at, path }),
@@ -26,12 +25,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The JSON Pointer of a field.
+    /// Returns the JSON Pointer of a field.
     pub(super) fn path(&self, key: &str) -> String {
         format!("{}/{}", self.path, key.replace('~', "~0").replace('/', "~1"))
     }
 
-    /// A field that is there and not null.
+    /// Returns a field if it exists and is not null.
     pub(super) fn get(&self, key: &str) -> Option<&'a Pair> {
         self.pairs.iter().find(|pair| pair.key == key && !pair.node.is_null())
     }
@@ -49,7 +48,7 @@ impl<'a> Fields<'a> {
         text
     }
 
-    /// Reads a truth value.
+    /// Reads a boolean.
     pub(super) fn truth(&self, key: &str, problems: &mut Problems) -> Option<bool> {
         let pair = self.get(key)?;
         match pair.node.value {
@@ -61,7 +60,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a text or a number as text.
+    /// Reads a string, or a number as a string.
     pub(super) fn scalar(&self, key: &str, problems: &mut Problems) -> Option<String> {
         let pair = self.get(key)?;
         match &pair.node.value {
@@ -74,7 +73,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a text, or a list of texts.
+    /// Reads a string or a list of strings.
     pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<String> {
         let Some(pair) = self.get(key) else { return Vec::new() };
         let nodes = match &pair.node.value {
@@ -93,7 +92,7 @@ impl<'a> Fields<'a> {
         texts
     }
 
-    /// Warns of the fields that nobody reads; `x-*` are the author's own.
+    /// Warns about unknown fields, except `x-*`, which authors can use freely.
     pub(super) fn warn_of_unknown(&self, known: &[&str], problems: &mut Problems) {
         for pair in self.pairs {
             if known.contains(&pair.key.as_str()) || pair.key.starts_with("x-") {

@@ -1,43 +1,41 @@
-//! Which files of a package are its manifest, and how one fills in what the other leaves out.
+//! Finds the manifest files of a package, and merges `SKILL.md` into a manifest in YAML.
 
 use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
 use mcpkg_base::error::Result;
 
-/// The files that can be a manifest; the first that exists is.
+/// The file names of manifests; the first file that exists is the manifest.
 pub const FILES: [&str; 7] =
     ["SKILL.md", "skill.package.yaml", "skill.package.yml", "skill.yml", "enact.md", "enact.yaml", "enact.yml"];
 
-/// The Markdown file that agents read; next to a manifest in YAML it holds the documentation.
+/// The Markdown file that agents read. Next to a manifest in YAML, it contains the documentation.
 const SKILL: &str = "SKILL.md";
 
-/// Fields that `SKILL.md` fills in if the manifest next to it leaves them out.
+/// Fields that `SKILL.md` supplies if the manifest in YAML has no value for them.
 const FILLED: [&str; 4] = ["description", "license", "compatibility", "metadata"];
 
-/// The most bytes of a manifest's file.
+/// The most bytes of a manifest file.
 pub const MAX_FILE: u64 = 1 << 20;
 
-/// Returns the bytes of a file at the top of the package, if it exists.
+/// Returns the contents of a file in the top folder of the package, if it exists.
 pub type Find<'a> = &'a mut dyn FnMut(&str) -> Result<Option<Vec<u8>>>;
 
-/// What the files of a manifest say.
+/// The contents of the manifest files.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// The file that leads.
+    /// The main manifest file.
     pub(super) file: &'static str,
     pub(super) raw: String,
-    /// Its fields, with those that were filled in; no field where it is malformed.
+    /// The fields of the main file, plus those from `SKILL.md`; empty if the main file is malformed.
     pub(super) fields: Vec<Pair>,
-    /// Where its fields begin.
+    /// Where the fields start.
     pub(super) at: Place,
-    /// The body of the Markdown file.
+    /// The documentation: the body of the Markdown file.
     pub(super) doc: Option<String>,
 }
 
-/// Reads the files of a manifest; `None` if there is no manifest.
-///
-/// # Errors
-/// What `find` fails with. What is wrong with the files is among the problems.
+/// Reads the manifest files; `None` if there is no manifest. Fails only if `find` does: malformed files become
+/// `problems`.
 pub(super) fn sources(find: Find<'_>, problems: &mut Problems) -> Result<Option<Sources>> {
     let mut first = None;
     for file in FILES {
@@ -116,7 +114,7 @@ fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems)
     sources
 }
 
-/// Splits a text that begins with front matter into its YAML and what follows; `None` where none begins.
+/// Splits front matter from the text after it; `None` if the text does not start with front matter.
 fn front(text: &str) -> Result<Option<(&str, &str)>, &'static str> {
     let is_mark = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');

@@ -1,4 +1,4 @@
-//! Manifests: what a package says of itself.
+//! Reads and checks manifests, the files that describe a tool package.
 
 mod action;
 mod fields;
@@ -26,16 +26,15 @@ pub use files::{FILES, Find, MAX_FILE};
 pub use problem::{Kind, Problem};
 pub use types::{Action, Base, MAIN, Manifest, Resources, Variable};
 
-/// A manifest that was read, and what is to say of it.
+/// The result of reading a manifest: the manifest itself, errors and warnings.
 #[derive(Debug)]
 pub struct Checked {
-    /// The file that leads.
+    /// The main manifest file.
     pub file: &'static str,
     pub raw: String,
-    /// The manifest, where nothing is wrong with it.
+    /// The manifest, if it has no errors.
     pub manifest: Option<Manifest>,
     pub errors: Vec<Problem>,
-    /// What could be better.
     pub warnings: Vec<Problem>,
 }
 
@@ -43,16 +42,16 @@ impl Checked {
     /// Returns the manifest.
     ///
     /// # Errors
-    /// `E_MANIFEST_INVALID` with every error, and what is to say also.
+    /// `E_MANIFEST_INVALID` with all errors and warnings.
     pub fn manifest(self) -> Result<Manifest> {
         self.manifest.ok_or_else(|| problem::refusal(&self.errors, &self.warnings))
     }
 }
 
-/// Reads the manifest among the files that `find` gives.
+/// Reads a manifest. `find` returns the contents of a package's file.
 ///
 /// # Errors
-/// `E_MANIFEST_INVALID` where there is none.
+/// `E_MANIFEST_INVALID` if there is no manifest.
 pub fn read(find: Find<'_>) -> Result<Checked> {
     let mut problems = Problems::default();
     let Some(sources) = files::sources(find, &mut problems)? else {
@@ -62,7 +61,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
             .hint(format!("add one of {}, or create a package with `mcpkg tool init`", FILES.join(", "))));
     };
     let (file, raw) = (sources.file, sources.raw.clone());
-    // Errors in fields are reported if there are any fields.
+    // The fields are only checked if the file itself could be parsed.
     let manifest = match problems.errors.is_empty() {
         true => read::manifest(sources, &mut problems),
         false => None,
@@ -74,7 +73,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
 /// Reads the manifest of the package in a folder.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such folder, `E_MANIFEST_INVALID` where it has no manifest, `E_FILE_FAILED`.
+/// `E_NOT_FOUND` if the folder does not exist, `E_MANIFEST_INVALID` if it contains no manifest, `E_FILE_FAILED`.
 pub fn of_folder(folder: &Path) -> Result<Checked> {
     match std::fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}
@@ -86,7 +85,7 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
     }
     read(&mut |name| {
         let path = folder.join(name);
-        // One byte more is an error of the manifest's.
+        // Read one byte more than allowed, so that the manifest's own check reports a file that is too large.
         match file::read(&path, MAX_FILE + 1) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -96,7 +95,7 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
 }
 
 impl Manifest {
-    /// Reads a manifest that is kept as JSON: [`Manifest::json`] of another one, or what a registry says.
+    /// Reads a manifest that is stored as JSON: [`Manifest::json`], or the response of a registry.
     pub fn from_json(json: &Value) -> Result<Self> {
         const FILE: &str = "manifest.json";
         let mut problems = Problems::default();
@@ -109,20 +108,20 @@ impl Manifest {
         manifest.ok_or_else(|| problem::refusal(&problems.errors, &[]))
     }
 
-    /// Whether there is nothing to run: a call answers its documentation.
+    /// Returns whether the tool is a document: it runs nothing, and a call returns its documentation.
     pub fn is_document(&self) -> bool {
         self.actions.is_empty()
     }
 
-    /// Returns the shell commands that make its files ready, in the order in which they are run.
+    /// Returns the shell commands that prepare the tool at install, in order.
     pub fn builds(&self) -> Vec<String> {
         self.build.iter().chain(&self.postinstall).cloned().collect()
     }
 
-    /// Returns the action that a call means: the one named, else `main`, else the only one. `None` for a document.
+    /// Returns the action to call: the named one, else `main`, else the only one. `None` for a document.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where there is no such action, or none is named and there are several.
+    /// `E_INVALID_ARGUMENT` if there is no such action, or if a name is required because there are several.
     pub fn action(&self, name: Option<&str>) -> Result<Option<&Action>> {
         let names: Vec<&str> = self.actions.iter().map(|action| action.name.as_str()).collect();
         let named = |name: &str| self.actions.iter().find(|action| action.name == name);
@@ -148,8 +147,8 @@ impl Manifest {
         }
     }
 
-    /// Returns what is projected as tools: each action with the name that [`mcp_name`](super::mcp_name) takes. The only
-    /// action of a package counts as the main one, and so does a document.
+    /// Returns the actions that become MCP tools, each with its argument for [`mcp_name`](super::mcp_name). The
+    /// only action of a package counts as its main action, and so does a document.
     pub fn projected(&self) -> Vec<(Option<&str>, Option<&Action>)> {
         match self.actions.as_slice() {
             [] => vec![(None, None)],
@@ -164,10 +163,11 @@ impl Manifest {
         }
     }
 
-    /// Returns the version.
+    /// Returns the version of a manifest that is complete enough for a registry.
     ///
     /// # Errors
-    /// `E_MANIFEST_INVALID` where it has none, or a name that no registry takes: `verb` says what for.
+    /// `E_MANIFEST_INVALID` if the version is missing or registries do not accept the name. `verb` names the
+    /// purpose in the message, such as `packed`.
     pub fn published(&self, verb: &str) -> Result<&Version> {
         let wrong = |path: &str, message: String, hint: &str| {
             let errors = serde_json::json!([{ "path": path, "message": message, "code": "missing" }]);
@@ -190,7 +190,7 @@ impl Manifest {
         }
     }
 
-    /// Returns its name and version as users write them.
+    /// Returns `NAME@VERSION`, or the name alone without a version.
     pub fn reference(&self) -> String {
         self.version.as_ref().map_or(self.name.to_string(), |version| format!("{}@{version}", self.name))
     }

@@ -1,4 +1,4 @@
-//! YAML and JSON as a tree with the position of each value.
+//! Parses YAML and JSON into a tree that knows the position of each value.
 
 use std::fmt;
 
@@ -7,33 +7,32 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::Spanned;
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file: &'static str,
-    /// From 1; 0 where the manifest came as JSON.
+    /// The line, from 1; 0 if the manifest came as JSON.
     pub(super) line: u64,
-    /// From 1; 0 where the manifest came as JSON.
+    /// The column, from 1; 0 if the manifest came as JSON.
     pub(super) column: u64,
 }
 
-/// A value with its place.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) at: Place,
     pub(super) value: Tree,
 }
 
-/// A value whose parts have places.
+/// A value whose parts have positions.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
-    /// Null, a truth value, a number or a text.
+    /// Null, a boolean, a number or a string.
     Scalar(Value),
     List(Vec<Node>),
     Mapping(Vec<Pair>),
 }
 
-/// A key with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) key: String,
@@ -41,16 +40,15 @@ pub(super) struct Pair {
     pub(super) node: Node,
 }
 
-/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+/// The most values that the YAML aliases of a file may expand to, so that a short file cannot expand into a huge
+/// one.
 const MAX_ALIASED: usize = 10_000;
 
 impl Node {
-    /// Reads the YAML of `file`, which begins in the line after `lines_before`. Empty YAML is null.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
+    /// Parses the YAML of `file`, which starts after `lines_before` lines. Empty YAML is null. An error says what
+    /// is malformed, and where.
     pub(super) fn yaml(file: &'static str, text: &str, lines_before: u64) -> Result<Self, (String, Place)> {
-        // As agents read YAML 1.2: `yes` and `1_000` are texts.
+        // Follow YAML 1.2, as agents do: `yes` and `1_000` are strings.
         let options = serde_saphyr::options! {
             strict_booleans: true,
             underscored_numbers_as_strings: true,
@@ -69,7 +67,7 @@ impl Node {
         })
     }
 
-    /// Returns JSON as a tree without places.
+    /// Converts JSON to a tree without positions.
     pub(super) fn json(file: &'static str, value: &Value) -> Self {
         let at = Place { file, line: 0, column: 0 };
         let value = match value {
@@ -84,7 +82,6 @@ impl Node {
         Self { at, value }
     }
 
-    /// Returns it as JSON.
     pub(super) fn to_json(&self) -> Value {
         match &self.value {
             Tree::Scalar(value) => value.clone(),
@@ -95,7 +92,7 @@ impl Node {
         }
     }
 
-    /// Returns what a JSON Pointer leads to; as far as there is something on its way.
+    /// Follows a JSON Pointer, and returns the last value on the way that exists.
     pub(super) fn below(&self, pointer: &str) -> &Self {
         pointer.split('/').skip(1).fold(self, |node, part| {
             let key = part.replace("~1", "/").replace("~0", "~");
@@ -218,7 +215,7 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// Returns why a text is not valid YAML, without the reader's own words for the place.
+/// Returns the parser's message without its own description of the position.
 fn reason(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is wrong with a manifest, or could be better, and where.
+//! The errors and warnings about a manifest, with their positions.
 
 use serde::Serialize;
 use serde_json::json;
@@ -6,31 +6,28 @@ use serde_json::json;
 use super::node::Place;
 use mcpkg_base::error::{Code, Error};
 
-/// Something that is wrong with a manifest, or could be better.
+/// An error or a warning about a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Which field, as a JSON Pointer; empty for the whole.
+    /// The JSON Pointer of the field; empty for the whole manifest.
     pub path: String,
-    /// What is wrong, without a final period.
+    /// The message, without a final period.
     pub message: String,
-    /// What kind of problem it is.
     pub code: Kind,
     pub file: String,
-    /// The line, from 1; 0 where the manifest came as JSON.
+    /// The line, from 1; 0 if the manifest came as JSON.
     pub line: u64,
-    /// The column, from 1; 0 where the manifest came as JSON.
+    /// The column, from 1; 0 if the manifest came as JSON.
     pub column: u64,
 }
 
-/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The file is not valid YAML, or no mapping.
+    /// The file is not valid YAML, or is not a mapping.
     Malformed,
-    /// A field is missing.
     Missing,
-    /// A field is of another type.
+    /// A field has the wrong type.
     Type,
     /// A field's value breaks a rule.
     Value,
@@ -38,13 +35,12 @@ pub enum Kind {
     Command,
     /// A JSON Schema is malformed.
     Schema,
-    /// A field that nobody reads.
+    /// A field that mcpkg does not know.
     Unknown,
-    /// Nothing is wrong, and it could be better.
+    /// Valid, but probably not what the author wants.
     Advice,
 }
 
-/// The problems of a manifest.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     pub(super) errors: Vec<Problem>,
@@ -66,7 +62,7 @@ impl Problem {
         Self { path: path.to_owned(), message, code, file: at.file.to_owned(), line: at.line, column: at.column }
     }
 
-    /// Returns it as one line: the place, the field, and what is wrong.
+    /// Returns the problem as one line: position, field, and message.
     pub fn shown(&self) -> String {
         let field = self.path.trim_start_matches('/').replace('/', ".");
         let field = if field.is_empty() { field } else { format!("`{}`: ", field.escape_debug()) };
@@ -77,11 +73,11 @@ impl Problem {
     }
 }
 
-/// The most fields that nobody reads which a refusal names.
+/// How many unknown fields the error for an invalid manifest lists.
 const NAMED: usize = 5;
 
-/// Returns the refusal of a manifest with these errors: what is missing is often there under another name, so that fields which
-/// nobody reads are told too.
+/// Returns the error for an invalid manifest. It also lists unknown fields, since a missing field is often just
+/// misspelled.
 pub(super) fn refusal(errors: &[Problem], warnings: &[Problem]) -> Error {
     let message = match errors {
         [only] => format!("The manifest is invalid: {}", only.shown()),

@@ -1,4 +1,4 @@
-//! Makes a [`Manifest`] of the fields that its files hold: filled first, checked then.
+//! Builds a [`Manifest`] from its fields: first reads all of them, then checks them together.
 
 use semver::Version;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::types::{Base, Manifest, Resources, Variable};
 use super::unit;
 use crate::package::name::{self, Name};
 
-/// The fields that there are, in the order of the documentation.
+/// All known fields, in documentation order.
 const KEYS: [&str; 25] = [
     "name",
     "description",
@@ -44,10 +44,10 @@ const MAX_DESCRIPTION: usize = 1024;
 
 const MAX_TAGS: usize = 64;
 
-/// Variables that every run has: a manifest cannot declare them.
+/// Variables that every run sets, so a manifest cannot declare them.
 const TAKEN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
-/// Checks the fields of a manifest; `None` where there are errors.
+/// Reads the fields of a manifest; `None` if there are errors.
 pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Manifest> {
     let Sources { fields: pairs, at, doc, .. } = sources;
     let fields = Fields { pairs: &pairs, at, path: String::new() };
@@ -128,7 +128,7 @@ fn description(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let why = match length {
         0 => "it is empty".to_owned(),
         _ if length > MAX_DESCRIPTION => format!("it has {length} characters; the limit is {MAX_DESCRIPTION}"),
-        // A text of several lines is one line of words to a list.
+        // Line breaks are fine, since lists show a description as a single line.
         _ if text.chars().any(|c| c.is_control() && c != '\n') => "it contains a control character".to_owned(),
         _ => return Some(text.to_owned()),
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::package::mcp_name;
 
-/// Reads a manifest of files that are named here.
+/// Reads a manifest from these files.
 fn of(files: &[(&str, &str)]) -> Checked {
     let found = |name: &str| files.iter().find(|(file, _)| *file == name).map(|(_, text)| text.as_bytes().to_vec());
     read(&mut |name| Ok(found(name))).unwrap()
@@ -16,7 +16,7 @@ fn good(files: &[(&str, &str)]) -> Manifest {
     of(files).manifest().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is wrong with a manifest in YAML, as lines.
+/// Returns the errors of a manifest in YAML, as lines.
 fn errors(yaml: &str) -> Vec<String> {
     of(&[("enact.yaml", yaml)]).errors.iter().map(Problem::shown).collect()
 }
@@ -37,7 +37,7 @@ fn the_first_file_that_exists_is_the_manifest() {
         files.push((file, if file.ends_with(".md") { markdown(&name) } else { yaml(&name) }));
         let present: Vec<(&str, &str)> = files.iter().map(|(file, text)| (*file, text.as_str())).collect();
         let checked = of(&present);
-        // A manifest in YAML leads where SKILL.md is beside it.
+        // Next to SKILL.md, a manifest in YAML is the main file.
         let leads = if file == "SKILL.md" { FILES[1] } else { file };
         assert_eq!(checked.file, leads);
         let doc = checked.manifest().unwrap().doc;
@@ -57,7 +57,7 @@ fn x19_what_stands_in_skill_md_is_filled_in_before_the_check() {
     assert_eq!(manifest.reference(), "a/b@1.0.0");
     let manifest = good(&[("SKILL.md", skill), ("enact.yaml", "name: a/b\ndescription: Own\n")]);
     assert_eq!((manifest.description.as_str(), manifest.version), ("Own", None));
-    // Without front matter it is the documentation alone.
+    // Without front matter, SKILL.md is only documentation.
     let manifest = good(&[("SKILL.md", "# Doc"), ("enact.yaml", BARE)]);
     assert_eq!(manifest.doc.as_deref(), Some("# Doc"));
 }
@@ -122,7 +122,7 @@ authors: [{ name: Alice }]
     assert!(key.secret && key.required && key.default.is_none());
     assert_eq!((level.default.as_deref(), free.name.as_str()), (Some("3"), "FREE"));
     let [now, raw, full] = manifest.actions.as_slice() else { panic!("{:?}", manifest.actions) };
-    // The tool's own, where a script says nothing.
+    // A script inherits the fields that only the tool sets.
     assert_eq!(now.timeout, Some(Duration::from_secs(5400)));
     assert_eq!(now.input_schema.as_ref().unwrap()["type"], "object");
     assert_eq!(raw.annotations.as_ref().unwrap()["readOnlyHint"], true);
@@ -132,7 +132,7 @@ authors: [{ name: Alice }]
     assert_eq!(now.command.parameters(), ["city"]);
     let names: Vec<_> = manifest.projected().iter().map(|(action, _)| mcp_name(&manifest.name, *action)).collect();
     assert!(names[0].starts_with("alice__utils__weather___now_"), "{names:?}");
-    // What is kept as JSON reads the same.
+    // A manifest read back from its JSON is the same.
     let again = Manifest::from_json(&Value::Object(manifest.json.clone())).unwrap();
     assert_eq!(again, manifest);
 }
@@ -166,7 +166,7 @@ fn an_error_has_its_place_and_all_are_told() {
         "{found:#?}"
     );
     assert!(found[5].contains("`scripts.z.command`"), "{}", found[5]);
-    // The lines of front matter are those of the file.
+    // Line numbers in front matter count from the start of the file.
     let markdown = of(&[("SKILL.md", "---\nname: pdf\ndescription: [a]\n---\n")]);
     assert_eq!((markdown.errors[0].line, markdown.errors[0].path.as_str()), (3, "/description"));
     let error = of(&[("enact.yaml", "name: 1\n")]).manifest().unwrap_err();

@@ -1,4 +1,4 @@
-//! What a manifest says, once it was read.
+//! The types of a parsed manifest.
 
 use std::time::Duration;
 
@@ -8,88 +8,81 @@ use serde_json::{Map, Value};
 use crate::package::name::Name;
 use crate::package::template::CommandLine;
 
-/// The action that a call without one means.
+/// The action that a call without an action name runs.
 pub const MAIN: &str = "main";
 
-/// What a package says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     pub name: Name,
-    /// Its version; packing asks for one.
+    /// The version; packing requires one.
     pub version: Option<Version>,
-    /// What it is for.
     pub description: String,
-    /// Its documentation: the body of its Markdown file.
+    /// The documentation, from the body of the Markdown file.
     pub doc: Option<String>,
-    /// What can be run, in the order of the manifest; none for a document.
+    /// The actions in manifest order; empty for a document.
     pub actions: Vec<Action>,
     pub from: Base,
-    /// The variables that it reads.
+    /// The variables that the tool reads.
     pub env: Vec<Variable>,
-    /// Shell commands that make it ready, run at install in the sandbox.
+    /// Shell commands that prepare the tool. They run in the sandbox at install.
     pub build: Vec<String>,
-    /// Shell commands run after the build, in the sandbox.
+    /// Shell commands that run after `build`, also in the sandbox.
     pub postinstall: Vec<String>,
-    /// What it needs of the machine.
+    /// The machine resources that the tool needs.
     pub resources: Resources,
     pub license: Option<String>,
-    /// Words to find it by.
     pub tags: Vec<String>,
-    /// All that the manifest says, as JSON, with what a second file filled in.
+    /// The complete manifest as JSON, including the fields from `SKILL.md`.
     pub json: Map<String, Value>,
 }
 
-/// Something that a package can be asked to do.
+/// An action that a tool can run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
-    /// Its name; `main` for a tool that has one command.
+    /// The name; `main` for a tool with a single command.
     pub name: String,
-    /// A title for people.
     pub title: Option<String>,
-    /// What it does, where that is not what the tool does.
+    /// The description, if it differs from the tool's.
     pub description: Option<String>,
     pub command: CommandLine,
-    /// The JSON Schema of its arguments: its own, else the tool's.
+    /// The JSON Schema of the arguments: the action's own or the tool's.
     pub input_schema: Option<Value>,
-    /// The JSON Schema of what it writes to standard output: its own, else the tool's.
+    /// The JSON Schema of the standard output: the action's own or the tool's.
     pub output_schema: Option<Value>,
-    /// MCP's hints: its own, else the tool's.
+    /// The hints for MCP clients: the action's own or the tool's.
     pub annotations: Option<Map<String, Value>>,
-    /// How long it may take: its own, else the tool's.
+    /// The timeout: the action's own or the tool's.
     pub timeout: Option<Duration>,
 }
 
-/// Where a tool runs.
+/// The base system that a tool runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Base {
-    /// On the host's own `/usr`.
+    /// The host's own `/usr`.
     #[default]
     Host,
-    /// In a container's image.
+    /// A container image.
     Image(String),
 }
 
-/// A variable that a tool reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
-    /// Whether its value is a secret.
     pub secret: bool,
-    /// Whether nothing runs without it.
+    /// Whether the tool cannot run without it.
     pub required: bool,
-    /// Its value where the user gave none.
+    /// The value if the user sets none.
     pub default: Option<String>,
 }
 
-/// What a tool needs of the machine: memory and disk lower the limits of a run.
+/// The resources that a tool needs. Memory and disk lower the limits of its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Bytes of memory.
     pub memory: Option<u64>,
     /// Bytes of `/tmp`.
     pub disk: Option<u64>,
-    /// The graphics processor that it asks for; no runner gives it one.
+    /// The requested graphics processor; no runner provides one.
     pub gpu: Option<String>,
 }

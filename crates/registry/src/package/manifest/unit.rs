@@ -1,8 +1,8 @@
-//! Numbers with units: how long a tool may run, how much memory it needs.
+//! Parses durations and sizes with units, such as `90s` and `512Mi`.
 
 use std::time::Duration;
 
-/// Nanoseconds of each unit; µ is written with either of its two characters.
+/// Nanoseconds per unit; both Unicode characters for µ are accepted.
 const TIMES: [(&str, f64); 8] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -14,7 +14,7 @@ const TIMES: [(&str, f64); 8] = [
     ("h", 3600e9),
 ];
 
-/// Bytes of each unit.
+/// Bytes per unit.
 const SIZES: [(&str, u64); 14] = [
     ("", 1),
     ("B", 1),
@@ -32,10 +32,7 @@ const SIZES: [(&str, u64); 14] = [
     ("GiB", 1 << 30),
 ];
 
-/// Reads a span of time such as `90s`, `1.5h` or `1h30m`.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses a duration such as `90s`, `1.5h` or `1h30m`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let mut nanos = 0.0;
     let mut rest = text.trim();
@@ -58,17 +55,14 @@ pub fn time(text: &str) -> Result<Duration, String> {
     if nanos < 1.0 {
         return Err("it is too short".to_owned());
     }
-    // A hundred years; what a run may take at most is less by far.
+    // 100 years is far beyond the timeout of any run.
     if nanos > 3600e9 * 24.0 * 36_525.0 {
         return Err("it is longer than 100 years".to_owned());
     }
     Ok(Duration::from_secs_f64(nanos / 1e9))
 }
 
-/// Reads a number of bytes such as `512Mi` or `2GB`.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses a size in bytes such as `512Mi` or `2GB`.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = number(text.trim())?;
     let Some((_, worth)) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())) else {
@@ -83,7 +77,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// Reads the number that a text begins with.
+/// Splits off the number at the start of a text.
 fn number(text: &str) -> Result<(f64, &str), String> {
     let length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, rest) = text.split_at(length);

@@ -85,13 +85,13 @@ impl Operation for Pack {
     }
 }
 
-/// The name of an archive's file: that of the tool, and the version.
+/// Returns the default file name of an archive: `alice/utils/weather` 1.2.0 -> `alice-utils-weather-1.2.0.tar.gz`.
 fn file_name(manifest: &Manifest) -> String {
     let name = manifest.name.as_str().trim_start_matches('@').replace('/', "-");
     manifest.version.as_ref().map_or(name.clone(), |version| format!("{name}-{version}")) + ".tar.gz"
 }
 
-/// Refuses an archive that the next one would hold.
+/// Refuses an output path that the next archive would include.
 fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()> {
     let above = match output.parent() {
         Some(above) if above != Path::new("") => above,
@@ -107,7 +107,7 @@ fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()
         .hint("write the archive elsewhere, or into a folder that packing leaves out"))
 }
 
-/// Writes the archive; one that is there with the same bytes is it.
+/// Writes the archive. A file that already has the same bytes is left unchanged.
 fn write(output: &Path, bytes: &[u8]) -> Result<()> {
     if disk::look(output)?.bytes() == Some(bytes) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A package to begin with: it passes `validate`, and runs at once.
+//! Creates a new package that passes `validate` and runs immediately.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -21,7 +21,6 @@ pub(super) enum Scaffold {
     Document,
 }
 
-/// A file of a new package.
 struct File {
     path: &'static str,
     bytes: Vec<u8>,
@@ -31,7 +30,7 @@ struct File {
 impl Scaffold {
     fn files(self, name: &Name) -> Vec<File> {
         let short = name.segments().last().unwrap_or_default();
-        // YAML does not allow a plain name that begins with `@`.
+        // Quote the name, since plain YAML text cannot start with `@`.
         let quoted = format!("\"{name}\"");
         let file = |path, text: &str| File {
             path,
@@ -55,10 +54,10 @@ impl Scaffold {
         }
     }
 
-    /// Writes the files of a new package into `folder`, and returns their paths in it. Nothing that is there is changed.
+    /// Writes the files of a new package into `folder` without overwriting any, and returns their paths.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where there is a package already, or one of the files.
+    /// `E_ALREADY_EXISTS` if the folder contains a package or one of the files.
     pub(super) fn write(self, name: &Name, folder: &Path) -> Result<Vec<&'static str>> {
         let files = self.files(name);
         for path in FILES.into_iter().chain(files.iter().map(|file| file.path)) {
@@ -73,7 +72,7 @@ impl Scaffold {
         for file in &files {
             let path = folder.join(file.path);
             if let Err(error) = create(&path, file) {
-                // What is whole is better than what is half there.
+                // Remove the files written so far, so that no partial package remains.
                 written.iter().for_each(|path| drop(fs::remove_file(path)));
                 return Err(Error::file("write", &path, error));
             }

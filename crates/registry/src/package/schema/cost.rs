@@ -1,4 +1,4 @@
-//! Refuses schemas that a check would not come to an end with, or not soon: they are strangers' texts.
+//! Refuses schemas that would take too long to check: they come from strangers.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::reference::{MAX_REFERENCES, pointed};
 
-/// The most schemas that are checked against one part of a value: references to references make few lines many.
+/// The most schemas that are checked against the same part of a value. Nested references can multiply this number.
 const MAX_CHECKS: u64 = 10_000;
 
-/// The drafts whose references this file understands.
+/// The drafts whose `$ref` keyword this file understands.
 const DRAFTS: [&str; 4] = ["2020-12/schema", "2019-09/schema", "draft-07/schema", "draft-06/schema"];
 
-/// Returns what keeps a schema from being used at all.
+/// Fails if a schema has an unknown draft, or is too expensive to check.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     if let Some(draft) = schema.get("$schema") {
         let draft = draft.as_str().unwrap_or_default();
@@ -28,10 +28,11 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     Costs { root: schema, known: HashMap::new(), on_the_way: Vec::new() }.every(schema)
 }
 
-/// Keywords whose values are data.
+/// Keywords whose values are data and not schemas.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// The cost of checking a value against each schema. Schemas are identified by their location.
+/// Computes for each schema how many schemas are checked along with it. Schemas are identified by their address in
+/// memory.
 struct Costs<'a> {
     root: &'a Value,
     known: HashMap<*const Value, u64>,
@@ -39,7 +40,7 @@ struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    /// Looks at every schema there is: each may be checked against a part of the value.
+    /// Visits all nested schemas, since any of them may be checked against a part of the value.
     fn every(&mut self, value: &'a Value) -> Result<(), String> {
         self.of(value)?;
         match value {
@@ -52,7 +53,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// Returns how many schemas are checked against the same value as `schema`, itself among them.
+    /// Returns how many schemas are checked against the same value as `schema`, including itself.
     fn of(&mut self, schema: &'a Value) -> Result<u64, String> {
         let place: *const Value = schema;
         if let Some(known) = self.known.get(&place) {
@@ -91,7 +92,7 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// Returns the schemas that are checked against the same value as the one they stand in.
+/// Returns the nested schemas that are checked against the same value as `schema`.
 fn in_place(schema: &Value) -> impl Iterator<Item = &Value> {
     const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
     const ONES: [&str; 4] = ["not", "if", "then", "else"];

@@ -1,4 +1,5 @@
-//! JSON Schemas of what a tool takes and writes: 2020-12 unless they name another draft, whole, without remote references.
+//! Checks values against the JSON Schemas of tools: draft 2020-12 unless the schema names another, without remote
+//! references.
 
 use jsonschema::{PatternOptions, Validator};
 use serde::Serialize;
@@ -9,29 +10,29 @@ use self::reference::{MAX_REFERENCES, pointed};
 mod cost;
 mod reference;
 
-/// What is wrong with a value.
+/// An error in a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misfit {
-    /// Where, as a JSON Pointer; empty for the whole.
+    /// The JSON Pointer of the error; empty for the whole value.
     pub path: String,
-    /// What is wrong, without a final period.
+    /// The message, without a final period.
     pub message: String,
 }
 
-/// The most characters of a message: it may quote a value.
+/// The most characters of a message, which may quote a value.
 const MAX_MESSAGE: usize = 300;
 
 /// The most errors that are reported for one value.
 const MAX_MISFITS: usize = 50;
 
-/// Returns what of `value` does not fit `schema`, each with its path; nothing where all of it fits.
+/// Checks a value against a schema, and returns all errors.
 pub fn check_input(schema: &Value, value: &Value) -> Vec<Misfit> {
     match compile(schema) {
         Ok(validator) => {
             let errors = validator.iter_errors(value).take(MAX_MISFITS);
             errors.map(|error| Misfit::new(error.instance_path().as_str(), error.to_string())).collect()
         }
-        // The manifest was refused for it, so that no caller comes here with one.
+        // Not reached: reading a manifest already refuses such a schema.
         Err(why) => vec![Misfit::new("", format!("the schema cannot be used: {}", why.message))],
     }
 }
@@ -47,14 +48,14 @@ impl Misfit {
     }
 }
 
-/// Returns the first reason that a schema cannot be used, with its position in the schema.
+/// Returns the first reason why a schema is invalid, with its position in the schema.
 pub(super) fn wrong(schema: &Value) -> Option<Misfit> {
     compile(schema).err()
 }
 
 fn compile(schema: &Value) -> Result<Validator, Misfit> {
     cost::check(schema).map_err(|why| Misfit::new("", why))?;
-    // A pattern is a stranger's text: this engine never backtracks.
+    // Patterns come from strangers; this regex engine cannot be made slow by backtracking.
     let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
     options.build(schema).map_err(|error| {
         let path = error.instance_path().as_str();
@@ -65,26 +66,26 @@ fn compile(schema: &Value) -> Result<Validator, Misfit> {
     })
 }
 
-/// What `type` takes.
+/// The valid values of the keyword `type`.
 const TYPES: &str = "`type` must be array, boolean, integer, null, number, object or string, or a list of these names";
 
-/// Whether a pointer leads to what the keyword `type` says, and not to a property that is called so.
+/// Returns whether a pointer leads to the keyword `type`, as opposed to a property named `type`.
 fn is_type_keyword(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), [.., above, "type"] if *above != "properties") || path == "/type"
 }
 
-/// A property of a schema's, through references inside of it.
+/// A property of a schema, after following references inside the schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Property<'a> {
     schema: &'a Value,
 }
 
-/// Returns the property `name`, where the schema lists it.
+/// Returns the property `name`, if the schema lists it.
 pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<Property<'a>> {
     let mut found = schema.get("properties")?.get(name)?;
     for _ in 0..MAX_REFERENCES {
-        // Keywords next to a reference count too: they are read first.
+        // Keywords next to a `$ref` also count, so they are checked before following it.
         let Some(reference) = found.get("$ref").and_then(Value::as_str) else { break };
         if (Property { schema: found }).says_anything() {
             break;
@@ -99,38 +100,39 @@ impl<'a> Property<'a> {
         ["default", "enum", "const", "pattern", "format", "x-dash"].iter().any(|key| self.schema.get(key).is_some())
     }
 
-    /// Its value where none is given.
+    /// Returns the default value.
     pub(super) fn default(self) -> Option<&'a Value> {
         self.schema.get("default")
     }
 
-    /// Whether its author thought of what a value begins with: the schema lists the values, has a pattern for them, or
-    /// says `x-dash: true`.
+    /// Returns whether the author decided how values may start: the schema lists the values, has a pattern for
+    /// them, or sets `x-dash: true`.
     pub(super) fn takes_dashes(self) -> bool {
         ["enum", "const", "pattern"].iter().any(|key| self.schema.get(key).is_some())
             || self.schema.get("x-dash") == Some(&Value::Bool(true))
     }
 
-    /// Whether it names a file of the user's.
+    /// Returns whether the property is the path of a user's file.
     fn is_path(self) -> bool {
         self.schema.get("format").and_then(Value::as_str) == Some("path")
     }
 }
 
-/// Whether a call has to give `name`: without a schema every parameter has to be given.
+/// Returns whether a call must pass `name`. Without a schema, every parameter is required.
 pub(super) fn is_required(schema: Option<&Value>, name: &str) -> bool {
     let Some(schema) = schema else { return true };
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().any(|required| required.as_str() == Some(name)))
 }
 
-/// Returns whether a call may leave `name` out, without a default.
+/// Returns whether a call may leave out `name` and there is no default.
 pub(super) fn may_be_missing(schema: Option<&Value>, name: &str) -> bool {
     let default = schema.and_then(|schema| property(schema, name)).and_then(Property::default);
     default.is_none() && !is_required(schema, name)
 }
 
-/// Returns the names of the properties that a schema lists; `None` where it may take others that are not listed there.
+/// Returns the names of a schema's properties; `None` if keywords such as `$ref` may allow properties that are
+/// listed elsewhere.
 pub fn listed(schema: &Value) -> Option<Vec<&str>> {
     const ELSEWHERE: [&str; 9] = [
         "$ref",
@@ -152,12 +154,12 @@ pub fn listed(schema: &Value) -> Option<Vec<&str>> {
     Some(properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect())
 }
 
-/// Returns the names of the properties that a schema itself lists.
+/// Returns the names of the properties listed in the schema itself.
 pub(super) fn properties(schema: &Value) -> Option<Vec<&str>> {
     Some(schema.get("properties")?.as_object()?.keys().map(String::as_str).collect())
 }
 
-/// Returns the parameters that name files of the user's: properties with `format: path`.
+/// Returns the parameters that are paths of a user's files: properties with `format: path`.
 pub fn path_inputs(schema: &Value) -> Vec<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));

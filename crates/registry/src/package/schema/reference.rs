@@ -1,11 +1,12 @@
-//! References inside of a schema.
+//! Follows references inside a schema.
 
 use serde_json::Value;
 
-/// References that follow one another at most.
+/// The longest chain of references that is followed.
 pub(super) const MAX_REFERENCES: usize = 32;
 
-/// Returns what a reference inside the document points to: `#`, `#/path` or `#anchor`, after the document's own `$id` or not.
+/// Returns the target of a reference inside the document: `#`, `#/path` or `#anchor`, with or without the
+/// document's `$id` in front.
 pub(super) fn pointed<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let id = root.get("$id").and_then(Value::as_str).unwrap_or_default();
     let fragment = match reference.strip_prefix(id.trim_end_matches('#')) {

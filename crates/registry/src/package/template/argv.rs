@@ -1,4 +1,4 @@
-//! A program and its arguments, with `{{param}}` instead of values. No shell reads them.
+//! Command lines that run without a shell, with `{{param}}` for each value.
 
 use serde_json::Value;
 
@@ -7,23 +7,22 @@ use super::value::{Text, check_length, refused, text};
 use super::{Given, words};
 use mcpkg_base::error::Result;
 
-/// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argv {
     elements: Vec<Element>,
 }
 
-/// An argument, or several that go away together.
+/// An argument, or a group of arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Element {
-    /// One argument, whatever the values contain.
+    /// A single argument, whatever its values contain.
     One(Vec<Piece>),
-    /// Arguments that go away together where a value is missing.
+    /// Arguments that are left out together if a value is missing.
     Group(Vec<Vec<Piece>>),
 }
 
 impl Element {
-    /// Returns its text where it is nothing but an option.
+    /// Returns the text if the element is only an option, such as `--units`.
     fn lone_option(&self) -> Option<&str> {
         match self {
             Self::One(pieces) => match pieces.as_slice() {
@@ -35,23 +34,16 @@ impl Element {
     }
 }
 
-/// What ends the options of a command line.
 const END_OF_OPTIONS: &str = "--";
 
 impl Argv {
-    /// Reads a command line that is written as one text.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses a command line that is written as a string.
     pub fn split(text: &str) -> Result<Self, String> {
         let elements = words::split(text)?.into_iter().map(Element::One).collect();
         Self::checked(elements)
     }
 
-    /// Reads a command line that is written as a list of texts, and of lists that are groups.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses a command line that is written as a list; nested lists are groups.
     pub fn list(items: &[Value]) -> Result<Self, String> {
         let one = |item: &Value| match item {
             Value::String(text) => pieces(text),
@@ -72,8 +64,7 @@ impl Argv {
         }
     }
 
-    /// Returns the program and its arguments for a call: as many as there are elements, less those that go away since
-    /// an optional value is missing.
+    /// Returns the program and its arguments for a call. Elements with a missing optional value are left out.
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         let mut arguments: Vec<String> = Vec::new();
         let mut options_end = false;
@@ -97,12 +88,12 @@ impl Argv {
         Ok(arguments)
     }
 
-    /// The names of its parameters, as often as they stand there.
+    /// Returns the names of all parameters, including duplicates.
     pub(super) fn parameters(&self) -> Vec<&str> {
         self.arguments().flatten().filter_map(Piece::parameter).collect()
     }
 
-    /// The names that stand in its literal text as a shell's text has parameters: `${name}`.
+    /// Returns the names in literal text that look like shell parameters: `${name}`.
     pub(super) fn in_shell_braces(&self) -> Vec<&str> {
         let texts = self.arguments().flatten().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),
@@ -122,8 +113,8 @@ impl Argv {
         })
     }
 
-    /// Returns the options that stay behind where an optional value goes away: `--units` before `{{units}}`, outside of a
-    /// group. `is_optional` says which parameters may be missing.
+    /// Returns options that remain when the optional value after them is left out: `--units` in `--units
+    /// {{units}}`, outside of a group. `is_optional` tells which parameters may be missing.
     pub fn lone_options(&self, is_optional: impl Fn(&str) -> bool) -> Vec<&str> {
         let goes_away = |element: &Element| match element {
             Element::One(pieces) => pieces.iter().filter_map(Piece::parameter).any(&is_optional),
@@ -133,7 +124,7 @@ impl Argv {
         pairs.filter(|(_, next)| goes_away(next)).filter_map(|(element, _)| element.lone_option()).collect()
     }
 
-    /// Returns an argument that only a shell would read as what it looks like, such as `|`.
+    /// Returns an argument that only a shell would interpret, such as `|`.
     pub fn shell_word(&self) -> Option<&str> {
         const WORDS: [&str; 9] = ["|", "||", "&&", ";", "&", ">", ">>", "<", "2>&1"];
         self.arguments().skip(1).find_map(|pieces| match pieces.as_slice() {
@@ -143,7 +134,7 @@ impl Argv {
     }
 }
 
-/// Returns the values of some arguments; `None` where one is missing and all of them go away.
+/// Returns the values for a group of arguments; `None` if a value is missing, so that the group is left out.
 fn texts(group: &[Vec<Piece>], given: &Given<'_>) -> Result<Option<Vec<Vec<Option<Text>>>>> {
     let mut all = Vec::new();
     for pieces in group {
@@ -160,7 +151,7 @@ fn texts(group: &[Vec<Piece>], given: &Given<'_>) -> Result<Option<Vec<Vec<Optio
     Ok(Some(all))
 }
 
-/// Puts one argument together.
+/// Builds one argument.
 fn join(pieces: &[Piece], texts: Vec<Option<Text>>, options_end: bool, given: &mut Given<'_>) -> Result<String> {
     let mut argument = String::new();
     for (piece, text) in pieces.iter().zip(texts) {
@@ -263,7 +254,7 @@ mod tests {
         ] {
             assert!(call(text, value).is_ok(), "{text}");
         }
-        // One that somebody gave ends no options.
+        // A `--` that comes from a value does not end the options.
         assert!(call("rm {{free}} {{path}}", json!({ "free": "--", "path": "-rf" })).is_err());
         assert!(rendered(&Argv::split("rm {{p}}").unwrap(), None, json!({ "p": "-rf" })).is_err());
     }

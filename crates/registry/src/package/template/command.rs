@@ -1,50 +1,50 @@
-//! What of a command was read, and which words of it keep parameters from a text: a shell that it starts, or a builtin that
-//! reads a value as a command or an expression.
+//! Tracks the words of a shell command, to detect constructs that would run a parameter's value as code: an inner
+//! shell, or a builtin such as `eval`.
 
 use super::is_parameter;
 
-/// What of a command was read.
+/// The state of the command that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// Parentheses that are open.
+    /// The number of open parentheses.
     pub(super) depth: usize,
-    /// The plain text of the word so far.
+    /// The text of the current word outside of quotes.
     word: String,
-    /// The word so far as a program sees it: without its quotes, and without what the shell fills in.
+    /// The current word as a program sees it, without quotes and expansions.
     unquoted: String,
     /// Whether the word contains a parameter.
     has_place: bool,
-    /// Whether the word has nothing in it, quotes aside.
+    /// Whether the word is empty, apart from quotes.
     is_empty: bool,
-    /// Whether the words so far are only assignments and keywords, so that the next one is a program.
+    /// Whether the next word is a program, because all words so far are assignments or keywords.
     at_program: bool,
     program: String,
-    /// What of a shell of its own was read, where the command starts one.
+    /// The state of the inner shell, if the command starts one: `sh -c '...'`.
     shell: Option<InnerShell>,
     /// Whether a `--` ended the options.
     options_end: bool,
-    /// Delimiters of here-documents that begin with the next line, and whether tabs before them are skipped.
+    /// The here-documents that start on the next line: each delimiter, and whether leading tabs are removed
+    /// (`<<-`).
     documents: Vec<(String, bool)>,
 }
 
-/// A shell that a command starts, and where what it runs stands.
+/// A shell that a command starts, and where its script comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InnerShell {
-    /// Nothing was said yet. One that is the command's own program reads its standard input then.
+    /// The script's source is not known yet. If the shell itself is the program, the default is standard input.
     Unsaid { is_program: bool },
-    /// In the next word that is not an option.
+    /// The script is the next word that is not an option.
     Text,
-    /// Behind: in a file, a here-document, or a text that was read.
+    /// The script's source was already seen: a file, a here-document, or a word without parameters.
     Said,
 }
 
-/// The names of shells.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"];
 
-/// Programs that run the one that is named behind them.
+/// Programs that run the program named by the next word.
 const WRAPPERS: [&str; 6] = ["command", "builtin", "exec", "env", "nohup", "time"];
 
-/// Words that are followed by a program's name.
+/// Shell keywords after which a program name follows.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
 
 impl Words {
@@ -52,47 +52,47 @@ impl Words {
         Self { is_empty: true, at_program: true, ..Self::default() }
     }
 
-    /// Whether no word has begun since the last one ended; quotes alone begin none.
+    /// Returns whether the scanner is between words; quotes alone do not begin a word.
     pub(super) fn is_between(&self) -> bool {
         self.is_empty && self.word.is_empty()
     }
 
-    /// Whether the word so far is this one, where a program stands.
+    /// Returns whether the current word is in program position and equals `word`.
     pub(super) fn is_program(&self, word: &str) -> bool {
         self.at_program && self.word == word
     }
 
-    /// Adds a character of plain text to the word.
     pub(super) fn push(&mut self, c: char) {
         self.word.push(c);
         self.fill(Some(c));
     }
 
-    /// Notes that something is in the word: a character that a program sees, where it is known.
+    /// Records that the word is not empty. `seen` is the character that a program sees, if it is known.
     pub(super) fn fill(&mut self, seen: Option<char>) {
         self.is_empty = false;
         self.unquoted.extend(seen);
     }
 
-    /// Adds a parameter to the word, and returns whether its value begins a word that a program may read as an option.
+    /// Adds a parameter to the word. Returns whether a program may read the value as an option, because it begins
+    /// the word.
     pub(super) fn place(&mut self) -> bool {
         let begins = self.is_between() && !self.options_end;
         (self.is_empty, self.has_place) = (false, true);
         begins
     }
 
-    /// Notes a here-document that begins with the next line: it is what a shell of the command's reads.
+    /// Records a here-document that starts on the next line; it becomes the script of an inner shell.
     pub(super) fn here_document(&mut self, delimiter: String, skips_tabs: bool) {
         self.documents.push((delimiter, skips_tabs));
         self.shell = self.shell.map(|_| InnerShell::Said);
     }
 
-    /// Returns the here-documents that begin with the line that comes now, and forgets them.
+    /// Returns the here-documents that start on the next line, and clears the list.
     pub(super) fn begun_documents(&mut self) -> Vec<(String, bool)> {
         std::mem::take(&mut self.documents)
     }
 
-    /// Ends a word, and returns what in it keeps parameters from the text.
+    /// Ends a word. Returns the reason if the word makes parameters unsafe in this text.
     pub(super) fn end(&mut self) -> Option<&'static str> {
         let word = std::mem::take(&mut self.word);
         let unquoted = std::mem::take(&mut self.unquoted);
@@ -125,7 +125,7 @@ impl Words {
         found
     }
 
-    /// Looks at a word for a shell of the command's own, and refuses a parameter in a text that such a shell reads.
+    /// Checks whether a word starts an inner shell, and refuses a parameter inside a script that such a shell runs.
     fn inner_shell(&mut self, word: &str, has_place: bool) -> Option<&'static str> {
         let name = word.rsplit('/').next().unwrap_or_default();
         let is_option = word.starts_with(['-', '+']) && word != "-";
@@ -146,7 +146,7 @@ impl Words {
         None
     }
 
-    /// Ends a command, and returns what in it keeps parameters from the text.
+    /// Ends a command. Returns the reason if the command makes parameters unsafe in this text.
     pub(super) fn next_command(&mut self) -> Option<&'static str> {
         (self.at_program, self.options_end) = (true, false);
         self.program.clear();

@@ -1,6 +1,6 @@
-//! Commands of tools: a program with its arguments, or a shell's text, with places for parameters.
+//! Command templates of tools: a program with arguments, or a shell script, with placeholders for parameters.
 //!
-//! Whatever a value holds, it stays one argument, and no shell reads it.
+//! A value always remains a single argument, and no shell interprets it.
 
 mod argv;
 mod command;
@@ -17,21 +17,21 @@ use mcpkg_base::error::Result;
 pub use argv::Argv;
 pub use shell::Shell;
 
-/// What an action runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandLine {
-    /// A program with its arguments: no shell.
+    /// A program with arguments, without a shell.
     Argv(Argv),
-    /// The text of a shell, with values as positional parameters.
+    /// A shell script that gets its values as positional parameters.
     Shell(Shell),
 }
 
-/// The arguments of a call, with what a template asks of them.
+/// The arguments of a call, and what is needed to insert them.
 pub struct Given<'a> {
     pub schema: Option<&'a Value>,
-    /// The arguments, which fit it. One that names a file of the user's is the file's path in the sandbox by now.
+    /// The arguments, already checked against the schema. Paths of the user's files are already replaced by their
+    /// paths in the sandbox.
     pub values: &'a Map<String, Value>,
-    /// Puts a parameter's text into a private file, and returns the path that the file has for the tool.
+    /// Writes a parameter's value to a private file, and returns the path that the tool sees.
     pub file: &'a mut dyn FnMut(&str, &str) -> Result<String>,
 }
 
@@ -39,8 +39,8 @@ impl CommandLine {
     /// Returns the program and its arguments for a call.
     ///
     /// # Errors
-    /// `E_TOOL_INPUT` where a required parameter is missing, a value begins an argument with `-` and may not, holds NUL, or is
-    /// longer than an argument can be.
+    /// `E_TOOL_INPUT` if a required parameter is missing, or if a value starts with `-` where that is not allowed,
+    /// contains NUL, or is too long for an argument.
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         match self {
             Self::Argv(argv) => argv.render(given),
@@ -48,7 +48,7 @@ impl CommandLine {
         }
     }
 
-    /// Returns the names that stand in it as `${name}` where no shell reads them.
+    /// Returns the names written as `${name}` in a command without a shell, where they have no effect.
     pub fn literal_names(&self) -> Vec<&str> {
         match self {
             Self::Argv(argv) => argv.in_shell_braces(),
@@ -56,7 +56,7 @@ impl CommandLine {
         }
     }
 
-    /// Returns the names of its parameters, in the order in which they stand there.
+    /// Returns the names of the parameters in order.
     pub fn parameters(&self) -> Vec<&str> {
         let mut names = match self {
             Self::Argv(argv) => argv.parameters(),
@@ -72,7 +72,7 @@ impl CommandLine {
     }
 }
 
-/// Whether a text can name a parameter.
+/// Returns whether a text is a valid parameter name.
 fn is_parameter(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))
 }

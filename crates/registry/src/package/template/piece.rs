@@ -1,19 +1,17 @@
-//! The text of one argument: literals, and `{{param}}` instead of values.
+//! Parses the text of one argument into literal text and `{{param}}` placeholders.
 
 use super::is_parameter;
 
-/// A part of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Text as it is.
     Literal(String),
     Value(String),
-    /// The path of a private file that holds a parameter's value.
+    /// The path of a private file that contains a parameter's value.
     File(String),
 }
 
 impl Piece {
-    /// The parameter that it stands for.
+    /// Returns the name of the parameter, unless the piece is literal text.
     pub(super) fn parameter(&self) -> Option<&str> {
         match self {
             Self::Literal(_) => None,
@@ -22,10 +20,7 @@ impl Piece {
     }
 }
 
-/// Reads a list's element: nothing in it is quoted.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses an element of a list, where quotes have no special meaning.
 pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -39,7 +34,6 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
-/// Adds text to the pieces of an argument.
 pub(super) fn literal(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
         Some(Piece::Literal(before)) => before.push_str(text),
@@ -48,10 +42,7 @@ pub(super) fn literal(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Reads a template after its `{{`, and returns what follows its `}}`.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses a placeholder after its `{{`, and returns the text after its `}}`.
 pub(super) fn template(text: &str) -> Result<(Piece, &str), String> {
     let Some((inside, after)) = text.split_once("}}") else {
         return Err("a `{{` has no `}}`".to_owned());

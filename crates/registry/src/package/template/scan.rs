@@ -1,28 +1,26 @@
-//! Reads a shell's text far enough to know how each `${param}` in it is quoted.
+//! Scans a shell script to find out how each `${param}` in it is quoted.
 
 use super::command::Words;
 use super::is_parameter;
 
-/// A part of a shell's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Text as it is.
     Text(String),
     Place(Place),
 }
 
-/// The position of a parameter.
+/// A parameter in the script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) name: String,
     pub(super) quote: Quote,
-    /// `${param:raw}`.
+    /// Whether it is written as `${param:raw}`.
     pub(super) raw: bool,
-    /// Whether its value begins a word that a program may read as an option.
+    /// Whether its value begins a word, so that a program may read it as an option.
     pub(super) begins_word: bool,
 }
 
-/// How a place is quoted.
+/// How a parameter is quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quote {
     Bare,
@@ -33,30 +31,30 @@ pub(super) enum Quote {
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) parts: Vec<Part>,
-    /// Why a parameter cannot stand where it does.
+    /// Why a parameter is not allowed in its position.
     pub(super) refused: Option<String>,
-    /// What keeps parameters from standing anywhere in this text.
+    /// Why this script cannot contain parameters at all.
     pub(super) obstacle: Option<String>,
-    /// Parameters written as `$param`, which is a variable of the shell.
+    /// Parameters written as `$param`, which the shell treats as its own variable.
     pub(super) unbraced: Vec<String>,
 }
 
-/// Which names are parameters.
+/// Tells which names are parameters.
 pub(super) struct Declared<'a> {
     pub(super) is_parameter: &'a dyn Fn(&str) -> bool,
-    /// Whether a schema lists them: without one every name is a parameter, and a text with more than its name in the
-    /// braces is the shell's own.
+    /// Whether a schema lists the parameters. Without a schema, every name is a parameter, and `${name...}` with
+    /// more than a name in the braces belongs to the shell.
     pub(super) by_schema: bool,
 }
 
-/// What the text is inside of, from the outermost.
+/// A syntactic context in the script; they are nested.
 #[derive(Debug)]
 enum Frame {
-    /// Commands: the whole text, or those of `$(...)`.
+    /// Commands: the whole script, or the inside of `$(...)`.
     Commands(Words),
     Double,
     Single,
-    /// `${variable...}` of the shell's own.
+    /// The shell's own `${variable...}`.
     Expansion,
     Arithmetic {
         depth: usize,
@@ -122,7 +120,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A step where blanks do not divide words, up to `closing`.
+    /// Reads the next part in a context where blanks do not separate words, up to `closing`.
     fn quoted(&mut self, closing: Option<char>) {
         let is_expansion = matches!(self.frames.last(), Some(Frame::Expansion));
         match self.rest.chars().next() {
@@ -136,7 +134,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Whether the innermost commands are left for a double quote that is still open.
+    /// Returns whether a double quote is open since the innermost commands began.
     fn is_in_double(&self) -> bool {
         let inner = self.frames.iter().rev().take_while(|frame| !matches!(frame, Frame::Commands(_)));
         inner.into_iter().any(|frame| matches!(frame, Frame::Double))
@@ -197,7 +195,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A `$`, in whatever it stands.
+    /// Reads a `$` in any context.
     fn dollar(&mut self) {
         if let Some(inside) = self.rest.strip_prefix("${") {
             let end = inside.find('}').unwrap_or(inside.len());
@@ -273,7 +271,7 @@ impl Scanner<'_> {
         self.scanned.refused.get_or_insert(why);
     }
 
-    /// A `<<`: its document begins with the next line.
+    /// Reads a `<<`; its document starts on the next line.
     fn here_document(&mut self) {
         let skips_tabs = self.rest.starts_with("<<-");
         self.divide(if skips_tabs { 3 } else { 2 });
@@ -316,7 +314,7 @@ impl Scanner<'_> {
 
     fn open(&mut self, frame: Frame, length: usize) {
         self.take(length);
-        // What a substitution gives is part of the word; quotes alone are not.
+        // A substitution may produce text, so it makes the word non-empty; quotes alone do not.
         if !matches!(frame, Frame::Double | Frame::Single) {
             self.fill_word(None);
         }
@@ -328,7 +326,7 @@ impl Scanner<'_> {
         self.frames.pop();
     }
 
-    /// Takes a character of a word.
+    /// Reads one character of a word.
     fn take_inside(&mut self) {
         let is_quoted = matches!(self.frames.last(), Some(Frame::Single | Frame::Double));
         self.fill_word(self.rest.chars().next().filter(|_| is_quoted));
@@ -341,7 +339,7 @@ impl Scanner<'_> {
         self.take(length);
     }
 
-    /// Notes that something is in the word: a character that a program sees, where it is known.
+    /// Records that the word is not empty. `seen` is the character that a program sees, if it is known.
     fn fill_word(&mut self, seen: Option<char>) {
         let words = self.frames.iter_mut().rev().find_map(|frame| match frame {
             Frame::Commands(words) => Some(words),
@@ -352,7 +350,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Takes what stands between words.
+    /// Reads a separator between words.
     fn divide(&mut self, length: usize) {
         self.end_word();
         self.take(length);

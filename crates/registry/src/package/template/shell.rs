@@ -1,5 +1,5 @@
-//! A shell script with `${param}` instead of values. The script never contains a value: each is a
-//! positional parameter, quoted by where it stands.
+//! Shell scripts with `${param}` for each value. The script never contains a value: each value is a positional
+//! parameter, quoted to suit its position.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::value::{check_length, refused, text};
 use crate::package::schema::property;
 use mcpkg_base::error::Result;
 
-/// The text given to `sh -c`, and the parameters that it takes by position.
+/// The script for `sh -c`, and its parameters by position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shell {
     text: String,
@@ -17,25 +17,22 @@ pub struct Shell {
     unbraced: Vec<String>,
 }
 
-/// A parameter that the text takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parameter {
     name: String,
-    /// Whether it begins a word somewhere, which a program may read as an option.
+    /// Whether it begins a word somewhere, so that a program may read its value as an option.
     begins_word: bool,
-    /// Whether its words are split somewhere.
+    /// Whether its value is split into words somewhere.
     raw: bool,
 }
 
-/// Variables that every run has: without a schema all other names are parameters.
+/// Variables that every run sets. Without a schema, all other names are parameters.
 pub const VARIABLES: [&str; 6] = ["HOME", "PATH", "PWD", "USER", "LANG", "TMPDIR"];
 
 impl Shell {
-    /// Reads a shell's text. Its parameters are the properties that `schema` lists; without a schema, every name but those
-    /// of `env`, the variables that the manifest declares, and [`VARIABLES`].
-    ///
-    /// # Errors
-    /// Why a parameter cannot stand where it does.
+    /// Parses a shell script. Its parameters are the properties in `schema`. Without a schema, every name is a
+    /// parameter, except [`VARIABLES`] and `env`, the variables that the manifest declares. An error says why a
+    /// parameter is not allowed in its position.
     pub fn parse(source: &str, schema: Option<&Value>, env: &[String]) -> Result<Self, String> {
         if source.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -76,13 +73,13 @@ impl Shell {
             });
         }
         match scanned.obstacle {
-            // A text without parameters is the shell's alone.
+            // A script without parameters may use any shell syntax.
             Some(why) if !parameters.is_empty() => Err(why),
             _ => Ok(Self { text, parameters, unbraced: scanned.unbraced }),
         }
     }
 
-    /// Returns the shell with its text and the values behind it. An optional parameter that is missing is empty.
+    /// Returns the command: `sh -c`, the script, and the values. A missing optional parameter is an empty string.
     pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
         let mut argv = ["sh", "-c", &self.text, "sh"].map(str::to_owned).to_vec();
         for Parameter { name, begins_word, raw } in &self.parameters {
@@ -104,17 +101,17 @@ impl Shell {
         Ok(argv)
     }
 
-    /// The text for the shell, which is the same for all values.
+    /// Returns the script, which is the same for all values.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names of its parameters, by their position.
+    /// Returns the parameter names by position.
     pub(super) fn parameters(&self) -> Vec<&str> {
         self.parameters.iter().map(|parameter| parameter.name.as_str()).collect()
     }
 
-    /// Returns the parameters that stand in it as `$param`: that is a variable of the shell, and empty.
+    /// Returns parameters written as `$param`, which the shell treats as its own, empty variable.
     pub fn unbraced(&self) -> &[String] {
         &self.unbraced
     }
@@ -229,7 +226,7 @@ mod tests {
             let why = Shell::parse(source, None, &[]).expect_err(source);
             assert!(why.contains(says), "{source}: {why}");
         }
-        // Without a parameter the text is the shell's alone.
+        // Without a parameter of its own in these positions, a script may use any shell syntax.
         for source in [
             "f() { echo $1; }; f a",
             "set -- a",

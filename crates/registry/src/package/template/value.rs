@@ -1,4 +1,4 @@
-//! What a parameter's value becomes: its text, its default, or nothing.
+//! Converts a parameter's value to text, or uses its default.
 
 use serde_json::{Value, json};
 
@@ -6,20 +6,19 @@ use super::Given;
 use crate::package::schema::{is_required, property};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most bytes of an argument, with the NUL at its end: Linux takes no longer one.
+/// The most bytes of an argument including its final NUL; this is the limit of Linux.
 pub(super) const MAX_ARGUMENT: usize = 128 << 10;
 
-/// A value as text.
 pub(super) struct Text {
     pub(super) text: String,
-    /// Whether it may begin an argument with `-`.
+    /// Whether it may start an argument with `-`.
     pub(super) may_be_option: bool,
 }
 
-/// Returns the text of a parameter; `None` where it is optional and missing.
+/// Returns the text of a parameter; `None` if it is optional and missing.
 ///
 /// # Errors
-/// `E_TOOL_INPUT` where it is required and missing, or holds NUL.
+/// `E_TOOL_INPUT` if it is required and missing, or contains NUL.
 pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
     let property = given.schema.and_then(|schema| property(schema, name));
     let Some(value) = given.values.get(name).or_else(|| property.and_then(|property| property.default())) else {
@@ -39,7 +38,7 @@ pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
     Ok(Some(Text { text, may_be_option }))
 }
 
-/// Refuses an argument that is longer than the system takes.
+/// Refuses an argument that is too long for the system.
 pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
     if argument.len() < MAX_ARGUMENT {
         return Ok(());
@@ -51,7 +50,7 @@ pub(super) fn check_length(name: &str, argument: &str) -> Result<()> {
     Err(refused(name, why).hint(format!("the tool can read the value from a file instead: {{{{file:{name}}}}}")))
 }
 
-/// Returns the refusal of a parameter's value.
+/// Returns the error for an invalid value.
 pub(super) fn refused(name: &str, why: String) -> Error {
     let details = json!({ "errors": [{ "path": format!("/{name}"), "message": why }] });
     Error::new(Code::ToolInput, why).with_details(details)

@@ -1,12 +1,9 @@
-//! A command line as one text, split into its arguments as a shell would, before any value comes in.
+//! Splits a command line into arguments as a shell would, before any value is inserted.
 
 use super::piece::{Piece, literal, template};
 
-/// Splits a text at its blanks. Quotes group, and a backslash takes the next character as it is; a template may stand in
-/// quotes or outside of them, with blanks in it.
-///
-/// # Errors
-/// What is wrong with it.
+/// Splits a text at blanks. Quotes group words, and a backslash escapes the next character. A `{{param}}` may
+/// contain blanks, inside or outside of quotes.
 pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
     let mut arguments = Vec::new();
     let mut current: Option<Vec<Piece>> = None;
@@ -23,7 +20,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
         match (quote, c) {
             (None, '\'' | '"') => {
                 quote = Some(c);
-                // Quotes around nothing are an argument too.
+                // Empty quotes are an argument too.
                 current.get_or_insert_default();
             }
             (Some(open), _) if open == c => quote = None,
@@ -33,7 +30,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
                     return Err("it ends with a backslash".to_owned());
                 };
                 let argument = current.get_or_insert_default();
-                // In double quotes a backslash counts before these only.
+                // Inside double quotes, a backslash escapes only these characters.
                 if quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`' | '\n' | '{') {
                     literal(argument, "\\");
                 }
