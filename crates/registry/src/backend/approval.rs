@@ -1,5 +1,6 @@
-//! Records which registries this user uses on this machine. A database from somebody else may name a registry, but mcpkg then neither
-//! reads its folder, nor contacts its host, nor starts the program that prints its token.
+//! Records which registries this user approved on this machine. A database from somebody else may name a registry.
+//! Until the user approves it, mcpkg does not read its folder, contact its host, or start the program that prints
+//! its token.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,24 +11,24 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::tools::registries::Place;
 
-/// Records that this user uses a registry.
+/// Records the user's approval of a registry.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(context: &Context, place: &Place) -> Result<()> {
     let note = json!({ "kind": place.kind.word(), "location": place.location, "token": place.token });
     context.approved.put(Kind::Registry, &key(place), &note)
 }
 
-/// Returns whether this user uses a registry.
+/// Returns whether this user approved a registry.
 pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
     Ok(context.approved.get(Kind::Registry, &key(place))?.is_some())
 }
 
-/// Refuses a registry that this user never added on this machine, unless a person approves it at a terminal now.
+/// Refuses a registry that this user never approved on this machine, unless a person approves it at a terminal now.
 ///
 /// # Errors
-/// `E_CONFIRM_REQUIRED` where the person says no.
+/// `E_CONFIRM_REQUIRED` if the person refuses.
 pub fn check(context: &Context, place: &Place) -> Result<()> {
     if is_approved(context, place)? {
         return Ok(());

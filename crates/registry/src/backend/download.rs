@@ -1,4 +1,4 @@
-//! Downloads the archive of a version and its attestations. Nothing is trusted before it was compared with its digest.
+//! Downloads an archive with its attestations, and checks the archive against its digest.
 
 use super::known::Known;
 use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
@@ -12,16 +12,16 @@ use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
-/// An archive with a verified digest, and the claims about it.
+/// An archive with a verified digest, and its unverified attestations.
 #[derive(Clone, Debug)]
 pub struct Download {
     pub archive: NewContent,
-    /// Its attestations, each a bundle as JSON: unverified claims.
+    /// The attestations, each a bundle as JSON: unverified claims.
     pub attestations: Vec<String>,
 }
 
-/// Returns the archive of a version, from this database if it has it, else from its registry. The registry's claims are stored, so that
-/// an objection to an archive is never lost.
+/// Returns the archive of a version from this database, or from its registry if it is not stored here. The
+/// registry's attestations are stored, so that a failed audit is never lost.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::kept(db, &sha256)? {
@@ -30,7 +30,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     })?;
     let open = || Known::named(context, &resolved.registry)?.open(context);
     let (archive, registry) = match kept {
-        // Its registry may no longer exist.
+        // The archive is stored here, so its registry may be missing.
         Some(archive) => (archive, open()),
         None => {
             let registry = open()?;
@@ -42,12 +42,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     Ok(Download { archive, attestations })
 }
 
-/// Fetches a registry's claims about a version, and returns all that are known. An unreachable registry adds none.
+/// Fetches a registry's attestations of a version, and returns all known ones. An unreachable registry adds none.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<Vec<String>> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // A claim that cannot be read never counts.
+        // Attestations are optional here: one that could not be fetched never counts.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()
@@ -56,7 +56,7 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
     keep(context, &resolved.version.sha256, offered)
 }
 
-/// Compares an archive with its digest.
+/// Fails if an archive is too large or does not match its digest.
 fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     let version = &resolved.version;
     if archive.size() > ARCHIVE {
@@ -77,7 +77,7 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores a registry's claims, and returns all that are known; claims that are too large are skipped.
+/// Stores a registry's attestations, and returns all known ones. Attestations that are too large are skipped.
 fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<Vec<String>> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();

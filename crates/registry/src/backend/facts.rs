@@ -1,25 +1,25 @@
-//! The description, tags and licence of a tool for lists: text from strangers, made safe to show.
+//! The description, tags and licence of a tool in lists: untrusted text, cleaned to be safe to show.
 
 use serde_json::Value;
 
 /// The most characters of a description.
 const LONGEST: usize = 1024;
 
-/// The most tags of a tool, and the most characters of each.
+/// The most tags of a tool, and the most characters of a tag.
 const TAGS: usize = 32;
 const TAG: usize = 64;
 
-/// What a list shows of a tool.
+/// What a list shows about a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// What it does, in one line.
+    /// A description in one line.
     pub description: String,
     pub tags: Vec<String>,
     pub license: Option<String>,
 }
 
 impl Facts {
-    /// Reads them from a manifest or a registry's answer; values of another type count as absent.
+    /// Reads the facts from a manifest or a registry's response; values of the wrong type are skipped.
     pub fn of(object: &Value) -> Self {
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(one_line);
         let license = text("license").filter(|license| !license.is_empty());
@@ -27,15 +27,14 @@ impl Facts {
     }
 }
 
-/// Returns the tags in a JSON array.
 pub fn tags(array: Option<&Value>) -> Vec<String> {
     let texts = array.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(one_line);
     texts.filter(|tag| !tag.is_empty() && tag.chars().count() <= TAG).take(TAGS).collect()
 }
 
-/// Returns a text as one line without control characters, cut to the length of a description.
+/// Returns a text as one line without control characters, cut to the maximum length of a description.
 pub fn one_line(text: &str) -> String {
-    // Bidirectional control characters would make a line look like another one.
+    // Bidirectional control characters could make a line look like a different one.
     let is_odd = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };

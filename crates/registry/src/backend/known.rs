@@ -1,4 +1,4 @@
-//! The registries of a database, in the order in which they are asked.
+//! The registries in the database, in the order in which they are asked.
 
 use std::path::Path;
 
@@ -12,14 +12,13 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
 
-/// The priority of this database: registries are asked after it unless they were added with a lower one.
+/// The priority of this database. Other registries are asked after it unless they have a lower number.
 pub const LOCAL_PRIORITY: i64 = 0;
 
-/// A registry of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     pub name: String,
-    /// Where it is; `None` for this database.
+    /// The location; `None` for this database.
     pub place: Option<Place>,
     /// When it was added; `None` for this database.
     pub added_at: Option<Millis>,
@@ -34,7 +33,6 @@ impl Known {
         Ok(known)
     }
 
-    /// Returns the registry called `name`.
     pub fn named(context: &Context, name: &str) -> Result<Self> {
         match name {
             LOCAL => Ok(Self::local()),
@@ -42,7 +40,7 @@ impl Known {
         }
     }
 
-    /// Returns the registry called `name`, or all of them.
+    /// Returns the registry called `name`, or all registries.
     pub fn meant(context: &Context, name: Option<&str>) -> Result<Vec<Self>> {
         match name {
             Some(name) => Ok(vec![Self::named(context, name)?]),
@@ -50,7 +48,7 @@ impl Known {
         }
     }
 
-    /// Returns the registry that is this database.
+    /// Returns this database as a registry.
     pub fn local() -> Self {
         Self { name: LOCAL.to_owned(), place: None, added_at: None }
     }
@@ -59,20 +57,19 @@ impl Known {
         Self { name: row.place.name.clone(), place: Some(row.place), added_at: Some(row.added_at) }
     }
 
-    /// The lowest is asked first.
+    /// Returns the priority; the registry with the lowest number is asked first.
     pub fn priority(&self) -> i64 {
         self.place.as_ref().map_or(LOCAL_PRIORITY, |place| place.priority)
     }
 
-    /// Returns whether it is on another host.
     pub fn is_remote(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.kind == Kind::Http)
     }
 
-    /// Returns the registry, if this user uses it on this machine.
+    /// Opens the registry, if this user approved it on this machine.
     ///
     /// # Errors
-    /// `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for an invalid URL.
+    /// `E_CONFIRM_REQUIRED` if a person refuses to approve it; `E_INVALID_ARGUMENT` for an invalid URL.
     pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
         let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
         approval::check(context, place)?;

@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-/// Returns the item with the highest version by semver; a pre-release only if there is nothing else.
+/// Returns the item with the highest version; pre-releases count only if there is nothing else.
 pub fn counting<T>(items: impl IntoIterator<Item = T>, version: impl Fn(&T) -> &Version) -> Option<T> {
     items.into_iter().max_by(|a, b| {
         let (a, b) = (version(a), version(b));

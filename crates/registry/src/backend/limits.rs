@@ -1,12 +1,12 @@
-//! Limits on what is read from a registry.
+//! Limits on the data that is read from a registry.
 
 use crate::package::archive::MAX_PACKED;
 
-/// Bytes of an archive.
+/// The most bytes of an archive.
 pub const ARCHIVE: u64 = MAX_PACKED;
 
-/// Bytes of an attestation.
+/// The most bytes of an attestation.
 pub const ATTESTATION: u64 = 256 << 10;
 
-/// Attestations of a version.
+/// The most attestations of a version.
 pub const ATTESTATIONS: usize = 100;

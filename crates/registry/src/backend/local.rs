@@ -1,4 +1,4 @@
-//! The registry that is this database.
+//! The database itself as a registry.
 
 use semver::Version;
 use serde_json::Value;
@@ -22,18 +22,16 @@ use mcpkg_store::tools::listings::{self, Listing};
 use mcpkg_store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
 use mcpkg_store::tools::registries::LOCAL;
 
-/// The registry that is this database.
 pub struct Local<'c> {
     context: &'c Context,
 }
 
 impl<'c> Local<'c> {
-    /// Returns the registry that is the database of a context.
     pub fn new(context: &'c Context) -> Self {
         Self { context }
     }
 
-    /// Returns the versions of a tool that the caller is shown, the highest first.
+    /// Returns the versions of a tool that the caller may see, highest first.
     pub fn rows(&self, db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
         let mut rows = all_rows(db, name)?;
         rows.retain(|(_, row)| self.shows(row));
@@ -41,12 +39,12 @@ impl<'c> Local<'c> {
         Ok(rows)
     }
 
-    /// Whether the caller is shown a version.
+    /// Returns whether the caller may see a version.
     fn shows(&self, row: &PackageRow) -> bool {
         row.release.visibility != Visibility::Private || self.context.caller.sees_private(&row.release.name)
     }
 
-    /// Returns a version that the caller is shown.
+    /// Returns a version that the caller may see.
     pub fn row(&self, db: &Db<'_>, name: &Name, version: &Version) -> Result<PackageRow> {
         match packages::get(db, LOCAL, name.as_str(), &version.to_string())?.filter(|row| self.shows(row)) {
             Some(row) => Ok(row),
@@ -60,7 +58,7 @@ impl<'c> Local<'c> {
         }
     }
 
-    /// Sets the visibility of all versions of a tool; returns how many there are.
+    /// Sets the visibility of all versions of a tool, and returns how many there are.
     pub fn show_to(&self, name: &Name, visibility: Visibility) -> Result<usize> {
         let author = self.context.author();
         self.context.store.write(|db| {
@@ -76,13 +74,13 @@ impl<'c> Local<'c> {
     }
 }
 
-/// Returns all versions of a tool, in no order.
+/// Returns all versions of a tool, unsorted.
 fn all_rows(db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
     let rows = packages::versions(db, LOCAL, name.as_str())?;
     rows.into_iter().map(|row| Ok((version_of(&row)?, row))).collect()
 }
 
-/// Updates the list entry of a tool from its versions.
+/// Updates the search entry of a tool from its versions.
 fn list(db: &Db<'_>, name: &Name) -> Result<()> {
     let shown = |row: &PackageRow| row.release.visibility == Visibility::Public && row.release.yank.is_none();
     let rows = all_rows(db, name)?.into_iter().filter(|(_, row)| shown(row));
@@ -95,7 +93,8 @@ fn list(db: &Db<'_>, name: &Name) -> Result<()> {
     listings::put(db, LOCAL, &listing)
 }
 
-/// Returns the version that represents a tool: the highest that is neither yanked nor a pre-release, if there is one.
+/// Returns the version that represents a tool. It is the highest one that is neither yanked nor a pre-release, if
+/// there is one.
 pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)> {
     let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
     counting(sound, |(version, _)| version).or(rows.first())
@@ -202,7 +201,6 @@ impl Registry for Local<'_> {
     }
 }
 
-/// Returns the version of a row of this database's own packages.
 fn version_of(row: &PackageRow) -> Result<Version> {
     let parsed = Version::parse(&row.release.version);
     parsed.map_err(|error| damaged_value("a package has an invalid version").with_source(error))
@@ -214,7 +212,7 @@ pub fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
     serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
 }
 
-/// Returns the attestations of an archive that this database has.
+/// Returns the stored attestations of an archive.
 pub fn bundles(db: &Db<'_>, sha256: &Sha) -> Result<Vec<String>> {
     Ok(attestations::of(db, sha256)?.into_iter().map(|row| row.bundle).collect())
 }

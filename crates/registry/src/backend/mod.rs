@@ -1,7 +1,8 @@
-//! Registries: where tools are found, fetched from and published to.
+//! Registries: the places where tools are found, fetched from and published to.
 //!
-//! This database is one ([`local`]); users add [folders](directory) and [other hosts](http). [`resolve`] finds the version that a
-//! reference means, [`download`] fetches its archive, and [`search`] asks all registries.
+//! The database itself is a registry ([`local`]); users add [folders](directory) and [other hosts](http).
+//! [`resolve`] finds the version that a reference names, [`download`] fetches its archive, and [`search`] asks all
+//! registries.
 
 pub mod approval;
 pub mod directory;

@@ -6,20 +6,20 @@ use mcpkg_base::clock::Millis;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Any text; its words are searched in names, descriptions and tags. Without words, every tool matches.
+    /// The search text. Each word is searched for in names, descriptions and tags. Without words, every tool
+    /// matches.
     pub text: String,
-    /// Tags that a tool must have, all of them.
+    /// Tags that a tool must all have.
     pub tags: Vec<String>,
-    /// The most hits to return.
     pub limit: u32,
-    /// Whether only cached answers are used, without asking another host.
+    /// Whether to use only cached responses, without contacting another host.
     pub offline: bool,
-    /// Whether each registry is asked even if its cached answer is still valid.
+    /// Whether to ask each registry even if its cached response is still valid.
     pub refresh: bool,
 }
 
 impl Query {
-    /// Returns its words, which are separated by characters that are neither letters nor digits.
+    /// Returns the words of the text; characters other than letters and digits separate words.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         // A combining mark belongs to the letter before it.
         self.text
@@ -28,25 +28,23 @@ impl Query {
     }
 }
 
-/// A hit, by the highest version that is neither yanked nor a pre-release.
+/// A tool that was found. The highest version that is neither yanked nor a pre-release represents it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub name: String,
     pub version: String,
-    /// What it does, in one line of text from a stranger.
+    /// A description in one line of untrusted text.
     pub description: String,
     pub tags: Vec<String>,
 }
 
-/// What a registry found.
+/// The result of a search in one registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// How many tools match.
     pub total: u64,
-    /// When the registry answered so.
+    /// When the registry sent this result.
     pub checked_at: Millis,
-    /// Whether the registry could not be reached, and an older answer is used instead.
+    /// Whether this is an older response because the registry could not be reached.
     pub stale: bool,
 }

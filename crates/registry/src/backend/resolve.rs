@@ -1,4 +1,4 @@
-//! Finds the version and registry that a reference means, and checks that its digest has not changed.
+//! Finds the version and the registry for a reference, and checks that the version's digest has not changed.
 
 use semver::Version;
 use serde_json::json;
@@ -13,39 +13,39 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::packages::{self, Release, Yank};
 use mcpkg_store::tools::registries::LOCAL;
 
-/// How to choose a version.
+/// Options for choosing a version.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choice<'c> {
-    /// The only registry to ask; otherwise all of them, in order.
+    /// The only registry to ask; `None` asks all of them in order.
     pub registry: Option<&'c str>,
-    /// Whether a pre-release may be chosen without being named.
+    /// Whether a pre-release may be chosen even if the reference does not name it.
     pub pre: bool,
     /// Whether a yanked version may be chosen.
     pub allow_yanked: bool,
-    /// Whether the user's command has `--allow-yanked`.
+    /// Whether the user's command supports `--allow-yanked`, so that hints can mention it.
     pub offers_yanked: bool,
 }
 
-/// The version that a reference means.
+/// The version that a reference stands for.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The registry that has it.
+    /// The registry that has the version.
     pub registry: String,
-    /// Its release. A version that was yanked once stays yanked.
+    /// The version. If it was ever seen yanked, it stays yanked.
     pub version: VersionInfo,
-    /// Warnings: registries that could not be reached.
+    /// Warnings about registries that could not be reached.
     pub warnings: Vec<String>,
 }
 
-/// Returns the version that a reference means, from the first registry by priority that has a matching version. Records its digest,
-/// which must never change again.
+/// Returns the version for a reference, from the first registry by priority that has a matching version. Its digest
+/// is recorded, and must never change again.
 ///
-/// An unreachable registry is skipped if it never had the tool. If it had, the tool of the same name in another registry is not used
-/// instead.
+/// An unreachable registry is skipped if it never had the tool. If it did have the tool, resolving fails: a tool
+/// with the same name in another registry could be a different one.
 ///
 /// # Errors
-/// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the registry,
-/// `E_UNAPPROVED`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_CANCELLED`.
+/// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the
+/// registry, `E_UNAPPROVED`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_CANCELLED`.
 pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> Result<Resolved> {
     let name = &reference.name;
     let (mut missing, mut passed) = (None, Vec::new());
@@ -71,7 +71,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
             Err(error) => return Err(error),
         }
     }
-    // The versions of an unreachable registry are unknown.
+    // An unreachable registry may have a matching version, so the error mentions it.
     if let Some(error) = missing {
         return Err(passed.iter().fold(error, |error, passed| {
             error.hint(format!("another registry was not checked: {}", passed.message()))
@@ -87,12 +87,12 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
         .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` shows the registries that it searches"))
 }
 
-/// Returns whether this user cannot ask a registry now.
+/// Returns whether an error means that this user cannot ask a registry at the moment.
 fn cannot_be_asked(error: &Error) -> bool {
     matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved | Code::SecretMissing)
 }
 
-/// Returns the error for a tool that may be in unreachable registries, with the reasons.
+/// Returns the error for a tool that may be in an unreachable registry, with the reason for each.
 fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let mut passed = passed.into_iter();
     let Some(first) = passed.next() else { return Error::internal("all registries were searched") };
@@ -105,7 +105,7 @@ fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     passed.fold(error, |error, passed| error.hint(format!("another registry was not checked: {}", passed.message())))
 }
 
-/// Returns the version of a registry that a reference means.
+/// Chooses the version in one registry that a reference stands for.
 fn choose(
     context: &Context,
     registry: &str,
@@ -146,7 +146,8 @@ fn is_yanked(version: &Listed, seen: &[String]) -> bool {
     version.yank.is_some() || seen.contains(&version.version.to_string())
 }
 
-/// Returns the versions of a tool that were yanked when last seen. For this database's own registry, its rows are authoritative.
+/// Returns the versions of a tool that were yanked when last seen. For this database the rows themselves are
+/// current, so there is nothing to add.
 fn yanked(context: &Context, registry: &str, name: &Name) -> Result<Vec<String>> {
     if registry == LOCAL {
         return Ok(Vec::new());
@@ -174,7 +175,7 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
     }
 }
 
-/// Returns the hint that accepts a yanked version; `offers` says whether the command has the option.
+/// Returns the hint about accepting a yanked version; `offers` says whether the command supports `--allow-yanked`.
 fn takes_yanked(reference: &str, offers: bool) -> String {
     match offers {
         true => "to accept a yanked version, pass --allow-yanked".to_owned(),
@@ -182,8 +183,7 @@ fn takes_yanked(reference: &str, offers: bool) -> String {
     }
 }
 
-/// Returns the failure of a version that its publisher took back; `offers` is whether the command that was called has
-/// `--allow-yanked`.
+/// Returns the error for a yanked version; `offers` says whether the command supports `--allow-yanked`.
 pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> Error {
     let why = yank.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let error = Error::new(Code::VersionYanked, format!("{name}@{version} was yanked by its publisher{why}"))
@@ -194,7 +194,7 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Compares a version with what was seen of it, and records a new one.
+/// Records a version when it is first seen, and later checks it against that record.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);
@@ -211,7 +211,6 @@ fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<Versio
     Ok(VersionInfo { yank: yank.or(version.yank), ..version })
 }
 
-/// Returns a registry's version as a row.
 pub fn release(registry: &str, info: &VersionInfo) -> Release {
     let VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank } = info.clone();
     Release {

@@ -1,4 +1,4 @@
-//! Searches several registries at once.
+//! Searches several registries at the same time.
 
 use std::collections::HashSet;
 use std::thread;
@@ -9,18 +9,17 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// The outcome of a search in one registry.
+/// How a registry responded to a search.
 #[derive(Debug)]
 pub enum State {
     Answered,
-    /// It could not be reached, and an older answer is used.
+    /// The registry could not be reached, and an older response is used.
     Stale,
-    /// It did not answer, for this reason.
+    /// The registry did not respond, for this reason.
     Failed(Error),
 }
 
 impl State {
-    /// The word for people and programs.
     pub fn word(&self) -> &'static str {
         match self {
             State::Answered => "ok",
@@ -35,36 +34,35 @@ impl State {
     }
 }
 
-/// A registry that was to be asked.
+/// A registry that took part in a search.
 #[derive(Debug)]
 pub struct Asked {
     pub registry: String,
     pub state: State,
-    /// The time of the answer that is shown.
+    /// When the registry sent the results that are shown.
     pub checked_at: Option<Millis>,
 }
 
-/// The result of a search.
 #[derive(Debug)]
 pub struct Everything {
-    /// The hits, best first, each with its registry.
+    /// The results, best first, each with its registry.
     pub hits: Vec<(String, Hit)>,
-    /// How many tools match in the registries that answered. A tool of two registries counts twice.
+    /// How many tools match in the registries that responded. A tool in two registries counts twice.
     pub total: u64,
-    /// The registries, in the order in which they are asked.
+    /// The registries in the order in which they are asked.
     pub asked: Vec<Asked>,
 }
 
-/// Searches the named registry, or all of them. An unreachable registry does not fail the search.
+/// Searches the named registry, or all of them. An unreachable registry does not make the search fail.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for the registry.
+/// `E_NOT_FOUND` if there is no registry with this name.
 pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Result<Everything> {
     let known = Known::meant(context, registry)?;
     if !query.offline && known.iter().any(Known::is_remote) {
         (context.step_aside)();
     }
-    // Asks the person about each registry before any request is sent.
+    // Opening a registry may prompt for its approval, so all are opened before the first request is sent.
     let opened: Vec<_> = known.iter().map(|known| known.open(context)).collect();
     let found: Vec<Result<Found>> = thread::scope(|scope| {
         let asking: Vec<_> = opened.into_iter().map(|backend| scope.spawn(move || backend?.search(query))).collect();
@@ -87,14 +85,14 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     Ok(Everything { hits: merged(lists, query.limit as usize), total, asked })
 }
 
-/// Returns whether an error is not specific to one registry.
+/// Returns whether an error concerns the whole search instead of one registry.
 fn costs_the_answer(error: &Error) -> bool {
     use Code::{Busy, Cancelled, Damaged, Internal, NotDatabase, Replaced, Storage, Timeout};
     matches!(error.code(), Busy | Cancelled | Damaged | Internal | NotDatabase | Replaced | Storage | Timeout)
 }
 
-/// Merges the hits of several lists by their rank, then by the order of the lists. If several registries have a tool, the first one wins,
-/// as it does when the tool is resolved by name.
+/// Merges several result lists by rank; at the same rank, the order of the lists decides. If several registries
+/// have a tool, the first one wins, just as it does when the tool is resolved by name.
 fn merged(lists: Vec<(String, Vec<Hit>)>, limit: usize) -> Vec<(String, Hit)> {
     let longest = lists.iter().map(|(_, hits)| hits.len()).max().unwrap_or(0);
     let mut of_first: HashSet<&str> = HashSet::new();

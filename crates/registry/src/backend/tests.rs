@@ -1,4 +1,5 @@
-//! What holds of every registry: a digest never changes, a yank stays seen, and what is asked in which order.
+//! Tests what all registries have in common: digests never change, yanks are remembered, and registries are asked
+//! in order.
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 use mcpkg_store::tools::registries::{self, Kind, Place};
 use semver::Version;
 
-/// A database with this user's records, in a folder.
+/// A database and this user's approvals, in a temporary folder.
 pub struct Ground {
     folder: TempDir,
     pub context: Context,
@@ -36,14 +37,14 @@ impl Ground {
         Self { folder, context }
     }
 
-    /// Adds a registry, which this user approved.
+    /// Adds a registry and approves it.
     pub fn add(&self, name: &str, kind: Kind, location: &str, token: Option<&str>) -> Place {
         let place = self.stranger(name, kind, location, token);
         approval::approve(&self.context, &place).unwrap();
         place
     }
 
-    /// Adds a registry as a database from somebody else has it.
+    /// Adds a registry without approving it, as if the database came from somebody else.
     fn stranger(&self, name: &str, kind: Kind, location: &str, token: Option<&str>) -> Place {
         self.context
             .store
@@ -57,7 +58,7 @@ impl Ground {
             .unwrap()
     }
 
-    /// Makes a folder a registry called `name`, and adds it.
+    /// Creates a folder registry called `name`, and adds it.
     fn directory(&self, name: &str) -> std::path::PathBuf {
         let path = self.folder.path().join(name);
         Directory::create(name, &path).unwrap();
@@ -222,7 +223,7 @@ fn a_digest_that_was_seen_never_changes() {
         (&error.details().unwrap()["expected"], &error.details().unwrap()["actual"]),
         (&json!(good), &json!(evil))
     );
-    // A handle that cannot write refuses it too, and the registry's removal does not make it forgotten.
+    // A read-only store refuses it too, and removing the registry does not clear the recorded digest.
     let reading = Context { store: ground.context.store.reading(), ..ground.context.clone() };
     let reference = Reference::parse("a/one").unwrap();
     assert_eq!(resolve(&reading, &reference, Choice::default()).unwrap_err().code(), Code::DigestChanged);
@@ -245,7 +246,7 @@ fn an_archive_is_compared_with_its_digest_and_its_claims_are_kept() {
     std::fs::write(&bundle, b"good").unwrap();
     let good = download(&ground.context, &resolved).unwrap();
     assert_eq!((&*good.archive.bytes().unwrap(), good.attestations.len()), (&b"good"[..], 1));
-    // A claim that was seen stays, wherever it went.
+    // An attestation that was seen once stays, even if the registry deletes it.
     std::fs::remove_dir_all(path.join("tools/a/one/1.0.0/attestations")).unwrap();
     assert_eq!(download(&ground.context, &resolved).unwrap().attestations, ["{\"a\":1}"]);
     std::fs::remove_file(&bundle).unwrap();
@@ -288,7 +289,7 @@ fn a_registry_that_a_stranger_named_is_not_asked() {
         search(&ground.context, &query, None).unwrap().asked.iter().map(|asked| asked.state.word()).collect();
     assert_eq!(states, ["ok", "unapproved", "unapproved"]);
     assert!(!flag.exists());
-    // What is approved is the token's place too.
+    // An approval covers the token's source too: with another token, the registry needs a new approval.
     let place = Place { token: None, ..Known::named(&ground.context, "host").unwrap().place.unwrap() };
     approval::approve(&ground.context, &place).unwrap();
     assert!(Known::named(&ground.context, "host").unwrap().open(&ground.context).is_err());
@@ -392,7 +393,7 @@ fn an_index_is_made_from_the_files_and_believed_for_nothing_but_words() {
     ground.publish("team", "a/one@1.0.0", b"1").unwrap();
     ground.publish("team", "a/one/deep/er@1.0.0", b"2").unwrap();
     assert_eq!(ground.found("", &[], 10).1, 2);
-    // Copied in by hand.
+    // A version that was copied in by hand.
     let (from, to) = (path.join("tools/a/one/1.0.0"), path.join("tools/b/two/3.0.0"));
     std::fs::create_dir_all(&to).unwrap();
     for file in ["bundle.tar.gz", "manifest.json"] {
@@ -404,7 +405,7 @@ fn an_index_is_made_from_the_files_and_believed_for_nothing_but_words() {
     assert_eq!(ground.found("", &[], 10).1, 2);
     assert_eq!(Directory::new(&ground.context, "team", &path).index().unwrap(), 3);
     assert_eq!(ground.found("", &[], 10).1, 3);
-    // What an index makes up is found, and resolves to nothing.
+    // A made-up entry in an index is found by searches, but cannot be resolved.
     let index = std::fs::read_to_string(path.join("index.json")).unwrap().replace("b/two", "b/evil");
     std::fs::write(path.join("index.json"), index).unwrap();
     assert_eq!(ground.found("evil", &[], 10).1, 1);

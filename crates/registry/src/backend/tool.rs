@@ -1,4 +1,4 @@
-//! Tools and versions as registries describe them.
+//! The types for tools and versions in a registry.
 
 use semver::Version;
 
@@ -10,71 +10,61 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
-/// A tool in a registry.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     pub name: Name,
-    /// What it does, in one line of text from a stranger.
+    /// A description in one line of untrusted text.
     pub description: String,
     pub tags: Vec<String>,
     pub license: Option<String>,
-    /// Its versions, the highest first.
+    /// The versions, highest first.
     pub versions: Vec<Listed>,
 }
 
-/// A version in a tool's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub version: Version,
-    /// The SHA-256 of its archive, if the list has it.
+    /// The SHA-256 of the archive, if the list includes it.
     pub sha256: Option<Sha>,
-    /// When it was published.
     pub published_at: Millis,
-    /// Its yank, if its publisher yanked it.
     pub yank: Option<Yank>,
 }
 
-/// A version in a registry.
 #[derive(Clone, Debug)]
 pub struct VersionInfo {
     pub name: Name,
     pub version: Version,
-    /// The SHA-256 of its archive.
+    /// The SHA-256 of the archive.
     pub sha256: Sha,
-    /// Bytes of its archive; 0 if the registry does not say.
+    /// The size of the archive in bytes; 0 if the registry does not say.
     pub size: u64,
-    /// Its publisher, according to the registry.
+    /// The publisher, as claimed by the registry.
     pub publisher: Option<String>,
     pub visibility: Visibility,
-    /// When it was published.
     pub published_at: Millis,
-    /// Its yank, if its publisher yanked it.
     pub yank: Option<Yank>,
 }
 
-/// A version to publish.
 #[derive(Clone, Copy, Debug)]
 pub struct Publication<'p> {
     pub name: &'p Name,
     pub version: &'p Version,
     pub archive: &'p NewContent,
-    /// Its SHA-256.
+    /// The SHA-256 of the archive.
     pub sha256: &'p Sha,
-    /// The manifest as JSON.
     pub manifest: &'p serde_json::Value,
-    /// The text of the manifest in the archive.
+    /// The manifest as it is in the archive.
     pub raw_manifest: &'p str,
-    /// Its visibility once published.
     pub visibility: Visibility,
-    /// Its attestations, each a bundle as JSON.
+    /// The attestations to add, each a bundle as JSON.
     pub attestations: &'p [String],
 }
 
 impl<'p> Publication<'p> {
-    /// Returns a version to publish to everybody, without attestations; `manifest` is the archive's, as JSON.
+    /// Creates a publication that is public and has no attestations; `manifest` is the archive's manifest as JSON.
     ///
     /// # Errors
-    /// `E_INTERNAL` for an archive without a version: none that is packed or sent is opened as one.
+    /// `E_INTERNAL` if the archive has no version, which opening an archive rules out.
     pub fn of(opened: &'p Opened, manifest: &'p serde_json::Value) -> Result<Self> {
         let version = opened.manifest.version.as_ref().ok_or_else(|| Error::internal("an archive has no version"))?;
         Ok(Self {

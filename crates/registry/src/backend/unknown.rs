@@ -6,17 +6,16 @@ use serde_json::json;
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error};
 
-/// The most versions that an error names.
+/// The most versions that an error lists.
 const NAMED: usize = 20;
 
-/// Returns the error for a tool that a registry does not have.
 pub fn no_tool(registry: &str, name: &Name) -> Error {
     Error::new(Code::ToolNotFound, format!("Registry '{registry}' has no tool '{name}'"))
         .with_details(json!({ "tool": name, "registry": registry }))
         .hint("`mcpkg tool search WORDS` finds tools")
 }
 
-/// Returns the error for a version that a tool does not have; `wanted` is what was asked for.
+/// Returns the error for a missing version; `wanted` is the requested version or range.
 pub fn no_version(registry: &str, name: &Name, wanted: &str, versions: &[Version]) -> Error {
     let named = newest(versions);
     let hint = match named.is_empty() {
@@ -28,7 +27,7 @@ pub fn no_version(registry: &str, name: &Name, wanted: &str, versions: &[Version
         .hint(hint)
 }
 
-/// Returns the error for a tool whose publisher yanked all versions.
+/// Returns the error for a tool whose versions were all yanked.
 pub fn none_but_yanked(registry: &str, name: &Name, versions: &[Version]) -> Error {
     let named = newest(versions);
     let message = format!("All versions of {name} in registry '{registry}' were yanked: {}", named.join(", "));
@@ -36,7 +35,7 @@ pub fn none_but_yanked(registry: &str, name: &Name, versions: &[Version]) -> Err
         .with_details(json!({ "tool": name, "registry": registry, "versions": named }))
 }
 
-/// Returns the versions that an error names, newest first.
+/// Returns the versions that an error lists, newest first.
 fn newest(versions: &[Version]) -> Vec<String> {
     let mut versions: Vec<&Version> = versions.iter().collect();
     versions.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,4 +1,4 @@
-//! Reads and writes digests, times and versions as registries write them.
+//! Parses and formats digests, times and versions in the format of registries.
 
 use semver::Version;
 use serde_json::Value;
@@ -11,27 +11,26 @@ use mcpkg_base::hex;
 /// The most characters of a version.
 const VERSION: usize = 100;
 
-/// Returns the digest that a text says: 64 hex digits, perhaps after `sha256:`.
+/// Parses a digest: 64 hex digits, optionally after `sha256:`.
 pub fn sha256(text: &str) -> Option<Sha> {
     hex::decode(text.strip_prefix("sha256:").unwrap_or(text))?.try_into().ok()
 }
 
-/// Returns a digest as registries write it.
+/// Formats a digest: `sha256:...`.
 pub fn hash(sha256: &Sha) -> String {
     format!("sha256:{}", hex::encode(sha256))
 }
 
-/// Returns the version that a text is.
 pub fn version(text: &str) -> Option<Version> {
     if text.len() <= VERSION { Version::parse(text).ok() } else { None }
 }
 
-/// Returns the time that a member of an object says.
+/// Reads a time from a field of a JSON object.
 pub fn time(object: &Value, key: &str) -> Option<Millis> {
     object.get(key).and_then(Value::as_str).and_then(clock::from_rfc3339)
 }
 
-/// Returns a text in an object as one line; `None` where it is empty or no text.
+/// Reads a string from a field of a JSON object as one line; `None` if it is empty or not a string.
 pub fn text(object: &Value, key: &str) -> Option<String> {
     object.get(key).and_then(Value::as_str).map(one_line).filter(|text| !text.is_empty())
 }

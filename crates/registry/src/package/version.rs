@@ -37,9 +37,9 @@ impl Wanted {
             .hint("use a version such as 1.2.0, a range such as ^1.2, or `latest`"))
     }
 
-    /// Returns the version of `available` that is meant: the highest by semver. Versions that were yanked are not among
-    /// them. A pre-release counts where it is named exactly, where the range names one of the same version, or where
-    /// `pre` says so.
+    /// Returns the highest of the `available` versions that matches; the caller leaves out yanked versions. A
+    /// pre-release matches if it is named exactly, if the range names a pre-release of the same version, or if
+    /// `pre` is set.
     pub fn choose<'a>(&self, available: impl IntoIterator<Item = &'a Version>, pre: bool) -> Option<&'a Version> {
         available.into_iter().filter(|version| self.takes(version, pre)).max()
     }

@@ -1,4 +1,5 @@
-//! Attestations of a version: claims of those who posted them. The registry says who signed what, and never that it counts.
+//! Serves the attestations of a version. They are unverified claims: the registry reports who signed what, and
+//! leaves it to the client to decide what counts.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -28,16 +29,15 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::attestations::{self as rows, Attestation};
 use mcpkg_store::tools::packages::PackageRow;
 
-/// The default number of attestations in a list.
 const LISTED: u32 = 50;
 
-/// The most attestations of each tool that a search reads: it finds up to a hundred tools.
+/// The most attestations per tool that a search reads, since a search returns up to a hundred tools.
 const COUNTED: i64 = 20;
 
-/// The most attestations of one version that a key posts: no single one fills the list.
+/// The most attestations of one version that one key can post, so that a single key cannot fill the list.
 const OF_ONE_KEY: usize = 20;
 
-/// An attestation, and what it says of the archive that it was posted for.
+/// An attestation, and the archive that it was posted for.
 pub struct Claim {
     row: Attestation,
     bundle: Arc<Bundle>,
@@ -45,7 +45,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns the attestations of a version, in the order in which they came.
+    /// Returns the attestations of a version, oldest first.
     pub fn all(db: &Db<'_>, package: &PackageRow) -> Result<Vec<Self>> {
         Self::first(db, package, i64::MAX)
     }
@@ -61,19 +61,19 @@ impl Claim {
         Ok(claims.collect())
     }
 
-    /// Returns the signers; none if a signature is invalid.
+    /// Returns the signer, if a signature is valid.
     fn signer(&self) -> Option<&Identity> {
         self.bundle.signers.iter().find_map(|signer| signer.as_ref().ok())
     }
 
-    /// Returns what it says of this very archive.
+    /// Returns the statement's claim, if it is about exactly this archive.
     fn said(&self) -> Option<Said> {
         let statement = self.bundle.statement.as_ref().ok()?;
         let is_this = statement.about(&self.subject) == About::This && statement.predicate_names(&self.subject);
         is_this.then(|| Statement::said(statement))
     }
 
-    /// Whether it says that an audit of this very archive failed, signed by somebody.
+    /// Returns whether it is signed and says that this archive failed an audit.
     fn is_veto(&self) -> bool {
         self.signer().is_some() && self.said() == Some(Said::Audited(Outcome::Failed))
     }
@@ -82,7 +82,7 @@ impl Claim {
         self.signer().is_some_and(|signer| signer.as_str() == auditor || signer.fingerprint() == auditor)
     }
 
-    /// Returns what it is, without its bytes.
+    /// Returns the attestation as JSON without its bundle.
     pub fn summary(&self) -> Value {
         let (kind, result) = match self.said() {
             Some(Said::Made) => (Some("publisher"), None),
@@ -106,8 +106,8 @@ impl Claim {
     }
 }
 
-/// Returns how many auditors say of an archive that they found nothing that forbids its use, among the first attestations of
-/// it. Whether they are to be believed is for who asks.
+/// Counts the auditors who passed an archive, among its first attestations. The client decides whether to trust
+/// them.
 pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     let claims = Claim::first(db, package, COUNTED)?;
     let passed = claims
@@ -116,10 +116,7 @@ pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     Ok(passed.filter_map(Claim::signer).collect::<BTreeSet<_>>().len())
 }
 
-/// Answers the list of a version's attestations.
-///
-/// # Errors
-/// 400, 404, 500, 503.
+/// Lists the attestations of a version.
 pub fn list(context: &Context, head: &Head, name: &Name, version: &Version) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&head.query)?;
     let limit = parameters.number("limit", LISTED, u32::MAX)?.clamp(1, ATTESTATIONS as u32);
@@ -135,10 +132,7 @@ pub fn list(context: &Context, head: &Head, name: &Name, version: &Version) -> R
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Answers the attestation of an auditor: one that says that an audit failed before any other, else the last one.
-///
-/// # Errors
-/// 404, 500, 503.
+/// Returns the attestation of an auditor: a failed audit if there is one, else the latest attestation.
 pub fn one(context: &Context, name: &Name, version: &Version, auditor: &str) -> Result<Answer, Failure> {
     let claims = of_version(context, name, version)?.1;
     let mut of_auditor = claims.iter().rev().filter(|claim| claim.is_of(auditor));
@@ -147,10 +141,7 @@ pub fn one(context: &Context, name: &Name, version: &Version, auditor: &str) -> 
     Ok(Answer::json(StatusCode::OK, &claim.with_bundle()["bundle"]))
 }
 
-/// Accepts any readable attestation as a claim, whoever signed it and whatever it says.
-///
-/// # Errors
-/// 400, 404, 409, 413, 422, 500, 503.
+/// Stores any readable attestation as an unverified claim, whatever its signer and content.
 pub fn post(
     context: &Context,
     name: &Name,
@@ -196,10 +187,8 @@ pub fn post(
     Ok(Answer::json(if added { StatusCode::CREATED } else { StatusCode::OK }, &claim.summary()))
 }
 
-/// Takes back what an auditor said, where this key posted it. A failed audit stays: others rely on having been warned.
-///
-/// # Errors
-/// 400, 403, 404, 500, 503.
+/// Revokes an auditor's attestation that this key posted. A failed audit cannot be revoked, because others rely on
+/// the warning.
 pub fn revoke(
     context: &Context,
     head: &Head,

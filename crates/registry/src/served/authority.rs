@@ -1,4 +1,4 @@
-//! Rights at the registry. `op::Caller` decides them; this checks them before a body is read.
+//! Checks the caller's rights before the body of a request is read. `op::Caller` defines the rights.
 
 use http::StatusCode;
 
@@ -7,10 +7,7 @@ use super::route::Route;
 use crate::package::Name;
 use mcpkg_core::op::Context;
 
-/// Refuses a key of one project: what is published is everybody's.
-///
-/// # Errors
-/// 403.
+/// Refuses (403) keys that are limited to one project, since published tools belong to no project.
 pub fn reads(context: &Context) -> Result<(), Failure> {
     match context.caller.rights().deploy {
         true => Ok(()),
@@ -18,10 +15,7 @@ pub fn reads(context: &Context) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what the caller may not do.
-///
-/// # Errors
-/// 401, 403.
+/// Refuses requests that the caller has no right to make (401, 403).
 pub fn check(context: &Context, route: &Route) -> Result<(), Failure> {
     match route {
         Route::Search
@@ -67,7 +61,6 @@ fn attests(context: &Context) -> Result<(), Failure> {
     }
 }
 
-/// Returns the name of the caller's key.
 fn key(context: &Context) -> Result<&str, Failure> {
     context.caller.key().ok_or_else(|| {
         Failure::unauthorized(

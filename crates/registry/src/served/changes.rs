@@ -1,4 +1,4 @@
-//! Changes to what is published: taken back, used again, shown to others.
+//! Changes published versions: yanks them, reverts a yank, or changes who can see them.
 
 use std::io::Read;
 
@@ -16,10 +16,6 @@ use mcpkg_base::clock::rfc3339;
 use mcpkg_core::op::{Answer, Context};
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
-/// Yanks a version.
-///
-/// # Errors
-/// 400, 404, 422, 500, 503.
 pub fn yank(
     context: &Context,
     name: &Name,
@@ -39,10 +35,7 @@ pub fn yank(
     change(context, "tool.yank", name, version, Some(&yank))
 }
 
-/// Says that a version is to be used again.
-///
-/// # Errors
-/// 404, 500, 503.
+/// Reverts a yank.
 pub fn unyank(context: &Context, name: &Name, version: &Version) -> Result<Answer, Failure> {
     change(context, "tool.unyank", name, version, None)
 }
@@ -68,10 +61,6 @@ fn change(
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Sets who can see the versions of a tool.
-///
-/// # Errors
-/// 400, 404, 422, 500, 503.
 pub fn visibility(context: &Context, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
     let body = json_body(body)?;
     let visibility = body["visibility"].as_str().and_then(Visibility::from_word);

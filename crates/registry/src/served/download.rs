@@ -1,4 +1,4 @@
-//! A version's archive, sent piece by piece.
+//! Sends the archive of a version in pieces.
 
 use std::ops::Range;
 
@@ -21,10 +21,8 @@ use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::pieces::Pieces;
 use mcpkg_store::tools::packages;
 
-/// Answers with an archive, or with the part of it that is asked for.
-///
-/// # Errors
-/// 404, 410 for one that was yanked, 416, 500, 503.
+/// Sends an archive, or the requested part of it. A yanked version fails with 410 unless the client acknowledges
+/// the yank.
 pub fn download(context: &Context, head: &Head, name: &Name, version: &Version) -> Result<Answer, Failure> {
     let acknowledged = Parameters::of(&head.query)?.is_true("acknowledge_yanked");
     let (row, pieces) = context.store.read(|db| {
@@ -80,16 +78,16 @@ fn header(text: String) -> Result<HeaderValue, Failure> {
     HeaderValue::try_from(text).map_err(|error: http::header::InvalidHeaderValue| odd(error).into())
 }
 
-/// What a client wants of a content.
+/// The part of an archive that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     Whole,
     Part(Range<u64>),
-    /// A part that it does not have.
+    /// A range outside of the archive.
     Nothing,
 }
 
-/// Returns the part that the headers of a request ask for. Several parts at once are not given: the whole is.
+/// Reads the requested part from the headers. A request for several ranges gets the whole archive.
 fn wanted(headers: &HeaderMap, tag: &HeaderValue, size: u64) -> Wanted {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if headers.get(IF_RANGE).is_some_and(|known| known != tag) {

@@ -1,4 +1,4 @@
-//! Failures in the form of contract 002's original: `{"error": {"code", "message", "details"}}`.
+//! Builds error responses in the format of Enact: `{"error": {"code", "message", "details"}}`.
 
 use http::StatusCode;
 use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use mcpkg_base::error::{Blame, Code, Error};
 use mcpkg_core::op::Answer;
 
-/// Seconds after which a request that met a busy database may come again.
+/// The value of `Retry-After`, in seconds, if the database is busy.
 const LATER: HeaderValue = HeaderValue::from_static("2");
 
-/// A request that is not answered as it was asked.
+/// An error response.
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
@@ -24,12 +24,10 @@ struct Parts {
 }
 
 impl Failure {
-    /// Returns a failure without details.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self(Box::new(Parts { status, code, message: message.into(), details: Value::Null, header: None }))
     }
 
-    /// 400.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     }
@@ -40,34 +38,31 @@ impl Failure {
         Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// 403: the key is good, and does not allow this.
+    /// 403: the key is valid but does not allow the request.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
     }
 
-    /// 404.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
-    /// 405; says what the address takes.
+    /// 405: lists the allowed methods.
     pub fn method(allowed: &'static str) -> Self {
         let why = format!("This address accepts only {allowed}; published versions cannot be overwritten or deleted");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", why)
             .with(ALLOW, HeaderValue::from_static(allowed))
     }
 
-    /// 413.
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "BUNDLE_TOO_LARGE", message)
     }
 
-    /// 422.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION_ERROR", message)
     }
 
-    /// Returns the failure of a request that the server refused with a status.
+    /// Returns the error for a request that the HTTP server itself refused with this status.
     pub fn of_status(status: StatusCode, message: &str) -> Self {
         let code = match status.as_u16() {
             401 => "UNAUTHORIZED",
@@ -82,7 +77,6 @@ impl Failure {
         Self::new(status, code, message)
     }
 
-    /// Attaches data for programs.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.0.details = details;
@@ -94,7 +88,7 @@ impl Failure {
         self
     }
 
-    /// Returns the answer that says it.
+    /// Converts the error to an HTTP response.
     pub fn answer(self) -> Answer {
         let Parts { status, code, message, details, header } = *self.0;
         let mut error = json!({ "code": code, "message": message });

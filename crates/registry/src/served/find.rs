@@ -1,4 +1,4 @@
-//! Answers about tools: searches, a tool, a version.
+//! Answers questions about tools: searches, the details of a tool, and the details of a version.
 
 use http::StatusCode;
 use semver::Version;
@@ -21,17 +21,14 @@ use mcpkg_core::op::{Answer, Context, Head};
 use mcpkg_store::tools::packages::{self, PackageRow, Yank};
 use mcpkg_store::tools::registries::LOCAL;
 
-/// The default and the largest number of hits of a search.
+/// The default and the largest number of search results per request.
 const HITS: u32 = 20;
 const MOST_HITS: u32 = 100;
 
-/// The most hits that a request can skip; later pages need a more specific search.
+/// The largest offset of a search; to find more, the client needs a more specific query.
 const MOST_PASSED: u32 = 1_000;
 
 /// Answers a search.
-///
-/// # Errors
-/// 400, 500, 503.
 pub fn search(context: &Context, head: &Head) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&head.query)?;
     let limit = parameters.number("limit", HITS, u32::MAX)?.clamp(1, MOST_HITS);
@@ -64,10 +61,7 @@ pub fn search(context: &Context, head: &Head) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Answers what is known of a tool.
-///
-/// # Errors
-/// 404, 500, 503.
+/// Returns the details of a tool.
 pub fn tool(context: &Context, name: &Name) -> Result<Answer, Failure> {
     let answer = context.store.read(|db| {
         let rows = Local::new(context).rows(db, name)?;
@@ -104,10 +98,7 @@ pub fn tool(context: &Context, name: &Name) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Answers what is known of a version.
-///
-/// # Errors
-/// 404, 500, 503.
+/// Returns the details of a version.
 pub fn version(context: &Context, name: &Name, version: &Version) -> Result<Answer, Failure> {
     let answer = context.store.read(|db| {
         let row = Local::new(context).row(db, name, version)?;
@@ -134,7 +125,7 @@ pub fn version(context: &Context, name: &Name, version: &Version) -> Result<Answ
     Ok(Answer::json(StatusCode::OK, &answer))
 }
 
-/// Says in an answer whether a version was yanked, and why.
+/// Adds the fields about a version's yank to a response.
 fn add_yank(answer: &mut Value, yank: Option<&Yank>) {
     answer["yanked"] = json!(yank.is_some());
     answer["yank_reason"] = json!(yank.and_then(|yank| yank.reason.as_ref()));
@@ -142,23 +133,24 @@ fn add_yank(answer: &mut Value, yank: Option<&Yank>) {
     answer["yanked_at"] = json!(yank.map(|yank| rfc3339(yank.at)));
 }
 
-/// Returns the digest of a version's archive, as registries write it.
+/// Returns the digest of an archive in the format of the API: `sha256:...`.
 pub fn hash(row: &PackageRow) -> String {
     wire::hash(&row.release.sha256)
 }
 
-/// Returns the address of a version's archive on the same server.
+/// Returns the path to download an archive from the same server.
 pub fn download_url(name: &Name, version: &Version) -> String {
     format!("{PREFIX}/tools/{name}/versions/{version}/download")
 }
 
-/// Returns whose tool it is: a namespace stands for its owner.
+/// Returns the author of a tool, which is its namespace: `alice/pdf` -> `alice`.
 fn author(name: &str) -> Value {
     let first = name.split('/').next().unwrap_or_default();
     json!({ "username": first.trim_start_matches('@'), "avatar_url": null })
 }
 
-/// Returns an address in a manifest, where it is one that people follow: a stranger wrote it.
+/// Returns an `http` or `https` URL from the manifest; other values are dropped, since a stranger wrote the
+/// manifest.
 fn link(manifest: &Value, key: &str) -> Option<String> {
     let text = manifest.get(key)?.as_str()?;
     Url::parse(text).map(|url| url.as_str().to_owned())

@@ -1,7 +1,8 @@
-//! The registry that a server offers: this database's own, by the paths of contract 002's original.
+//! Serves this database as a registry over HTTP, with the paths of Enact's registry.
 //!
-//! [`route`] says what a request asks for, and a file for each kind of answer gives it. Reading follows the server's rule for
-//! keys; writing needs a key that was made for it, which `op::Caller` decides. All failures have the form of [`failure`].
+//! [`route`] parses the request, and each kind of response has its own file. Reading follows the server's rule for
+//! keys. Writing needs a key made for publishing, which `op::Caller` checks. [`failure`] builds all error
+//! responses.
 
 mod attestations;
 mod authority;
@@ -27,7 +28,7 @@ use mcpkg_base::disk;
 use mcpkg_base::hex;
 use mcpkg_core::op::{Answer, Content, Context, Head, Served};
 
-/// What a server answers below `/registry`.
+/// The handler for requests below `/registry`.
 pub static SERVED: Served = Served {
     flag: "registry",
     help: "Serve this database as a tool registry at /registry; to publish, use a key made with `mcpkg access create --publish`",
@@ -37,10 +38,11 @@ pub static SERVED: Served = Served {
     refuse,
 };
 
-/// The most bytes of the body of a request that carries no archive.
+/// The most bytes of a request body without an archive.
 const SMALL: u64 = 1 << 20;
 
-/// Looks at a request before its body is read: what does not exist and what may not be done costs no upload.
+/// Checks a request before its body is read, so that a bad address or a missing right does not cost an upload.
+/// Returns the size limit of the body.
 fn admit(context: &Context, head: &Head) -> Result<u64, Box<Answer>> {
     let admitted = authority::reads(context).and_then(|()| Route::of(head)).and_then(|route| {
         authority::check(context, &route)?;
@@ -53,7 +55,7 @@ fn admit(context: &Context, head: &Head) -> Result<u64, Box<Answer>> {
     admitted.map_err(|failure| Box::new(failure.answer()))
 }
 
-/// Answers a request that was admitted.
+/// Answers a request that [`admit`] accepted.
 fn answer(context: &Context, head: &Head, body: &mut (dyn Read + Send)) -> Answer {
     let answered = Route::of(head).and_then(|route| match &route {
         Route::Search => find::search(context, head),
@@ -72,13 +74,13 @@ fn answer(context: &Context, head: &Head, body: &mut (dyn Read + Send)) -> Answe
     answered.map_or_else(Failure::answer, |answer| revalidated(head, answer))
 }
 
-/// Returns the answer to a request that the server itself refuses.
+/// Returns the response to a request that the HTTP server itself refuses.
 fn refuse(status: StatusCode, why: &str) -> Answer {
     Failure::of_status(status, why).answer()
 }
 
-/// Gives what is read an ETag, and says that a client has it already where that is so. What may be read depends on the key,
-/// so that nobody in between keeps it.
+/// Adds an ETag to a successful read, and answers 304 if the client already has this version. Responses depend on
+/// the key, so shared caches must not store them.
 fn revalidated(head: &Head, mut answer: Answer) -> Answer {
     if head.method != http::Method::GET || answer.status != StatusCode::OK {
         return answer;

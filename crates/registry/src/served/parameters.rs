@@ -1,27 +1,21 @@
-//! The parameters in a request's address: its path and its query.
+//! Parses the path and the query of a request.
 
 use percent_encoding::percent_decode_str;
 
 use super::failure::Failure;
 
-/// Returns a part of an address as text.
-///
-/// # Errors
-/// 400 if it is not text.
+/// Percent-decodes a part of a URL; fails (400) if the result is not valid UTF-8.
 pub fn decoded(part: &str) -> Result<String, Failure> {
     let text = percent_decode_str(part).decode_utf8().ok().filter(|text| !text.contains('\0'));
     text.map(String::from).ok_or_else(|| Failure::bad_request("The address is not valid UTF-8"))
 }
 
-/// The parameters of an address, in their order.
+/// The query parameters in order.
 #[derive(Debug)]
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// 400 if one is not text.
+    /// Parses a query; fails (400) if it is not valid UTF-8.
     pub fn of(query: &str) -> Result<Self, Failure> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -30,15 +24,13 @@ impl Parameters {
         pairs.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Returns the first parameter of this name; empty if there is none.
+    /// Returns the first parameter with this name; empty if there is none.
     pub fn text(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
     }
 
-    /// Returns a number, `otherwise` where it is not given.
-    ///
-    /// # Errors
-    /// 400 if it is not a number, or larger than `most`.
+    /// Returns a parameter as a number, or `otherwise` if it is missing; fails (400) if it is not a number up to
+    /// `most`.
     pub fn number(&self, name: &str, otherwise: u32, most: u32) -> Result<u32, Failure> {
         let text = self.text(name);
         if text.is_empty() {
@@ -52,7 +44,6 @@ impl Parameters {
         })
     }
 
-    /// Whether one is `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.text(name) == "true"
     }

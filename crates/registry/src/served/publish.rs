@@ -1,4 +1,5 @@
-//! Publishes a version. The archive's own manifest counts; the other fields of the request have to agree with it.
+//! Publishes a version. The manifest inside the archive is authoritative, and other fields of the request must
+//! agree with it.
 
 use std::io::Read;
 
@@ -17,10 +18,8 @@ use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Answer, Context, Head};
 
-/// Publishes a version of a tool. Publishing the same archive again succeeds, and the answer says that it existed.
-///
-/// # Errors
-/// 400, 409 where the version is there with other files, 413, 422, 500, 503.
+/// Publishes a version of a tool. Publishing the same archive again succeeds, and the response says that it already
+/// existed. A different archive of the same version fails with 409.
 pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
     let Upload { manifest: said, bundle, visibility } = upload::read(&head.headers, body)?;
     let opened = archive::open(bundle.into())?;
@@ -39,7 +38,7 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
     let local = Local::new(context);
     let visibility = match visibility {
         Some(visibility) => visibility,
-        // A tool that is private stays so, unless somebody says otherwise.
+        // A new version of a private tool stays private unless the request sets its visibility.
         None => context.store.read(|db| {
             let rows = local.rows(db, name)?;
             Ok(leading(&rows).map(|(_, row)| row.release.visibility).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Which path and method ask for what. Names stand in paths with their slashes.
+//! Maps the method and path of a request to an action. Tool names in paths keep their slashes.
 
 use http::Method;
 use semver::Version;
@@ -9,42 +9,39 @@ use crate::backend::wire;
 use crate::package::Name;
 use mcpkg_core::op::Head;
 
-/// The path below which the registry is answered.
+/// The path prefix of the registry.
 pub const PREFIX: &str = "/registry";
 
-/// What a request asks for.
+/// The action that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// Tools that match a query.
+    /// Searches for tools.
     Search,
-    /// What is known of a tool.
+    /// Returns the details of a tool.
     Tool(Name),
-    /// What is known of a version.
+    /// Returns the details of a version.
     Version(Name, Version),
     Download(Name, Version),
-    /// To publish a version of a tool.
+    /// Publishes a version.
     Publish(Name),
-    /// To say that a version is no longer to be used.
+    /// Yanks a version.
     Yank(Name, Version),
-    /// To say that it is again.
+    /// Reverts a yank.
     Unyank(Name, Version),
-    /// To say who is shown a tool.
+    /// Sets who can see a tool.
     Visibility(Name),
-    /// The attestations of a version.
+    /// Lists the attestations of a version.
     Attestations(Name, Version),
-    /// The attestation of an auditor.
+    /// Returns the attestation of an auditor.
     Attestation(Name, Version, String),
-    /// To post an attestation.
+    /// Posts an attestation.
     Attest(Name, Version),
-    /// To take one back.
+    /// Revokes an attestation.
     Revoke(Name, Version),
 }
 
 impl Route {
-    /// Returns what a request asks for.
-    ///
-    /// # Errors
-    /// 400 for an invalid name or version, 404, 405.
+    /// Parses a request. Fails with 400 for an invalid name or version, 404, or 405.
     pub fn of(head: &Head) -> Result<Self, Failure> {
         let parts = head.path.split('/').map(decoded).collect::<Result<Vec<String>, Failure>>()?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -52,7 +49,7 @@ impl Route {
         if *rest == ["search"] {
             return allowed(head, "GET", Self::Search);
         }
-        // A version has dots and a name has none, so that a tool may be called `alice/versions`.
+        // A segment without a dot after `versions` is not a version. This way a tool can be named `alice/versions`.
         let is_marker = |at: &usize| rest[*at] == "versions" && rest.get(at + 1).is_some_and(|next| next.contains('.'));
         if let Some(at) = (1..rest.len()).find(is_marker) {
             let name = name(&rest[..at])?;
@@ -92,7 +89,7 @@ fn allowed(head: &Head, method: &'static str, route: Route) -> Result<Route, Fai
 }
 
 fn name(segments: &[&str]) -> Result<Name, Failure> {
-    // An escaped slash does not separate segments.
+    // A percent-encoded slash does not separate segments, so it would become part of a name.
     if segments.iter().any(|segment| segment.contains('/')) {
         return Err(Failure::bad_request("In the address, do not percent-encode the slashes of a tool name"));
     }

@@ -1,4 +1,4 @@
-//! Whatever is sent, the registry answers it in its own form, and nothing of it is a bug.
+//! Fuzzes the registry: it must answer any request with a valid response, and never with an internal error.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
@@ -28,7 +28,7 @@ fn caller() -> Caller {
     Caller::client(Some("registry"), Some(grant), Connection::Network, Identity::Mcpkg)
 }
 
-/// Asks, as a server does; returns the status and the JSON.
+/// Sends a request as the server would, and returns the status and the JSON.
 fn ask(context: &Context, method: &str, path: &str, kind: &'static str, mut body: &[u8]) -> (u16, Value) {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
@@ -76,7 +76,7 @@ fn random_bodies_are_answered_and_change_nothing() {
     ];
     let value = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..200),
-        // Words of the formats, with whatever stands between them.
+        // JSON with a known key and a random value.
         ("bundle|auditor|visibility|manifest|replacement_version", "[\\[{\"a-z0-9:,}\\]]{0,40}")
             .prop_map(|(key, value)| format!("{{\"{key}\":{value}}}").into_bytes()),
         (any::<prop::sample::Index>(), any::<u8>()).prop_map({
@@ -92,9 +92,9 @@ fn random_bodies_are_answered_and_change_nothing() {
     proptest!(crate::seed::config(300), |(bytes in value, at in 0..places.len())| {
         let (method, path, kind) = &places[at];
         let (status, said) = ask(&context, method, path, kind, &bytes);
-        // What was sent may be nothing but the archive that is there, in another frame.
+        // A mutated form may still contain the unchanged archive, which is already published.
         let is_same = status == 200 && at == 0 && said["already_published"] == true;
-        // An object without a word that counts says nothing of why a version was taken back.
+        // A yank without a reason is valid, so a random object can yank the version.
         let is_yank = at == 2 && status == 200;
         if is_yank {
             let unyank = format!("{VERSION}/unyank");

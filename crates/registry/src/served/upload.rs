@@ -1,4 +1,5 @@
-//! What is uploaded: a form of several parts, or JSON. Read from a body of any size with no more in memory than is kept of it.
+//! Parses uploads, either a multipart form or JSON. A body is read as a stream, so that memory holds only the parts
+//! that are kept.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -22,25 +23,23 @@ use mcpkg_store::tools::packages::Visibility;
 /// The most bytes of each part other than the archive.
 const BESIDE: u64 = 1 << 20;
 
-/// The most bytes of an archive in JSON, where all of it is in memory as base64. A larger one comes in a form.
+/// The most bytes of an archive sent as JSON, which is held in memory as base64. Larger archives must be sent as a
+/// form.
 const IN_JSON: u64 = 16 << 20;
 
-/// The most parts of a form.
 const PARTS: usize = 32;
 
-/// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
 pub struct Upload {
-    /// The fields that were sent with the archive.
+    /// The manifest sent along with the archive.
     pub manifest: Value,
     pub bundle: Vec<u8>,
-    /// Its visibility, if it was given.
     pub visibility: Option<Visibility>,
 }
 
-/// Returns how many bytes an upload may have, by its headers.
+/// Returns the size limit of an upload, depending on its content type.
 pub fn most(headers: &HeaderMap) -> u64 {
     match is_form(headers) {
         true => ARCHIVE + 4 * BESIDE,
@@ -56,10 +55,6 @@ fn is_form(headers: &HeaderMap) -> bool {
     content_type(headers).trim_start().to_ascii_lowercase().starts_with("multipart/form-data")
 }
 
-/// Reads an upload.
-///
-/// # Errors
-/// 400, 413, 422.
 pub fn read(headers: &HeaderMap, body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
     match is_form(headers) {
         true => form(content_type(headers), body),
@@ -68,9 +63,6 @@ pub fn read(headers: &HeaderMap, body: &mut (dyn Read + Send)) -> Result<Upload,
 }
 
 /// Reads a small body with a JSON object; an empty body means `{}`.
-///
-/// # Errors
-/// 400.
 pub fn json_body(body: &mut (dyn Read + Send)) -> Result<Value, Failure> {
     let bytes = whole(body)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -94,7 +86,6 @@ fn not_json(error: &serde_json::Error) -> Failure {
     Failure::bad_request(format!("The body of this request is not valid JSON: {error}"))
 }
 
-/// An upload in JSON.
 #[derive(Deserialize)]
 struct InJson<'b> {
     #[serde(default)]
@@ -126,7 +117,7 @@ fn shown_to(word: &str) -> Result<Visibility, Failure> {
     Visibility::from_word(word.trim()).ok_or_else(why)
 }
 
-/// Returns the manifest as an object: some clients send one as text.
+/// Returns the manifest as an object; some clients send it as a JSON string.
 fn manifest_of(value: Value) -> Result<Value, Failure> {
     match value {
         Value::Null | Value::Object(_) => Ok(value),
@@ -156,7 +147,7 @@ fn form(content_type: &str, body: &mut (dyn Read + Send)) -> Result<Upload, Fail
                 manifest = manifest_of(value)?;
             }
             "visibility" => visibility = Some(shown_to(&String::from_utf8_lossy(&bytes))?),
-            // The text of the manifest is taken out of the archive.
+            // Other parts are skipped; the text of the manifest comes from the archive.
             _ => {}
         }
     }
@@ -182,7 +173,8 @@ fn refused(error: multer::Error) -> Failure {
     }
 }
 
-/// A body as a stream. It says after each chunk that the next one is not there yet, since the parser takes all that is.
+/// Turns a body into a stream. It reports "pending" after each chunk, because the parser otherwise buffers
+/// everything that is ready.
 struct Chunks<'b> {
     body: &'b mut (dyn Read + Send),
     is_due: bool,
@@ -208,7 +200,8 @@ impl Stream for Chunks<'_> {
     }
 }
 
-/// Returns what a future of the parser's gives. It is asked again and again: what it waits for is read by asking.
+/// Runs one of the parser's futures to completion by polling it repeatedly. No waker is needed, since each poll
+/// reads more of the body.
 fn complete<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! `index.json`: the search index of a registry in a folder. It is used for searches only.
+//! Reads and writes `index.json`, the index of a folder registry. Only searches use it.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use mcpkg_base::error::Result;
 use mcpkg_store::tools::listings::Listing;
 use mcpkg_store::tools::packages::Visibility;
 
-/// The name of the index.
+/// The file name and the format of the index.
 pub const INDEX: &str = "index.json";
 const FORMAT: &str = "mcpkg-registry-index";
 
-/// The most bytes of an index, and of tools in it.
+/// The most bytes of an index, and the most tools in it.
 const LARGEST: u64 = 64 << 20;
 const MOST: usize = 200_000;
 
-/// How deep the folders of names go: a name has eight segments at most.
+/// The deepest folder level of tools: a tool's name has at most eight segments.
 const DEEPEST: usize = 8;
 
 /// Reads the index, sorted by name; `None` if there is none. Malformed entries are skipped.
@@ -66,7 +66,7 @@ pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
     root.write(INDEX, format!("{:#}\n", json!({ "format": FORMAT, "version": 1, "tools": tools })).as_bytes())
 }
 
-/// Returns the index entry of a tool from its files; `None` if searches do not find it.
+/// Builds the index entry of a tool from its files; `None` if searches must not find the tool.
 pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
     let shown = |(_, record): &(Version, Record)| record.visibility == Visibility::Public && record.yank.is_none();
     let versions = versions::all(root, name)?.into_iter().filter(shown);
@@ -77,7 +77,7 @@ pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
     Ok(Some(Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at }))
 }
 
-/// Returns the index entries of all tools in the folder.
+/// Builds the index entries of all tools in the folder.
 pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
     let mut listings = BTreeMap::new();
     let mut folders: Vec<String> = first_segments(root)?;
@@ -91,7 +91,7 @@ pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
             listings.insert(listing.name.clone(), listing);
         }
         if name.split('/').count() < DEEPEST {
-            // The name of a version's folder contains dots; a segment of a tool's name does not.
+            // A name with a dot is the folder of a version: segments of a tool's name contain no dots.
             let below = root.names(&versions::folder_of(&name))?.into_iter().filter(|below| !below.contains('.'));
             folders.extend(below.map(|below| format!("{name}/{below}")));
         }

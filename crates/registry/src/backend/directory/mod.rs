@@ -1,4 +1,4 @@
-//! A registry that is a folder: on a stick, on a shared disk, in a repository.
+//! A registry in a folder, for example on a USB stick, on a shared disk, or in a repository.
 //!
 //! ```text
 //! registry.json  index.json
@@ -34,7 +34,6 @@ use mcpkg_store::tools::answers::{self, Answer};
 use mcpkg_store::tools::listings::{self, Listing};
 use mcpkg_store::tools::packages::Yank;
 
-/// A registry that is a folder.
 pub struct Directory<'c> {
     name: String,
     root: Root,
@@ -42,20 +41,20 @@ pub struct Directory<'c> {
 }
 
 impl<'c> Directory<'c> {
-    /// Returns the registry called `name` in the folder `path`, which is a real path.
+    /// Returns the registry called `name` in the folder `path`, which must be a canonical path.
     pub fn new(context: &'c Context, name: &str, path: &Path) -> Self {
         Self { name: name.to_owned(), root: Root::new(name, path), context }
     }
 
-    /// Makes a registry without tools in a folder that is empty, or not there.
+    /// Creates an empty registry in a folder that is empty or does not exist.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where the folder holds something.
+    /// `E_ALREADY_EXISTS` if the folder is not empty.
     pub fn create(name: &str, path: &Path) -> Result<()> {
         publish::create(name, path)
     }
 
-    /// Refuses a folder that does not exist or is not a registry.
+    /// Fails if the folder does not exist or is not a registry.
     pub fn check(&self) -> Result<()> {
         self.root.check()
     }
@@ -66,7 +65,8 @@ impl<'c> Directory<'c> {
         publish::index(&self.root, self.context)
     }
 
-    /// Updates the list that searches use from the index; returns whether that was skipped because the caller may only read.
+    /// Copies a changed index to the database, where searches read it. Returns whether that was skipped because the
+    /// caller is read-only.
     fn refresh(&self) -> Result<bool> {
         let validator = self.root.validator(index::INDEX)?;
         let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;
@@ -166,7 +166,7 @@ impl Registry for Directory<'_> {
     }
 
     fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
-        // The error for an unknown version names the versions that exist.
+        // For an unknown version, this fails with an error that lists the existing versions.
         self.version(name, version)?;
         publish::yank(&self.root, self.context, name, version, yank)
     }

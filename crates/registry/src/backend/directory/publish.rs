@@ -1,4 +1,5 @@
-//! Changes a registry in a folder: one process at a time, and each change completely or not at all.
+//! Changes a folder registry. Only one process changes it at a time, and each change is written completely or not
+//! at all.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,17 +21,17 @@ use mcpkg_base::hex;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
-/// The prefix of the folder that a version is prepared in.
+/// The prefix of the folder in which a version is prepared.
 const UNFINISHED: &str = ".publishing-";
 
-/// This file exists while the index may be outdated: the next change then rebuilds the index.
+/// The file that exists while the index may be outdated; the next change then rebuilds the index.
 const BEHIND: &str = ".index-behind";
 
-/// The interval and number of attempts to get the lock: half a minute in all.
+/// How often and how many times to try to get the lock: half a minute in total.
 const EACH: Duration = Duration::from_millis(50);
 const TIMES: u32 = 600;
 
-/// As [`super::Directory::create`].
+/// Implements [`super::Directory::create`].
 pub fn create(name: &str, path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|error| disk::failed("make", path, error))?;
     let mut entries = fs::read_dir(path).map_err(|error| disk::failed("read", path, error))?;
@@ -44,14 +45,13 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
     root.write(REGISTRY, Root::described(name).as_bytes())
 }
 
-/// As [`super::Directory::index`].
+/// Implements [`super::Directory::index`].
 pub fn index(root: &Root, context: &Context) -> Result<usize> {
     let _lock = lock(root, context)?;
     sweep(root)?;
     remake(root)
 }
 
-/// Rebuilds the index from the files, and returns how many tools it lists.
 fn remake(root: &Root) -> Result<usize> {
     let listings = index::made(root)?;
     index::write(root, &listings)?;
@@ -59,7 +59,7 @@ fn remake(root: &Root) -> Result<usize> {
     Ok(listings.len())
 }
 
-/// Publishes a version; returns whether it was not there before.
+/// Publishes a version, and returns whether it is new.
 pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) -> Result<bool> {
     let Publication { name, version, archive, sha256, visibility, attestations, .. } = *publication;
     if visibility == Visibility::Private {
@@ -121,7 +121,7 @@ fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<(
     })
 }
 
-/// Yanks a version, or takes that back.
+/// Yanks a version, or reverts the yank.
 pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     let _lock = lock(root, context)?;
     sweep(root)?;
@@ -135,7 +135,6 @@ pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank
     relist(root, name)
 }
 
-/// Adds an attestation to a version.
 pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &str) -> Result<()> {
     let _lock = lock(root, context)?;
     let folder = versions::folder(&version.name, &version.version);
@@ -143,7 +142,7 @@ pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &st
     write_attestations(root, &folder, &[bundle.to_owned()])
 }
 
-/// Updates the index entry of a tool from its files; rebuilds the index if it is missing or malformed.
+/// Updates the index entry of a tool from its files; rebuilds the whole index if it is missing or malformed.
 fn relist(root: &Root, name: &Name) -> Result<()> {
     let listings = match index::read(root) {
         Ok(Some(mut listings)) => {
@@ -161,7 +160,8 @@ fn relist(root: &Root, name: &Name) -> Result<()> {
     root.remove(BEHIND)
 }
 
-/// Removes unfinished files of killed processes, and updates the index. The lock guarantees that no other process is writing.
+/// Removes unfinished files of killed processes, and brings the index up to date. Holding the lock ensures that no
+/// other process is writing.
 fn sweep(root: &Root) -> Result<()> {
     for name in root.names(versions::TOOLS)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
         root.remove_folder(&format!("{}/{name}", versions::TOOLS));
@@ -173,13 +173,12 @@ fn sweep(root: &Root) -> Result<()> {
     }
 }
 
-/// Removes the unfinished files of killed processes from a version's folder.
 fn sweep_version(root: &Root, folder: &str) -> Result<()> {
     root.sweep(folder)?;
     root.sweep(&format!("{folder}/{}", versions::ATTESTATIONS))
 }
 
-/// Waits until no other process changes the registry.
+/// Waits until no other process is changing the registry.
 fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
     if let Err(error) = fs::read_dir(root.path())
         && error.kind() == ErrorKind::NotFound

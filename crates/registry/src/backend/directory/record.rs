@@ -1,4 +1,4 @@
-//! `package.json`: the record of a version in a registry in a folder.
+//! Reads and writes `package.json`, the file that describes one version in a folder registry.
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -11,28 +11,20 @@ use mcpkg_base::disk::Sha;
 use mcpkg_base::hex;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
-/// The contents of a `package.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The SHA-256 of the archive.
     pub sha256: Sha,
-    /// Bytes of the archive.
+    /// The size of the archive in bytes.
     pub size: u64,
-    /// Its publisher, by their own account.
+    /// The publisher, as they claim.
     pub publisher: Option<String>,
-    /// Whether searches find it.
     pub visibility: Visibility,
-    /// When it was published.
     pub published_at: Millis,
-    /// Why it was yanked, if it was.
     pub yank: Option<Yank>,
 }
 
 impl Record {
-    /// Reads a `package.json` of this version of a tool.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses the `package.json` of this version; an error says what is wrong.
     pub fn parse(bytes: &[u8], name: &Name, version: &Version) -> Result<Self, String> {
         let object: Value = serde_json::from_slice(bytes).map_err(|error| format!("is not valid JSON: {error}"))?;
         if object["name"] != name.as_str() || object["version"] != version.to_string() {
@@ -56,7 +48,7 @@ impl Record {
         Ok(Self { sha256, size, publisher: wire::text(&object, "publisher"), visibility, published_at, yank })
     }
 
-    /// Returns the text of the `package.json` of this version of a tool.
+    /// Formats the `package.json` of this version.
     pub fn text(&self, name: &Name, version: &Version) -> String {
         let Self { sha256, size, publisher, visibility, published_at, yank } = self;
         let mut object = json!({
@@ -76,7 +68,6 @@ impl Record {
         format!("{object:#}\n")
     }
 
-    /// Returns the release that it describes.
     pub fn info(self, name: &Name, version: Version) -> VersionInfo {
         let Self { sha256, size, publisher, visibility, published_at, yank } = self;
         VersionInfo { name: name.clone(), version, sha256, size, publisher, visibility, published_at, yank }

@@ -1,4 +1,4 @@
-//! The files of a registry in a folder. Only regular files below its root are read.
+//! Accesses the files of a folder registry. It reads only regular files below the registry's folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,21 +12,19 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::new_content::NewContent;
 
-/// The name and contents of the file at the top of a registry.
+/// The file that marks a folder as a registry, and its contents.
 pub const REGISTRY: &str = "registry.json";
 const FORMAT: &str = "mcpkg-registry";
 const VERSION: u64 = 1;
 
-/// The prefix of temporary files.
 const TEMPORARY: &str = ".mcpkg-";
 
-/// The most entries of a folder that are looked at.
+/// The most entries that are read from one folder.
 const ENTRIES: usize = 100_000;
 
 /// The most bytes of a JSON file other than the index.
 pub const JSON: u64 = 1 << 20;
 
-/// The folder of a registry.
 #[derive(Clone, Debug)]
 pub struct Root {
     registry: String,
@@ -34,7 +32,6 @@ pub struct Root {
 }
 
 impl Root {
-    /// Returns the folder of the registry called `registry`.
     pub fn new(registry: &str, path: &Path) -> Self {
         Self { registry: registry.to_owned(), path: path.to_owned() }
     }
@@ -43,7 +40,7 @@ impl Root {
         &self.path
     }
 
-    /// Refuses a folder that does not exist or is not a registry.
+    /// Fails if the folder does not exist or is not a registry.
     pub fn check(&self) -> Result<()> {
         if disk::metadata(&self.path)?.is_none() {
             let why = format!("The folder of registry '{}' does not exist: `{}`", self.registry, self.path.display());
@@ -64,16 +61,16 @@ impl Root {
         Ok(())
     }
 
-    /// Returns the contents of the file at the top of a new registry.
+    /// Returns the contents of `registry.json` for a new registry.
     pub fn described(name: &str) -> String {
         format!("{:#}\n", serde_json::json!({ "format": FORMAT, "version": VERSION, "name": name }))
     }
 
-    /// Returns the bytes of a regular file; `None` where nothing is there.
+    /// Reads a regular file; `None` if it does not exist.
     ///
     /// # Errors
-    /// `E_REGISTRY_ANSWER` where it is not a regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link leads
-    /// out of the root.
+    /// `E_REGISTRY_ANSWER` if it is not a regular file or is larger than `limit` bytes; `E_IO_INVALID_PATH` if a
+    /// link leads out of the root.
     pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -85,7 +82,7 @@ impl Root {
         }
     }
 
-    /// Returns the same of a file that may be large.
+    /// Like [`Root::read`], for a file that may be too large for memory.
     pub fn content(&self, relative: &str, limit: u64) -> Result<Option<NewContent>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };
         let content = NewContent::read_once(file.take(limit + 1));
@@ -96,7 +93,7 @@ impl Root {
         }
     }
 
-    /// Opens a regular file, without following a link.
+    /// Opens a regular file without following links.
     fn open(&self, relative: &str, limit: u64) -> Result<Option<fs::File>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -105,7 +102,7 @@ impl Root {
         if entry.kind != Kind::File {
             return Err(self.malformed(format!("`{relative}` is not a regular file")));
         }
-        // A sparse file is refused before it is read.
+        // The size is checked before reading, since a sparse file may claim any size.
         if entry.stat.is_some_and(|stat| stat.size.cast_unsigned() > limit) {
             return Err(self.too_large(relative, limit));
         }
@@ -116,7 +113,7 @@ impl Root {
         self.malformed(format!("`{relative}` is larger than {limit} bytes"))
     }
 
-    /// Returns a stamp that changes when a file is replaced; `None` if there is no file.
+    /// Returns a value that changes when a file is replaced; `None` if there is no file.
     pub fn validator(&self, relative: &str) -> Result<Option<String>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -134,7 +131,7 @@ impl Root {
         self.listed(&path)
     }
 
-    /// Returns the names in a folder whose path was checked.
+    /// Returns the names in a folder whose path was already checked.
     fn listed(&self, path: &Path) -> Result<Vec<String>> {
         let failed = |error| disk::failed("read", path, error);
         let listing = match fs::read_dir(path) {
@@ -151,7 +148,7 @@ impl Root {
         Ok(names)
     }
 
-    /// Returns whether there is a folder that is not a link.
+    /// Returns whether the path is a folder and not a link.
     pub fn is_folder(&self, relative: &str) -> Result<bool> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -159,7 +156,8 @@ impl Root {
         Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
     }
 
-    /// Writes a file to a temporary name and renames it, replacing an old one; creates the folders above it.
+    /// Writes a file under a temporary name and renames it, replacing an existing file. Creates missing parent
+    /// folders.
     pub fn write(&self, relative: &str, bytes: &[u8]) -> Result<()> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -185,7 +183,8 @@ impl Root {
         }
     }
 
-    /// Removes the temporary files in a folder; the caller makes sure that no process is writing. The registry's own folder is `""`.
+    /// Removes temporary files from a folder; `""` is the registry's own folder. No other process may be writing to
+    /// it.
     pub fn sweep(&self, relative: &str) -> Result<()> {
         let path = if relative.is_empty() { self.path.clone() } else { self.at(relative)? };
         let Some(folder) = self.folders().open(&path)? else { return Ok(()) };
@@ -193,7 +192,7 @@ impl Root {
         self.listed(&path)?.iter().filter(|name| begun(name)).try_for_each(|name| folder.remove(name.as_ref()))
     }
 
-    /// Renames the folder `from` to `to`, which must not exist; creates the folders above it.
+    /// Renames the folder `from` to `to`, which must not exist. Creates missing parent folders.
     pub fn put_folder(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (self.at(from)?, self.at(to)?);
         let above = to.parent().unwrap_or(&self.path);
@@ -203,7 +202,7 @@ impl Root {
         Ok(())
     }
 
-    /// Removes a folder and its contents, as far as possible.
+    /// Removes a folder and its contents; failures are only logged.
     pub fn remove_folder(&self, relative: &str) {
         let removed = self.at(relative).map(fs::remove_dir_all);
         if let Ok(Err(error)) = removed
@@ -213,7 +212,7 @@ impl Root {
         }
     }
 
-    /// Returns the error for files that are not a registry's.
+    /// Returns the error for a damaged registry.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         Error::new(Code::RegistryAnswer, format!("Registry '{}' is damaged: {why}", self.registry))
     }

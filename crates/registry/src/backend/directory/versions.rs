@@ -1,4 +1,4 @@
-//! The versions of a tool in a registry that is a folder: `tools/NAME/VERSION/`.
+//! Finds the versions of a tool in a folder registry: `tools/NAME/VERSION/`.
 
 use semver::Version;
 
@@ -8,29 +8,27 @@ use crate::backend::wire;
 use crate::package::Name;
 use mcpkg_base::error::Result;
 
-/// The folder of all tools, and the files of a version.
+/// The names of the tools' folder and of the files in a version's folder.
 pub const TOOLS: &str = "tools";
 pub const PACKAGE: &str = "package.json";
 pub const MANIFEST: &str = "manifest.json";
 pub const BUNDLE: &str = "bundle.tar.gz";
 pub const ATTESTATIONS: &str = "attestations";
 
-/// Returns the folder of a tool.
 pub fn folder_of(name: &str) -> String {
     format!("{TOOLS}/{name}")
 }
 
-/// Returns the folder of a version.
 pub fn folder(name: &Name, version: &Version) -> String {
     format!("{TOOLS}/{name}/{version}")
 }
 
-/// Returns a file of a version.
+/// Returns the path of a file that belongs to a version.
 pub fn file(name: &Name, version: &Version, file: &str) -> String {
     format!("{TOOLS}/{name}/{version}/{file}")
 }
 
-/// Returns the record of a version; `None` if it does not exist.
+/// Reads the record of a version; `None` if it does not exist.
 pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>> {
     let path = file(name, version, PACKAGE);
     let Some(bytes) = root.read(&path, JSON)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Reads a registry's answers: JSON from strangers.
+//! Parses the responses of a registry: untrusted JSON.
 
 use semver::Version;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 /// The most versions of a tool that are read.
 const VERSIONS: usize = 10_000;
 
-/// Reads the answer to a search: its valid hits, and how many match.
+/// Parses the response to a search: its valid results, and how many tools match.
 pub fn search(answer: &Value, limit: u32) -> Option<(Vec<Hit>, u64)> {
     let tools = answer.get("tools")?.as_array()?;
     let hits: Vec<Hit> = tools.iter().filter_map(hit).take(limit as usize).collect();
@@ -68,7 +68,7 @@ pub fn version(answer: &Value, name: &Name, version: &Version) -> Option<Version
     })
 }
 
-/// Reads the publisher of a version: a text, or an object with a user's name.
+/// Parses the publisher of a version: a string, or an object with a user name.
 fn publisher(value: Option<&Value>) -> Option<String> {
     let text = match value? {
         Value::String(text) => text,
@@ -88,16 +88,15 @@ fn yank(object: &Value, published_at: Millis) -> Option<Yank> {
     })
 }
 
-/// An attestation in a list: the bundle itself, or its auditor.
+/// An entry in a list of attestations: the bundle itself, or the name of its auditor.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attestation {
     /// A bundle as JSON.
     Bundle(String),
-    /// The auditor to ask for the bundle.
+    /// The auditor whose bundle needs another request.
     Of(String),
 }
 
-/// Reads a list of attestations.
 pub fn attestations(answer: &Value) -> Option<Vec<Attestation>> {
     let list = answer.get("attestations").unwrap_or(answer).as_array()?;
     let read = list.iter().filter_map(|item| match item.get("bundle") {

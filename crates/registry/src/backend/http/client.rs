@@ -1,4 +1,4 @@
-//! Sends requests to a registry, with deadlines, limits, redirects and retries.
+//! Sends requests to a registry, with timeouts, size limits, redirects and retries.
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -18,47 +18,44 @@ use mcpkg_base::secret::{Reference, Secret};
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 
-/// The number of retries of a read, and the wait before the first one; the wait doubles each time.
+/// How often a read is retried, and the delay before the first retry; the delay doubles each time.
 const REPEATED: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The most redirects that are followed.
 const REDIRECTS: u32 = 5;
 
-/// Limits on the size and the time of an answer.
+/// Limits on the size and duration of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The most bytes.
     pub size: u64,
-    /// The longest time, including retries.
+    /// The timeout, including retries.
     pub time: Duration,
 }
 
 impl Bounds {
-    /// The limits of JSON answers.
+    /// The limits for JSON.
     pub const METADATA: Self = Self { size: 8 << 20, time: Duration::from_secs(30) };
-    /// The limits of archives.
+    /// The limits for archives.
     pub const ARCHIVE: Self = Self { size: ARCHIVE, time: Duration::from_secs(300) };
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug)]
 pub struct Answer<B = Vec<u8>> {
     pub status: StatusCode,
-    /// The registry's entity tag.
+    /// The value of the header `ETag`.
     pub etag: Option<String>,
     pub body: B,
 }
 
-/// The body of a request.
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub content_type: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Reads the body of an answer.
+/// A function that reads the body of a response.
 type Reads<'r, B> = dyn Fn(&mut Body) -> io::Result<B> + 'r;
 
 /// Reads a body into memory.
@@ -67,7 +64,6 @@ fn whole(body: &mut Body) -> io::Result<Vec<u8>> {
     body.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// The client of one registry.
 pub struct Client<'c> {
     context: &'c Context,
     registry: String,
@@ -77,7 +73,8 @@ pub struct Client<'c> {
 }
 
 impl<'c> Client<'c> {
-    /// Returns the client of the registry called `registry` at `base`; its token is read when it is first needed.
+    /// Returns the client of the registry called `registry` at `base`; its token is only read when a request needs
+    /// it.
     pub fn new(context: &'c Context, registry: &str, base: Url, token: Option<Reference>) -> Self {
         Self { context, registry: registry.to_owned(), base, token, secret: OnceLock::new() }
     }
@@ -86,7 +83,7 @@ impl<'c> Client<'c> {
         &self.registry
     }
 
-    /// Fetches `path`. The status 304 means that the answer with the tag `etag` is still valid.
+    /// Fetches `path`. With `etag`, the status 304 means that the cached response is still valid.
     pub fn get(&self, path: &str, query: &[(&str, &str)], etag: Option<&str>, bounds: Bounds) -> Result<Answer> {
         self.ask(path, query, etag, bounds, &whole)
     }
@@ -114,7 +111,7 @@ impl<'c> Client<'c> {
                 Err(Failure::Broken(_)) => pause,
                 Err(failure) => return Err(self.failed(failure)),
             };
-            // A registry may ask for a longer wait than the deadline allows.
+            // Give up if the registry asks for a wait beyond the deadline.
             if repeated == REPEATED || wait >= until.saturating_duration_since(Instant::now()) {
                 return match done {
                     Ok((answer, _)) => Err(self.unreachable(format!("it responded with {}", answer.status))),
@@ -127,7 +124,7 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Sends a body once, without following redirects.
+    /// Sends a body once, without retries or redirects.
     pub fn send(&self, method: Method, path: &str, payload: Payload, bounds: Bounds) -> Result<Answer> {
         let url = self.base.below(path, &[]);
         let mut request = self.request(method, &url, true)?;
@@ -220,7 +217,7 @@ impl<'c> Client<'c> {
         Error::new(Code::SecretMissing, why)
     }
 
-    /// Sends one request and reads its answer.
+    /// Sends one request and reads the response.
     fn once<B>(
         &self,
         request: Request<Vec<u8>>,
@@ -273,19 +270,19 @@ impl<'c> Client<'c> {
         Error::new(Code::RegistryUnreachable, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 
-    /// Returns the error for an answer that is not a registry's.
+    /// Returns the error for an invalid response.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         let what = format!("Registry '{}' sent an invalid response: {why}", self.registry);
         Error::new(Code::RegistryAnswer, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 }
 
-/// Returns whether the request may succeed later, by its status.
+/// Returns whether a request may succeed later, according to its status.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502..=504)
 }
 
-/// Returns the wait that a registry asks for, if it gives it in seconds.
+/// Returns the delay in the header `Retry-After`, if it is in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }

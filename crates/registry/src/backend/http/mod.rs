@@ -1,4 +1,4 @@
-//! A registry on another host, with the HTTP paths of contract 002's original.
+//! A registry on another host, with the HTTP paths of Enact's registry.
 
 mod answers;
 mod client;
@@ -35,20 +35,19 @@ use mcpkg_store::tools::answers as kept;
 use mcpkg_store::tools::packages::Yank;
 use mcpkg_store::tools::registries::Place;
 
-/// The most bytes of an answer that is cached.
+/// The most bytes of a response that is cached.
 const KEPT: usize = 64 << 10;
 
-/// The most hits that the paths of the original return at once.
+/// The most results that Enact's registry returns at once.
 const MOST: u32 = 100;
 
-/// A registry on another host.
 pub struct Http<'c> {
     context: &'c Context,
     client: Client<'c>,
 }
 
 impl<'c> Http<'c> {
-    /// Returns the registry of a row.
+    /// Returns the registry at a location.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if its URL is not allowed, or its token is not a reference.
@@ -58,7 +57,7 @@ impl<'c> Http<'c> {
         Ok(Self { context, client: Client::new(context, &place.name, base, token) })
     }
 
-    /// Fetches `path`; `None` if the registry answers that it does not exist.
+    /// Fetches JSON; `None` if the registry responds that `path` does not exist.
     fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Option<Value>> {
         let answer = self.client.get(path, query, None, Bounds::METADATA)?;
         match answer.status {
@@ -72,13 +71,13 @@ impl<'c> Http<'c> {
         serde_json::from_slice(body).map_err(|_| self.client.malformed("the response is not valid JSON"))
     }
 
-    /// Sends JSON.
+    /// Posts JSON.
     fn tell(&self, path: &str, body: &Value) -> Result<Answer> {
         let payload = Payload { content_type: "application/json".to_owned(), bytes: body.to_string().into_bytes() };
         self.client.send(Method::POST, path, payload, Bounds::METADATA)
     }
 
-    /// Returns the error for a refusal.
+    /// Converts an error response to an error.
     fn refused(&self, answer: &Answer) -> Error {
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let own = |key: &str| body["error"][key].as_str().map(one_line);
@@ -110,7 +109,8 @@ impl<'c> Http<'c> {
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
-    /// Returns the answer to a search: the cached one while it is valid or the registry cannot be reached, else the registry's.
+    /// Returns the response to a search: a cached one if it is still valid or the registry cannot be reached, else
+    /// a new one.
     fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
         let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
         let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];
@@ -157,7 +157,7 @@ impl<'c> Http<'c> {
         }
     }
 
-    /// Caches an answer. If that fails, it is asked for again next time.
+    /// Caches a response. A failure is ignored: the next search just asks again.
     fn keep(&self, request: &str, answer: Answer, now: Millis) {
         let Ok(body) = String::from_utf8(answer.body) else { return };
         if body.len() > KEPT || body.contains('\0') || !self.context.store.may_write() {
@@ -178,10 +178,10 @@ impl<'c> Http<'c> {
     }
 }
 
-/// Returns the URL of a registry.
+/// Parses the URL of a registry.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if it is not a URL, or others could read what is sent to it.
+/// `E_INVALID_ARGUMENT` if it is not a URL, or if others could read the requests to it.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
         Error::new(
@@ -230,7 +230,7 @@ impl Registry for Http<'_> {
 
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = format!("{}/download", release(&version.name, &version.version));
-        // The caller has decided whether to accept a yanked version.
+        // By now the caller has accepted a yanked version.
         let query: &[_] = if version.yank.is_some() { &[("acknowledge_yanked", "true")] } else { &[] };
         let answer = self.client.download(&path, query)?;
         if answer.status == StatusCode::OK {
@@ -290,7 +290,7 @@ impl Registry for Http<'_> {
             Bounds { size: Bounds::METADATA.size, ..Bounds::ARCHIVE },
         )?;
         let is_new = match answer.status {
-            // 200 means that it existed already, with the same files.
+            // 200 means that the version already existed with the same files.
             StatusCode::CREATED | StatusCode::OK => {
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);

@@ -1,9 +1,8 @@
-//! A multipart form, as browsers send files.
+//! Builds multipart forms, as browsers use to upload files.
 
 use super::client::Payload;
 use mcpkg_base::clock;
 
-/// The parts of a form.
 pub struct Form {
     boundary: String,
     bytes: Vec<u8>,
@@ -17,13 +16,13 @@ impl Default for Form {
 }
 
 impl Form {
-    /// Adds a text. `name` is a plain word.
+    /// Adds a text field. `name` must be a plain word.
     pub fn text(mut self, name: &str, text: &str) -> Self {
         self.head(&format!("Content-Disposition: form-data; name=\"{name}\""));
         self.body(text.as_bytes())
     }
 
-    /// Adds a file. `name`, `file` and `content_type` are plain words.
+    /// Adds a file. `name`, `file` and `content_type` must be plain words.
     pub fn file(mut self, name: &str, file: &str, content_type: &str, bytes: &[u8]) -> Self {
         let disposition = format!("Content-Disposition: form-data; name=\"{name}\"; filename=\"{file}\"");
         self.head(&format!("{disposition}\r\nContent-Type: {content_type}"));

@@ -1,4 +1,4 @@
-//! A registry that answers as no registry should.
+//! Tests the client against registries that misbehave.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -16,10 +16,10 @@ use mcpkg_base::hex;
 use mcpkg_store::tools::packages::Visibility;
 use mcpkg_store::tools::registries::Kind;
 
-/// How long an answer holds until the user says otherwise.
+/// The default lifetime of a cached response.
 const HOLDS: Millis = 3_600_000;
 
-/// A request that came: its line, its headers and its body.
+/// A request that the server received.
 #[derive(Clone, Debug)]
 struct Asked {
     line: String,
@@ -27,14 +27,15 @@ struct Asked {
     body: Vec<u8>,
 }
 
-/// What a request is answered with: bytes, and then the connection's end, or nothing more for a while.
+/// What the server sends. Afterwards it closes the connection, stays silent for a while, or keeps repeating the
+/// bytes.
 enum Sent {
     Bytes(Vec<u8>),
     AndSilence(Vec<u8>),
     Endless(Vec<u8>),
 }
 
-/// A server of a test's own; each request is answered by a function of it and of how many came before.
+/// A test server. A function chooses each response from the request and the number of requests before it.
 struct Server {
     url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -109,7 +110,7 @@ fn ok(body: &Value) -> Sent {
     with("200 OK", "ETag: \"1\"\r\n", body.to_string().as_bytes())
 }
 
-/// What a sound registry says of `a/one@1.0.0` with this archive.
+/// Returns the valid details of `a/one@1.0.0` with this archive.
 fn version(archive: &[u8]) -> Value {
     let hash = format!("sha256:{}", hex::encode(&sha256(archive)));
     json!({
@@ -122,7 +123,7 @@ fn tool() -> Value {
     json!({ "name": "a/one", "description": "x", "versions": [{ "version": "1.0.0" }, { "version": "0.9.0" }] })
 }
 
-/// A sound registry with this archive, but for what `odd` answers.
+/// Starts a registry that behaves correctly, except for the requests that `odd` answers.
 fn sound(archive: &'static [u8], odd: impl Fn(usize, &Asked) -> Option<Sent> + Send + Sync + 'static) -> Server {
     Server::start(move |before, asked| {
         odd(before, asked).unwrap_or_else(|| match asked.line.split('?').next().unwrap_or_default() {
@@ -187,7 +188,7 @@ fn answers_that_are_none_of_a_registry_are_refused() {
         ("/download", || with("200 OK", "", b"evil"), Code::DigestMismatch),
         ("/download", || with("401 Unauthorized", "", b"no"), Code::RegistryRefused),
         ("/download", || Sent::Bytes(b"220 mail.example\r\n".to_vec()), Code::RegistryAnswer),
-        // It says that more comes than it sends, and closes.
+        // The server announces more bytes than it sends, then closes the connection.
         (
             "/download",
             || Sent::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ngood".to_vec()),
@@ -266,7 +267,7 @@ fn what_passes_is_asked_again_and_what_does_not_is_not() {
     let server = first(99, || with("502 Bad", "Retry-After: 0\r\n", b""));
     assert_eq!(ground(&server).resolved("a/one"), Err(Code::RegistryUnreachable));
     assert_eq!(counted(&server), 4);
-    // A wait beyond the deadline is none.
+    // The client does not wait if `Retry-After` is beyond the deadline.
     for sent in [(|| with("503 Busy", "Retry-After: 86400\r\n", b"")) as fn() -> Sent, || {
         with("429 Slow", "Retry-After: 18446744073709551615\r\n", b"")
     }] {
@@ -394,7 +395,7 @@ fn a_version_is_published_yanked_and_attested() {
         assert!(body.contains(&format!("--{boundary}\r\nContent-Disposition: form-data; {part}")), "{body}");
     }
     assert!(body.ends_with(&format!("--{boundary}--\r\n")));
-    // The server has another archive than the one that was sent.
+    // The server responds with a different archive than the one that was published.
     let error = registry.publish(&Publication { sha256: &sha256(b"other"), ..publication }).unwrap_err();
     assert_eq!(error.code(), Code::RegistryAnswer);
     let yank = Yank { at: 0, reason: Some("bad".to_owned()), replacement: None };

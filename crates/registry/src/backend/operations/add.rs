@@ -1,4 +1,4 @@
-//! `mcpkg registry add`: a folder or another host where tools are found.
+//! `mcpkg registry add`: adds a folder or another host as a registry.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -130,7 +130,7 @@ impl Add {
     }
 }
 
-/// Refuses a name that could be taken for something else.
+/// Refuses a name that could be mistaken for a path or a URL.
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! `mcpkg registry index`: the index of a folder is made from its files.
+//! `mcpkg registry index`: rebuilds the index of a folder registry from its files.
 
 use std::path::Path;
 

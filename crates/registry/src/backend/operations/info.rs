@@ -1,4 +1,4 @@
-//! `mcpkg tool info`: what a registry says of a tool.
+//! `mcpkg tool info`: shows the details of a tool in a registry.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ impl Operation for Info {
     }
 }
 
-/// Returns the tool from the first registry that has it, and the registries before it that could not be reached.
+/// Returns the tool from the first registry that has it, and warnings about unreachable registries before it.
 fn found(context: &Context, name: &Name, registry: Option<&str>) -> Result<(String, ToolInfo, Vec<String>)> {
     let (mut warnings, mut failed) = (Vec::new(), None);
     for known in Known::meant(context, registry)? {

@@ -34,20 +34,20 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// What a change of what registries have may alter of what clients see: nothing.
+/// These operations change registries, but nothing in the lists that clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// The registries, this database among them.
+/// The names of all registries, including this database, for shell completion.
 const REGISTRIES: Names = Names::Stored(|typed| {
     let rows = registries::list(typed.db)?;
     Ok(typed.matching([LOCAL.to_owned()].into_iter().chain(rows.into_iter().map(|row| row.place.name))))
 });
 
-/// The registries that were added.
+/// The names of the added registries, for shell completion.
 const ADDED: Names =
     Names::Stored(|typed| Ok(typed.matching(registries::list(typed.db)?.into_iter().map(|row| row.place.name))));
 
-/// The tools that are listed or installed.
+/// The names of listed and installed tools, for shell completion.
 const TOOLS: Names = Names::Stored(|typed| {
     let mut names = listings::names(typed.db, typed.prefix, typed.limit)?;
     names.extend(installs::names(typed.db)?);
@@ -56,7 +56,7 @@ const TOOLS: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// Returns a registry as data.
+/// Returns a registry as JSON.
 fn data(context: &Context, known: &Known) -> Result<Value> {
     let Some(place) = &known.place else {
         return Ok(json!({ "name": LOCAL, "kind": LOCAL, "priority": known.priority(), "approved": true }));

@@ -133,7 +133,7 @@ impl Operation for Publish {
     }
 }
 
-/// Returns the archive at a path, and what was left out of it; a folder is packed first.
+/// Returns the archive at a path, and the files that were left out of it; packs a folder first.
 fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     if disk::metadata(path)?.is_some_and(|metadata| metadata.is_file()) {
         let bytes = file::read(path, ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
@@ -143,7 +143,7 @@ fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     Ok((opened, left_out))
 }
 
-/// Whether a registry does not have a version yet.
+/// Returns whether a registry does not have this version yet.
 fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool> {
     match backend.version(publication.name, publication.version) {
         Ok(there) if there.sha256 == *publication.sha256 => Ok(false),
@@ -158,7 +158,8 @@ fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool>
     }
 }
 
-/// Records the published digest, which must never change again. This database's own registry records it itself.
+/// Records the published digest, which must never change again. The database does this by itself for its own
+/// registry.
 fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: &Publication<'_>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());
@@ -168,7 +169,7 @@ fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: 
     let author = context.author();
     context.store.write(|db| {
         packages::see(db, &there, author.now)?;
-        // Cached answers do not include this version.
+        // Cached responses do not include the new version.
         answers::remove_all(db, registry)?;
         context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))
     })

@@ -1,4 +1,4 @@
-//! `mcpkg registry remove`: tools that were installed from it stay.
+//! `mcpkg registry remove`: removes a registry. Tools that were installed from it stay.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

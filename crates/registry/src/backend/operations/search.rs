@@ -19,10 +19,10 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::packages;
 use mcpkg_store::tools::registries::LOCAL;
 
-/// The most results, whatever is asked for.
+/// The largest number of results.
 const MOST: u32 = 100;
 
-/// The default number of results for an agent.
+/// The default number of results for agents.
 const USUAL: u32 = 10;
 
 /// Search the Enact registry for tools. Returns matching tools with descriptions.
@@ -64,7 +64,7 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Takes a number as JSON has it: 10 and 10.0 are the same.
+/// Deserializes an integer that may also be written as a float: 10 and 10.0 are the same.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let wrong = || D::Error::custom(format!("it must be a number from 1 to {MOST}"));
     let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round();
@@ -129,14 +129,14 @@ impl Operation for Search {
     }
 }
 
-/// Returns whether no registry answered, apart from this database if others were asked too.
+/// Returns whether no registry responded. This database counts only if no other registry was asked.
 fn is_unasked(asked: &[Asked]) -> bool {
     let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
     let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
     others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
 }
 
-/// Returns the error of a search that no registry answered: the first one's error, with the others' as details.
+/// Returns the error if all registries failed: the first error, with the others as details.
 fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
     if !asked.iter().all(|asked| matches!(asked.state, State::Failed(_))) {
         return None;
@@ -149,7 +149,7 @@ fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
     Some(failures.fold(first, |error, other| error.hint(format!("another registry failed too: {}", other.message()))))
 }
 
-/// Returns a hit, with what this database knows of it.
+/// Returns a result as JSON, with the installed version and the trust status in this database.
 fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &Hit) -> Result<Value> {
     let installed = visible::active(db, &context.audience(), &hit.name)?.map(|install| install.version);
     let status = match packages::get(db, registry, &hit.name, &hit.version)? {

@@ -118,7 +118,7 @@ impl Operation for Unyank {
     }
 }
 
-/// Reads a tool with an exact version.
+/// Parses a reference with exactly one version.
 fn exact(text: &str) -> Result<(Name, Version)> {
     match Reference::parse(text)? {
         Reference { name, version: Wanted::Exact(version), action: None } => Ok((name, version)),
@@ -130,7 +130,8 @@ fn exact(text: &str) -> Result<(Name, Version)> {
     }
 }
 
-/// Records the change in what was seen of the version: for its own publisher it does not stay yanked.
+/// Updates the record of the version. This is the only way to revert a recorded yank, so that publishers can use
+/// the version again.
 fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());

@@ -72,7 +72,7 @@ pub(super) fn sources(find: Find<'_>, problems: &mut Problems) -> Result<Option<
     Ok(Some(sources))
 }
 
-/// Reads one file: YAML, or Markdown with front matter.
+/// Reads a file, which is YAML or Markdown with front matter.
 fn one(file: &'static str, bytes: &[u8], is_yaml: bool, problems: &mut Problems) -> Sources {
     let at = Place { file, line: 1, column: 1 };
     let mut sources = Sources { file, raw: String::new(), fields: Vec::new(), at, doc: None };

@@ -1,4 +1,4 @@
-//! Builds a [`Manifest`] from its fields: first reads all of them, then checks them together.
+//! Builds a [`Manifest`] from the merged fields of its files, and checks each field.
 
 use semver::Version;
 use serde_json::{Map, Value};
