@@ -1,4 +1,4 @@
-//! Reads an attestation in any of its forms, and returns who signed what.
+//! Reads an attestation in any supported form, and returns its statement and signers.
 
 use serde_json::Value;
 
@@ -8,25 +8,25 @@ use super::statement::{self, Statement};
 use super::verdict::Form;
 use super::{dsse, ssh, unique_keys};
 
-/// Bytes of the longest attestation.
+/// The most bytes of an attestation.
 pub const LONGEST: usize = 1 << 20;
 
-/// The longest reason that an attestation does not count, in characters: it may quote text from its author.
+/// The most characters of the reason why an attestation does not count, since it may quote text from the author.
 const LONGEST_WHY: usize = 300;
 
-/// An attestation that was read.
+/// A parsed attestation.
 #[derive(Debug)]
 pub struct Bundle {
     pub form: Form,
-    /// Its statement, or why it is not valid.
+    /// The statement, or why it is invalid.
     pub statement: Result<Statement, String>,
-    /// The signer of each signature, or why the signature is not valid; there is at least one.
+    /// The signer of each signature, or why the signature is invalid; there is at least one entry.
     pub signers: Vec<Result<Identity, String>>,
 }
 
 impl Bundle {
-    /// Reads an attestation and checks its signatures; a Sigstore bundle is checked against `root`. If something is wrong, the reason
-    /// is returned instead of the signer.
+    /// Reads an attestation and checks its signatures; Sigstore bundles are checked against `root`. On an error,
+    /// the reason replaces the signer.
     pub fn read(text: &str, root: &Root) -> Self {
         let mut bundle = Self::read_whole(text, root);
         if bundle.form != Form::Unknown

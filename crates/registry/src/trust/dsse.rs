@@ -1,7 +1,8 @@
-//! DSSE: a statement with signatures by ed25519 keys over its type and its bytes.
+//! DSSE envelopes: a statement and its type, signed with ed25519 keys.
 //!
-//! Beside its `keyid`, which is OpenSSH's fingerprint, each signature carries its `publicKey` as a line of OpenSSH's, so that
-//! anybody can check an envelope. The key identifies the signer; whether the signer is trusted is decided elsewhere.
+//! Each signature contains its `keyid`, which is the OpenSSH fingerprint, and the `publicKey` as an OpenSSH line,
+//! so that anybody can check an envelope. The key identifies the signer; other modules decide whether the signer is
+//! trusted.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -14,13 +15,11 @@ use serde::{Deserialize, Serialize};
 use super::identity::{self, Identity};
 use mcpkg_base::error::Result;
 
-/// The type of an in-toto statement.
 pub const STATEMENT: &str = "application/vnd.in-toto+json";
 
-/// The most signatures of one envelope.
 const MAX_SIGNATURES: usize = 16;
 
-/// An envelope, as it is written.
+/// The JSON format of an envelope.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Written {
@@ -29,7 +28,7 @@ struct Written {
     signatures: Vec<Signed>,
 }
 
-/// A signature, as it is written.
+/// The JSON format of a signature.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Signed {
@@ -38,23 +37,23 @@ struct Signed {
     public_key: String,
 }
 
-/// An envelope that was read: its payload, and the signer of each signature or why that signature is not valid.
+/// A parsed envelope.
 #[derive(Debug)]
 pub struct Envelope {
-    /// The statement's bytes.
+    /// The bytes of the statement.
     pub payload: Vec<u8>,
-    /// The signers, in the envelope's order.
+    /// The signer of each signature in order, or why the signature is invalid.
     pub signers: Vec<Result<Identity, String>>,
 }
 
-/// Returns what a signature is over: `DSSEv1 LEN TYPE LEN BODY`, lengths in bytes.
+/// Returns the bytes that are signed: `DSSEv1 LEN TYPE LEN BODY`, with lengths in bytes.
 pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);
     bytes
 }
 
-/// Signs a statement; returns the envelope as text.
+/// Signs a statement and returns the envelope as JSON.
 pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
     let signature = key.sign(&pre_authentication(STATEMENT, statement));
     let written = Written {
@@ -69,10 +68,7 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
     Ok(serde_json::json!(written).to_string())
 }
 
-/// Reads an envelope and checks its signatures.
-///
-/// # Errors
-/// Why it is not a valid envelope, for people.
+/// Parses an envelope and checks its signatures. The error is for people.
 pub fn read(text: &str) -> Result<Envelope, String> {
     let written: Written =
         serde_json::from_str(text).map_err(|error| format!("the attestation is not a DSSE envelope: {error}"))?;
@@ -91,21 +87,22 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     Ok(Envelope { payload, signers })
 }
 
-/// The most keys that stay read.
+/// The most parsed keys that are cached.
 const MAX_KEYS: usize = 256;
 
-/// Parsed keys by their lines. Decompressing the point of a key takes an eighth of the time of checking a signature, and one author
-/// signs many tools.
+/// Caches parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one
+/// author signs many tools.
 static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
 
-/// Returns the key in a line and its identity, or why the line is not a key.
+/// Parses a public key line and returns the key with its identity.
 fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     let kept = || KEYS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept().get(line) {
         return Ok(known.clone());
     }
     let key = identity::public_key(line).map_err(|error| format!("the public key cannot be used: {error}"))?;
-    // Each key has exactly one line, without a comment: no part that is not signed can vary.
+    // Accept only the canonical line of a key, without a comment: otherwise this unsigned part of the envelope
+    // could vary.
     if identity::line_of(&key).ok().as_deref() != Some(line) {
         return Err("the public key is not in OpenSSH format".to_owned());
     }
@@ -118,7 +115,7 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     Ok(known)
 }
 
-/// Returns the signer of a signature over `signed`, or why the signature is not valid.
+/// Returns the signer of a signature over `signed`, or why the signature is invalid.
 fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     let (key, identity) = key_in(&signature.public_key)?;
     if signature.keyid != identity.fingerprint() {
@@ -126,7 +123,7 @@ fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     }
     let bytes = STANDARD.decode(&signature.sig).map_err(|_| "the signature is not valid base64".to_owned())?;
     let bytes = Signature::from_slice(&bytes).map_err(|_| "the signature is not an ed25519 signature".to_owned())?;
-    // Strict: refuses signatures that other implementations refuse, and malleable ones.
+    // Strict checking also refuses malleable signatures and those that other implementations refuse.
     key.verify_strict(signed, &bytes).map_err(|_| "the signature does not verify".to_owned())?;
     Ok(identity)
 }
@@ -168,7 +165,7 @@ mod tests {
         assert_eq!(read(&serde_json::json!(one).to_string()).expect_err("none"), "the envelope has no signature");
     }
 
-    /// One flipped bit anywhere in an envelope: it is no longer an envelope, or its signature is none.
+    /// With any one bit flipped, the envelope is malformed or its signature invalid.
     #[test]
     fn one_flipped_bit_never_verifies() {
         let text = sign(br#"{"a":1}"#, &key()).expect("signed").into_bytes();

@@ -1,4 +1,4 @@
-//! Identities of signers, by their keys.
+//! The identities of signers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,34 +12,31 @@ use ssh_key::{HashAlg, PublicKey};
 use super::sigstore;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What stands before the fingerprint of an ed25519 key.
+/// The prefix of the identity of an ed25519 key.
 const ED25519: &str = "ed25519:";
 
-/// Who signed: `ed25519:SHA256:FINGERPRINT`, the fingerprint being the one that `ssh-keygen -l` prints, or a name that
-/// Sigstore's certificates tell, such as `github:alice`.
+/// The identity of a signer. A key has the identity `ed25519:SHA256:FINGERPRINT`, with the fingerprint that
+/// `ssh-keygen -l` prints. A Sigstore certificate has a name such as `github:alice`.
 ///
-/// A key has one identity, whatever the form of its signatures.
+/// A key has the same identity in every form of signature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(String);
 
 impl Identity {
-    /// Returns the identity of a key.
     pub fn of(key: &VerifyingKey) -> Self {
         let data = KeyData::Ed25519(Ed25519PublicKey(key.to_bytes()));
         Self(format!("{ED25519}{}", data.fingerprint(HashAlg::Sha256)))
     }
 
-    /// Returns the identity of a name in a Sigstore certificate.
     pub(super) fn of_sigstore(name: String) -> Self {
         Self(name)
     }
 
-    /// Returns the identity as users write it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the key's fingerprint, such as `SHA256:47DEQpj8...`: the keyid of an envelope.
+    /// Returns the fingerprint of the key, such as `SHA256:47DEQpj8...`, which is also the keyid in envelopes.
     pub fn fingerprint(&self) -> &str {
         self.0.strip_prefix(ED25519).unwrap_or(&self.0)
     }
@@ -54,11 +51,12 @@ impl fmt::Display for Identity {
 impl FromStr for Identity {
     type Err = Error;
 
-    /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`, or a name of Sigstore's.
+    /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`, or a name from Sigstore such as
+    /// `github:alice`.
     ///
     /// # Errors
-    /// `E_TRUST_UNSUPPORTED` for a Sigstore identity if this mcpkg cannot check Sigstore bundles; `E_INVALID_ARGUMENT` for an invalid
-    /// identity.
+    /// `E_TRUST_UNSUPPORTED` for a Sigstore identity if this mcpkg cannot check Sigstore bundles;
+    /// `E_INVALID_ARGUMENT` for an invalid identity.
     fn from_str(text: &str) -> Result<Self> {
         if let Some(name) = sigstore::name(text)? {
             return Ok(Self(name));
@@ -74,20 +72,20 @@ impl FromStr for Identity {
     }
 }
 
-/// Returns the ed25519 key in an OpenSSH line, such as `ssh-ed25519 AAAA... comment`.
+/// Parses an ed25519 key in an OpenSSH line such as `ssh-ed25519 AAAA... comment`.
 ///
 /// # Errors
-/// `E_KEY_INVALID` if it is not such a line, or is a key of another kind.
+/// `E_KEY_INVALID` if the line is malformed, or contains a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
         .map_err(|error| invalid("Not a public key in OpenSSH format").with_source(error))?;
     verifying_key(key.key_data())
 }
 
-/// Returns the ed25519 key in OpenSSH's key data.
+/// Returns the ed25519 key in OpenSSH key data.
 ///
 /// # Errors
-/// `E_KEY_INVALID` where it is a key of another kind, or one that signs nothing.
+/// `E_KEY_INVALID` for a key of another kind, or a weak key, whose signatures prove nothing.
 pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
     let KeyData::Ed25519(key) = data else {
         return Err(invalid(&format!("Unsupported kind of key: {}", data.algorithm())));
@@ -100,7 +98,6 @@ pub fn verifying_key(data: &KeyData) -> Result<VerifyingKey> {
     Ok(key)
 }
 
-/// Returns the OpenSSH line of a key, without a comment.
 pub fn line_of(key: &VerifyingKey) -> Result<String> {
     PublicKey::from(KeyData::Ed25519(Ed25519PublicKey(key.to_bytes())))
         .to_openssh()
@@ -120,7 +117,7 @@ mod tests {
 
     #[test]
     fn an_identity_is_the_fingerprint_that_openssh_prints() {
-        // `ssh-keygen -lf` of this line says the same.
+        // `ssh-keygen -lf` prints the same fingerprint for this line.
         let line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop a comment";
         let key = public_key(line).expect("a key");
         assert_eq!(key.to_bytes(), SigningKey::from_bytes(&[0; 32]).verifying_key().to_bytes());
@@ -150,7 +147,7 @@ mod tests {
         for line in ["", "ssh-rsa AAAA", "ssh-ed25519 AAAA", "-----BEGIN"] {
             assert_eq!(public_key(line).expect_err(line).code(), Code::KeyInvalid, "{line}");
         }
-        // The neutral element of the curve: its signature is valid for every text.
+        // The neutral element of the curve is a weak key: it has a signature that is valid for every text.
         let mut weak = [0; 32];
         weak[0] = 1;
         let data = KeyData::Ed25519(Ed25519PublicKey(weak));

@@ -1,4 +1,4 @@
-//! Computes the verdict on an archive from what the database holds.
+//! Computes the verdict on an archive from the attestations in the database.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -17,29 +17,28 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::attestations::{self, Attestation};
 
-/// The most parsed attestations that are cached.
 const MAX_READ: usize = 1_024;
 
-/// The key of the cache: the SHA-256 of an attestation's bytes, and the root that it was checked against.
+/// The key of the cache: the SHA-256 of the attestation, and the root that it was checked against.
 type Key = ([u8; 32], [u8; 32]);
 
-/// Parsed attestations. An entry never becomes wrong, since its statement and signer depend only on its bytes and on Sigstore's root;
-/// whether it counts is decided each time.
+/// Caches parsed attestations. An entry never becomes outdated, since its statement and signer depend only on its
+/// bytes and on the Sigstore root. Whether it counts is decided each time.
 static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the verdict on an archive, from its attestations, the identities that this user trusts on this machine, the policy, and
-/// whether a person approved it. Reads the database and this user's records, and asks nobody.
+/// Returns the verdict on an archive. It depends on the attestations, the identities that this user trusts on this
+/// machine, the policy, and whether a person approved the archive. Nobody is asked.
 pub fn judge(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
     judge_by(&records::rules(db, context)?, db, context, subject)
 }
 
-/// As [`judge`], with rules that the caller has read: for a list of many archives.
+/// Like [`judge`], with rules that the caller has already read, for a list of many archives.
 pub fn judge_by(rules: &Rules, db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdict> {
     let claims = attestations::of(db, &subject.sha256)?;
     judge_claims(rules, db, context, subject, &claims)
 }
 
-/// As [`judge_by`], with these attestations instead of those in the database.
+/// Like [`judge_by`], with these attestations instead of those in the database.
 pub fn judge_claims(
     rules: &Rules,
     db: &Db<'_>,
@@ -50,7 +49,7 @@ pub fn judge_claims(
     decide(rules, db, &context.approved, subject, claims)
 }
 
-/// Returns the status of an archive, from rules that the caller has read and these records of the user's.
+/// Returns only the status of an archive, with rules and approvals that the caller has already read.
 pub fn status(rules: &Rules, db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<Status> {
     Ok(decide(rules, db, approved, subject, &attestations::of(db, &subject.sha256)?)?.status)
 }
@@ -73,7 +72,7 @@ fn decide(
     Ok(verdict)
 }
 
-/// Returns a parsed attestation with the SHA-256 of its bytes. It is parsed once for each root.
+/// Returns the SHA-256 of an attestation and the parsed attestation. It is parsed only once per root.
 pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = disk::sha256(text.as_bytes());
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);

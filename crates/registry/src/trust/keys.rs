@@ -1,4 +1,5 @@
-//! Signing keys: OpenSSH files with ed25519 keys, in the user's data folder or at a path that the user names. No database holds one.
+//! Signing keys: OpenSSH files with ed25519 keys, in the user's data folder or at a given path. Keys are never
+//! stored in a database.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,24 +18,23 @@ use mcpkg_base::file;
 use mcpkg_base::process::{Environment, Failure, Limits, Program};
 use mcpkg_core::op::{Confirmation, Context};
 
-/// Bytes of the largest key file.
+/// The most bytes of a key file.
 const LARGEST: u64 = 64 << 10;
 
-/// The name of the key that signs when none is named and there are several.
+/// The key that signs by default if there are several.
 const USUAL: &str = "default";
 
-/// How long `ssh-keygen` may take when it asks for no passphrase.
+/// The timeout of `ssh-keygen` if it does not ask for a passphrase.
 const SIGN: Duration = Duration::from_secs(30);
 
-/// A key that signs.
 #[derive(Debug)]
 pub struct Key {
-    /// Its name, where it is one of the user's data folder.
+    /// The name, for a key in the user's data folder.
     pub name: Option<String>,
     pub path: PathBuf,
-    /// The identity that signs.
+    /// The identity of the signer.
     pub identity: Identity,
-    /// The public key, as a line to give to others.
+    /// The public key as an OpenSSH line.
     pub line: String,
     secret: Secret,
 }
@@ -43,9 +43,9 @@ pub struct Key {
 #[derive(Debug)]
 enum Secret {
     Open(Box<SigningKey>),
-    /// By `ssh-keygen`, which asks for its passphrase.
+    /// `ssh-keygen` signs and asks for the passphrase.
     Locked,
-    /// By `ssh-keygen` and an ssh-agent that holds the key: the file is the public half.
+    /// `ssh-keygen` signs through an ssh-agent that holds the key; the file contains only the public key.
     Agent,
 }
 
@@ -62,7 +62,7 @@ impl Secret {
 /// Returns the folder of the user's keys: `mcpkg/keys` in the data folder.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where the user has no home.
+/// `E_ROOT_REQUIRED` if the user has no home folder.
 pub fn folder() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
         Error::new(Code::RootRequired, "Cannot find your home folder: HOME is not set").hint("set HOME")
@@ -70,11 +70,11 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.data_dir().join("mcpkg").join("keys"))
 }
 
-/// Makes a key for the user, in files that nobody else can read.
+/// Creates a key in files that other users cannot read.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for its name, `E_ALREADY_EXISTS`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`,
-/// `E_FILE_FAILED`.
+/// `E_INVALID_ARGUMENT` for an invalid name, `E_ALREADY_EXISTS`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`,
+/// `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn make(name: &str) -> Result<Key> {
     let path = path_of(name)?;
     let folder = folder()?;
@@ -95,14 +95,13 @@ pub fn make(name: &str) -> Result<Key> {
     })?;
     let line = private.public_key().to_openssh().map_err(odd)?;
     let public = public_path(&path);
-    // A public half whose private half was removed is useless.
+    // The public key may remain from a private key that was deleted; alone it is useless, so it is replaced.
     disk::remove(&public)?;
     write(&public, format!("{line}\n").as_bytes(), 0o644)?;
     disk::sync_folder(&folder);
     load(&path, Some(name))
 }
 
-/// Deletes one of the user's keys.
 pub fn remove(name: &str) -> Result<()> {
     exists(name)?;
     let path = path_of(name)?;
@@ -112,7 +111,6 @@ pub fn remove(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Fails if the user has no key of this name.
 pub fn exists(name: &str) -> Result<()> {
     match disk::metadata(&path_of(name)?)? {
         Some(_) => Ok(()),
@@ -120,7 +118,7 @@ pub fn exists(name: &str) -> Result<()> {
     }
 }
 
-/// Returns the names of the user's keys, in order.
+/// Returns the sorted names of the user's keys.
 pub fn names() -> Result<Vec<String>> {
     let folder = folder()?;
     let entries = match std::fs::read_dir(&folder) {
@@ -136,7 +134,8 @@ pub fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the key that the user named: one of theirs, or a file. Without a name it is the only key, or the one named `default`.
+/// Returns the key to sign with: the user's key with this name, or a key file. Without a name it is the only key,
+/// or the one named `default`.
 pub fn choose(named: Option<&str>) -> Result<Key> {
     let names = names()?;
     match named {
@@ -154,13 +153,12 @@ pub fn choose(named: Option<&str>) -> Result<Key> {
     }
 }
 
-/// Returns one of the user's keys.
 pub fn of_user(name: &str) -> Result<Key> {
     exists(name)?;
     load(&path_of(name)?, Some(name))
 }
 
-/// Reads a key file: a private key, or the public half of one that an agent has.
+/// Reads a key file: a private key, or the public key of one that an ssh-agent holds.
 pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     let read = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
@@ -188,7 +186,7 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     made(private.public_key(), secret)
 }
 
-/// Returns the public key in a file; for a private key, its public half.
+/// Returns the public key in a key file, also from a private key.
 pub fn public(path: &Path) -> Result<VerifyingKey> {
     let unreadable = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
@@ -202,15 +200,17 @@ pub fn public(path: &Path) -> Result<VerifyingKey> {
 }
 
 impl Key {
-    /// Returns how it signs: `open`, `passphrase` or `agent`.
+    /// Returns how the key is protected: `open`, `passphrase` or `agent`.
     pub const fn protection(&self) -> &'static str {
         self.secret.word()
     }
 
-    /// Signs a statement and returns the attestation as text. If the key has a passphrase, `ssh-keygen` asks for it and signs.
+    /// Signs a statement and returns the attestation as text. If the key has a passphrase, `ssh-keygen` asks for it
+    /// and signs.
     ///
     /// # Errors
-    /// `E_TERMINAL_REQUIRED` where somebody would have to type a passphrase; `E_KEY_INVALID` where `ssh-keygen` refuses it.
+    /// `E_TERMINAL_REQUIRED` if a passphrase is needed and there is no terminal; `E_KEY_INVALID` if `ssh-keygen`
+    /// refuses the key.
     pub fn sign(&self, context: &Context, statement: &str) -> Result<String> {
         match &self.secret {
             Secret::Open(key) => dsse::sign(statement.as_bytes(), key),

@@ -1,9 +1,10 @@
 //! Trust: attestations of archives, the identities that this user trusts, and the policy for unverified tools.
 //!
-//! An *attestation* is a signed in-toto statement ([`statement`]) that names a tool, its version and the SHA-256 of its archive. It is
-//! signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]), or without a long-lived key in a
-//! Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim. [`weigh`] decides which claims count, [`judge`] applies it to what the
-//! database holds, and every verb calls [`require`] before it shows or runs anything from an archive.
+//! An *attestation* is a signed in-toto statement ([`statement`]) that names a tool, its version and the SHA-256 of
+//! its archive. It is signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen`
+//! ([`ssh`]), or without a long-lived key in a Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim.
+//! [`weigh`] decides which claims count, and [`judge`] applies these rules to the claims in the database. Every
+//! verb calls [`require`] before it shows or runs anything from an archive.
 
 pub mod bundle;
 pub mod dsse;
@@ -36,7 +37,7 @@ pub use subject::Subject;
 pub use verdict::{Counted, Form, Part, Status, Verdict};
 pub use weigh::Rules;
 
-/// The operations of this room, in documentation order.
+/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<operations::key::New>(),
     Entry::of::<operations::key::List>(),

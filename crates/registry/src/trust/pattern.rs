@@ -1,17 +1,17 @@
-//! Patterns over names of tools: the one function that says which tools something is narrowed to.
+//! Matches patterns such as `alice/*` against tool names.
 
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Bytes of the longest pattern.
+/// The most bytes of a pattern.
 const LONGEST: usize = 255;
 
-/// Returns whether a pattern names a tool: `*` stands for any characters, also none, and `/` is one of them. All else stands
-/// for itself.
+/// Returns whether a pattern matches a name. `*` stands for any characters, including `/` or none; other characters
+/// stand for themselves.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
-    // Where the last `*` was, and how much of the name it stands for so far.
+    // The position of the last `*`, and the end of the text that it matches so far.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&b'*') {
@@ -31,18 +31,18 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// Refuses what no tool's name could match.
+/// Refuses a pattern that cannot match any tool name.
 pub fn check(pattern: &str) -> Result<()> {
     check_by(pattern, |_| true)
 }
 
-/// Refuses what no published tool's name could match. Only these are signed.
+/// Refuses a pattern that cannot match the name of a published tool, since only published tools are signed.
 pub fn check_published(pattern: &str) -> Result<()> {
     check_by(pattern, Name::is_publishable)
 }
 
 fn check_by(pattern: &str, takes: impl Fn(&Name) -> bool) -> Result<()> {
-    // If any characters make a name of a pattern, one of these does.
+    // If any replacement of `*` gives a valid name, one of these does.
     let is_name = |star: &&str| Name::parse(&pattern.replace('*', star)).is_ok_and(|name| takes(&name));
     if pattern.len() <= LONGEST && ["", "a", "a/a"].iter().any(is_name) {
         return Ok(());
@@ -98,7 +98,7 @@ mod tests {
         {
             assert_eq!(check(pattern).expect_err(pattern).code(), Code::InvalidArgument);
         }
-        // A folder's tool may have a name of one segment, and a published one never has.
+        // A tool in a folder may have a name of one segment; a published tool has at least two.
         assert!(check("weather").is_ok() && check_published("weather").is_err());
     }
 }

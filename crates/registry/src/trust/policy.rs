@@ -1,23 +1,22 @@
-//! Policies, and the verbs that ask what they say.
+//! The trust policies, and the actions that they apply to.
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What happens to an archive that is not verified.
+/// What to do about an archive that is not verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     RequireAttestation,
-    /// A person is asked; a yes is kept for this archive.
+    /// A person is asked, and an approval is remembered for this archive.
     #[default]
     Prompt,
-    /// It is used, and said to be unverified.
+    /// The archive may be used and is marked as unverified.
     Allow,
 }
 
 impl Policy {
-    /// Every policy, the strictest first.
+    /// All policies, strictest first.
     pub const ALL: [Self; 3] = [Self::RequireAttestation, Self::Prompt, Self::Allow];
 
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::RequireAttestation => "require_attestation",
@@ -26,17 +25,17 @@ impl Policy {
         }
     }
 
-    /// Whether this lets through what `other` does not.
+    /// Returns whether this policy allows more than `other`.
     pub fn is_looser_than(self, other: Self) -> bool {
         let place = |policy| Self::ALL.iter().position(|known| *known == policy);
         place(self) > place(other)
     }
 
-    /// Returns the policy of a word, or of one that configurations of Enact have had: `require_audit`, and `true` or `false`
-    /// for `require_signatures`.
+    /// Parses a policy, including the older words in configurations of Enact: `require_audit`, and `true` or
+    /// `false` from `require_signatures`.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for any other word: none stands for a default.
+    /// `E_INVALID_ARGUMENT` for any other word: no word falls back to a default.
     pub fn of_word(word: &str) -> Result<Self> {
         match word {
             "require_audit" | "true" => return Ok(Self::RequireAttestation),
@@ -53,21 +52,21 @@ impl Policy {
     }
 }
 
-/// What somebody is about to do with an archive.
+/// What the caller is about to do with an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// To read its documentation.
+    /// Read its documentation.
     Learn,
     Install,
-    /// To put it instead of another version.
+    /// Replace another version with it.
     Update,
-    /// To run it by its name.
+    /// Run it by name.
     Run,
-    /// To call it as a tool of its own.
+    /// Call it as an MCP tool.
     Call,
-    /// To build it, or run what it does after an install.
+    /// Build it, or run its post-install commands.
     Build,
-    /// To take it over from elsewhere.
+    /// Import it from another program's folders.
     Import,
 }
 
@@ -75,7 +74,6 @@ impl Verb {
     pub const ALL: [Self; 7] =
         [Self::Learn, Self::Install, Self::Update, Self::Run, Self::Call, Self::Build, Self::Import];
 
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Learn => "learn",
@@ -88,7 +86,7 @@ impl Verb {
         }
     }
 
-    /// Returns the name of the operation that does it, under which a person is asked.
+    /// Returns the name of the operation, which the approval prompt shows.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::Learn => "enact__learn",

@@ -1,5 +1,5 @@
-//! Records this user's decisions about trust on this machine outside of the database, so that a database from somebody else brings no
-//! trust.
+//! Stores this user's trust decisions on this machine outside of the database, so that a database from somebody
+//! else cannot bring trust with it.
 
 use serde_json::{Value, json};
 
@@ -15,25 +15,25 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
 
-/// Where the note of a record names the file that it came from.
+/// The key of a record for the file that it came from.
 const FROM: &str = "from";
 
-/// Where the note says that the file does not name them any more.
+/// The key of a record that marks trust as ended because the file no longer names the identity.
 const WITHDRAWN: &str = "withdrawn";
 
-/// The subject of a record.
+/// What a record is about.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
-    /// A trusted identity, for these tools and in this role.
+    /// A trusted identity with its role and its pattern of tools.
     Identity(&'a TrustedRow),
-    /// A policy that is looser than the usual one.
+    /// A policy that is looser than the default.
     Policy(Policy),
     /// The approval of an archive.
     Archive(&'a Subject),
 }
 
 impl Record<'_> {
-    /// Returns the record's name and what it says.
+    /// Returns the file name and the contents of the record.
     fn named(self) -> (String, Value) {
         let note = match self {
             Record::Identity(row) => {
@@ -47,23 +47,23 @@ impl Record<'_> {
         (hex::encode(&disk::sha256(note.to_string().as_bytes())), note)
     }
 
-    /// Keeps it; it is on the disk when this returns.
+    /// Writes the record to disk.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home.
+    /// `E_UNAPPROVED` if the user has no home folder.
     pub fn keep(self, context: &Context) -> Result<()> {
         let (name, note) = self.named();
         context.approved.put(Kind::Trust, &name, &note)
     }
 
-    /// Keeps it as [`Record::keep`] does, and remembers the file that said it: it ends once the file no longer says it.
+    /// Like [`Record::keep`], for trust that came from a file and ends when the file no longer names the identity.
     pub fn keep_from(self, context: &Context, file: &str) -> Result<()> {
         let (name, mut note) = self.named();
         note[FROM] = file.into();
         context.approved.put(Kind::Trust, &name, &note)
     }
 
-    /// Ends trust that came from a file. The record stays, since the identity's objections to tools still count.
+    /// Marks trust from a file as ended. The record stays, since the identity's failed audits still count.
     pub fn end_from(self, context: &Context, file: &str) -> Result<()> {
         let (name, mut note) = self.named();
         note[FROM] = file.into();
@@ -71,7 +71,7 @@ impl Record<'_> {
         context.approved.put(Kind::Trust, &name, &note)
     }
 
-    /// Whether it came from a file and has ended.
+    /// Returns whether the record is trust from a file that has ended.
     pub fn has_ended(self, context: &Context) -> Result<bool> {
         Ok(self.state(&context.approved)? == State::Ended)
     }
@@ -80,7 +80,7 @@ impl Record<'_> {
         context.approved.withdraw(Kind::Trust, &self.named().0)
     }
 
-    /// Whether it is there.
+    /// Returns whether the record exists and is in force.
     pub fn is_kept(self, context: &Context) -> Result<bool> {
         self.is_among(&context.approved)
     }
@@ -104,7 +104,7 @@ impl Record<'_> {
     }
 }
 
-/// How a record stands.
+/// The state of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Counts,
@@ -112,7 +112,7 @@ enum State {
     Missing,
 }
 
-/// Returns the identities that are trusted because a file named them, without those that a person trusted by hand.
+/// Returns the identities that are trusted because of this file, without those that a person trusted by command.
 pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
     let row = |note: &Value| {
         let text = |key| note.get(key).and_then(Value::as_str);
@@ -128,12 +128,13 @@ pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
     Ok(context.approved.all(Kind::Trust)?.iter().filter_map(|(_, note)| row(note)).collect())
 }
 
-/// Returns the trusted identities and the policy in the database, as far as this user approved them on this machine.
+/// Returns the trusted identities and the policy in the database, as far as this user approved them on this
+/// machine.
 pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
     rules_by(db, &context.approved)
 }
 
-/// As [`rules`], by these records.
+/// Like [`rules`], with approvals that the caller has already opened.
 pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
     let (mut trusted, mut withdrawn) = (Vec::new(), Vec::new());
     for row in trust::list(db)? {
@@ -147,12 +148,12 @@ pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
     Ok(Rules { trusted, withdrawn, policy, minimum: trust::minimum(db)?.unwrap_or(1), root: Root::of_user(approved)? })
 }
 
-/// Returns whether the database names a policy; otherwise the usual one applies.
+/// Returns whether the database sets a policy; otherwise the default applies.
 pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
     Ok(trust::policy(db)?.is_some())
 }
 
-/// Returns the policy that applies, and the database's policy if this user never approved it here.
+/// Returns the policy that applies, and also the database's policy if this user never approved it here.
 pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)> {
     policy_by(db, &context.approved)
 }
@@ -166,12 +167,11 @@ fn policy_by(db: &Db<'_>, approved: &Approved) -> Result<(Policy, Option<Policy>
     Ok((named, None))
 }
 
-/// Returns whether a person approved an archive on this machine.
 pub fn is_approved(db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<bool> {
     Ok(trust::is_approved(db, &approval(subject))? && Record::Archive(subject).is_among(approved)?)
 }
 
-/// Returns an archive as the database names one that is approved.
+/// Returns the database row for the approval of an archive.
 pub fn approval(subject: &Subject) -> Approval {
     Approval { name: subject.name.clone(), version: subject.version.clone(), sha256: subject.sha256 }
 }

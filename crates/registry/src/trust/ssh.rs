@@ -1,4 +1,4 @@
-//! A statement with a signature over it by `ssh-keygen -Y sign -n mcpkg-tool`.
+//! Statements signed with `ssh-keygen -Y sign -n mcpkg-tool`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +9,16 @@ use ssh_key::{Algorithm, LineEnding, SshSig};
 use super::dsse::STATEMENT;
 use super::identity::{self, Identity};
 
-/// The namespace of the signatures: `ssh-keygen`'s `-n`.
+/// The namespace of the signatures, which is the option `-n` of `ssh-keygen`.
 pub const NAMESPACE: &str = "mcpkg-tool";
 
-/// The version of OpenSSH's format of signatures.
+/// The version of OpenSSH's signature format.
 const VERSION: u32 = 1;
 
-/// The media type of the form in which such a signature and its statement are kept.
+/// The media type of a stored statement with such a signature.
 pub const MEDIA_TYPE: &str = "application/vnd.mcpkg.ssh-signature+json";
 
-/// The two, as they are written.
+/// The JSON format of a statement and its signature.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
@@ -28,16 +28,16 @@ struct Written {
     signature: String,
 }
 
-/// A signature that was read.
+/// A parsed statement and signature.
 #[derive(Debug)]
 pub struct Signed {
-    /// The statement's bytes.
+    /// The bytes of the statement.
     pub payload: Vec<u8>,
-    /// The signer, or why the signature is not valid.
+    /// The signer, or why the signature is invalid.
     pub signer: Result<Identity, String>,
 }
 
-/// Returns a statement and its signature as one text. The signature is checked when the text is read.
+/// Combines a statement and its signature into one text. The signature is checked when the text is read.
 pub fn bundle(statement: &[u8], signature: &str) -> String {
     serde_json::json!(Written {
         media_type: MEDIA_TYPE.to_owned(),
@@ -48,10 +48,7 @@ pub fn bundle(statement: &[u8], signature: &str) -> String {
     .to_string()
 }
 
-/// Reads a statement and checks its signature.
-///
-/// # Errors
-/// Why it is not valid, for people.
+/// Parses a statement and checks its signature. The error is for people.
 pub fn read(text: &str) -> Result<Signed, String> {
     let written: Written =
         serde_json::from_str(text).map_err(|error| format!("the attestation is not a signed statement: {error}"))?;
@@ -63,11 +60,11 @@ pub fn read(text: &str) -> Result<Signed, String> {
     Ok(Signed { payload, signer })
 }
 
-/// Returns the signer of a signature over `payload`, or why the signature is not valid.
+/// Returns the signer of a signature over `payload`, or why the signature is invalid.
 fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
     let signature =
         SshSig::from_pem(pem).map_err(|error| format!("the signature was not made by ssh-keygen: {error}"))?;
-    // Neither the version nor the armour is signed: there is one text for each signature.
+    // Neither the version nor the text encoding is signed, so only one form of each signature is accepted.
     if signature.version() != VERSION {
         return Err(format!("the signature has the unsupported version {}", signature.version()));
     }

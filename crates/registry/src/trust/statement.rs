@@ -1,4 +1,4 @@
-//! in-toto statements about archives.
+//! Writes and reads in-toto statements about archives.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,29 +11,27 @@ use mcpkg_base::clock::{Millis, rfc3339};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 
-/// The type of a statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 
-/// The predicate of a publisher's statement.
+/// The predicate type of a publisher's statement.
 pub const TOOL: &str = "https://enact.tools/attestation/tool/v1";
 
-/// The predicate of an audit.
+/// The predicate type of an audit.
 pub const AUDIT: &str = "https://enact.tools/attestation/audit/v1";
 
-/// The predicate of provenance: how the tool was built.
+/// The predicate type of SLSA provenance: how the tool was built.
 pub const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
-/// The most subjects of one statement.
 const MAX_SUBJECTS: usize = 16;
 
-/// Bytes of the longest name or version in a statement: parsed statements stay in memory.
+/// The most bytes of a name or version in a statement: parsed statements are cached in memory.
 const LONGEST: usize = 1_024;
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// Something that users should know.
+    /// Passed, with findings that users should know about.
     PassedWithWarnings,
     /// The tool must not be used.
     Failed,
@@ -42,7 +40,6 @@ pub enum Outcome {
 impl Outcome {
     pub const ALL: [Self; 3] = [Self::Passed, Self::PassedWithWarnings, Self::Failed];
 
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -51,7 +48,6 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome of a word.
     pub fn of_word(word: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.word() == word).ok_or_else(|| {
             Error::new(Code::InvalidArgument, format!("'{}' is not an audit result", word.escape_debug()))
@@ -60,29 +56,29 @@ impl Outcome {
     }
 }
 
-/// An audit that is to be stated.
+/// The contents of a new audit.
 #[derive(Clone, Debug)]
 pub struct Audit {
     pub outcome: Outcome,
-    /// What else there is to say.
+    /// Free text about the findings.
     pub notes: Option<String>,
-    /// How bad it is.
+    /// The severity of the findings.
     pub severity: Option<String>,
-    /// What kind of thing it is.
+    /// The category of the findings.
     pub category: Option<String>,
 }
 
-/// What is to be stated of an archive.
+/// What a new statement says about an archive.
 #[derive(Clone, Debug)]
 pub enum Says {
-    /// The signer made it.
+    /// The signer published it.
     Made,
-    /// The signer looked at it.
+    /// The signer audited it.
     Audited(Audit),
 }
 
 impl Says {
-    /// The part in which the signer speaks.
+    /// Returns the role of the signer.
     pub const fn part(&self) -> Part {
         match self {
             Self::Made => Part::Publisher,
@@ -91,8 +87,8 @@ impl Says {
     }
 }
 
-/// Returns a statement over an archive as text. `manifest` is the manifest's path in the package and its SHA-256; `by` is who
-/// is going to sign.
+/// Writes a statement about an archive. `manifest` is the manifest's path in the package and its SHA-256; `by` is
+/// the signer.
 pub fn write(
     subject: &Subject,
     manifest: Option<(&str, [u8; 32])>,
@@ -133,7 +129,6 @@ pub fn write(
     json!({ "_type": STATEMENT, "subject": subjects, "predicateType": kind, "predicate": predicate }).to_string()
 }
 
-/// A statement that was read.
 #[derive(Debug)]
 pub struct Statement {
     subjects: Vec<(String, Option<String>)>,
@@ -141,17 +136,17 @@ pub struct Statement {
     tool: Option<Tool>,
 }
 
-/// What a statement says, by its predicate.
+/// What a statement says, according to its predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The signer made the tool, or says how it was made.
+    /// The signer published the tool, or states how it was built.
     Made,
-    /// The signer looked at it, with this outcome.
+    /// The signer audited the tool, with this result.
     Audited(Outcome),
 }
 
 impl Said {
-    /// The part in which the signer speaks.
+    /// Returns the role of the signer.
     pub const fn part(self) -> Part {
         match self {
             Self::Made => Part::Publisher,
@@ -163,13 +158,14 @@ impl Said {
 /// How a statement relates to an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// It is about this archive.
+    /// The statement is about exactly this archive.
     This,
-    /// It names the tool and its version, and the SHA-256 of another archive.
+    /// The statement names the same tool and version, but the SHA-256 of a different archive.
     OtherArchive,
-    /// It names the tool and its version, and the SHA-256 of a text: it binds no archive.
+    /// The statement names the same tool and version, but hashes the text of the digest instead of the archive, so
+    /// it does not protect the archive.
     Text,
-    /// It is about another tool or version.
+    /// The statement is about another tool or version.
     OtherTool,
 }
 
@@ -217,10 +213,7 @@ struct WrittenAudit {
     result: String,
 }
 
-/// Reads a statement.
-///
-/// # Errors
-/// Why it can never count, for people.
+/// Parses a statement. The error says why it can never count, for people.
 pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     let odd = |error: serde_json::Error| format!("the statement is malformed: {error}");
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
@@ -248,22 +241,21 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     {
         return Err("the statement contains a name longer than 1 KiB".to_owned());
     }
-    // A digest that is not a SHA-256 in hex matches no archive.
+    // A digest that is not a hex SHA-256 matches no archive.
     let digest = |digest: WrittenDigest| digest.sha256.filter(|sha256| sha256.len() == 64);
     let subjects = written.subject.into_iter().map(|subject| (subject.name, digest(subject.digest))).collect();
     Ok(Statement { subjects, said, tool })
 }
 
 impl Statement {
-    /// Returns what it says.
     pub fn said(&self) -> Said {
         self.said
     }
 
-    /// Returns how it relates to an archive, by its subjects.
+    /// Returns how the statement relates to an archive, according to its subjects.
     pub fn about(&self, subject: &Subject) -> About {
         let (reference, digest) = (subject.reference(), subject.digest());
-        // Provenance names files by their path in the build, so only their digest identifies them.
+        // Provenance names files by their path in the build, so only the digest identifies them.
         let is_provenance = self.tool.is_none();
         if is_provenance && self.subjects.iter().any(|(_, sha256)| sha256.as_deref() == Some(&digest)) {
             return About::This;
@@ -279,7 +271,7 @@ impl Statement {
         about
     }
 
-    /// Whether its predicate names the same tool and version, where it names any.
+    /// Returns whether the predicate names the same tool and version, if it names any.
     pub fn predicate_names(&self, subject: &Subject) -> bool {
         self.tool.as_ref().is_none_or(|tool| tool.name == subject.name && tool.version == subject.version)
     }
@@ -346,7 +338,7 @@ mod tests {
         assert_eq!(about(&other), About::OtherArchive);
         other["subject"][0]["name"] = json!("alice/weather@1.2.1");
         assert_eq!(about(&other), About::OtherTool);
-        // The digest of this archive under another tool's name.
+        // The digest of this archive, but under another tool's name.
         let mut named = made();
         named["subject"][0]["name"] = json!("bob/weather@1.2.0");
         assert_eq!(about(&named), About::OtherTool);
@@ -433,7 +425,7 @@ mod tests {
         ] {
             assert!(read(statement.to_string().as_bytes()).is_err(), "{statement}");
         }
-        // Two fields of one name: which one counts would depend on the reader.
+        // With a duplicate key, readers could disagree about which value counts.
         let twice = made().to_string().replacen("\"predicateType\"", "\"_type\":\"x\",\"predicateType\"", 1);
         assert!(read(twice.as_bytes()).is_err());
         let twice = made().to_string().replacen("\"sha256\"", "\"sha256\":\"x\",\"sha256\"", 1);

@@ -1,20 +1,20 @@
-//! The subject of a statement: one version of a tool, as one archive.
+//! The subject of a statement: one archive of one version of a tool.
 
 use mcpkg_base::disk;
 use mcpkg_base::hex;
 
-/// One version of a tool, as one archive.
+/// One archive of one version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject {
-    /// The tool's full name, such as `alice/utils/weather`.
+    /// The full name, such as `alice/utils/weather`.
     pub name: String,
     pub version: String,
-    /// The SHA-256 of the archive's bytes.
+    /// The SHA-256 of the archive.
     pub sha256: [u8; 32],
 }
 
 impl Subject {
-    /// Returns `NAME@VERSION`, as a statement names it.
+    /// Returns `NAME@VERSION`, as used in statements.
     pub fn reference(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
@@ -24,7 +24,8 @@ impl Subject {
         hex::encode(&self.sha256)
     }
 
-    /// Whether `digest` is the SHA-256 of the text of the archive's SHA-256: a statement over it binds no archive.
+    /// Returns whether `digest` is the hash of the archive's hex digest. Such a statement hashes text instead of
+    /// the archive.
     pub(super) fn is_digest_of_text(&self, digest: &str) -> bool {
         let text = self.digest();
         [text.clone(), format!("sha256:{text}")]

@@ -1,4 +1,4 @@
-//! The archive that a user names by its tool.
+//! Finds the archive that a user wants to sign or verify.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use mcpkg_store::tools::attestations::{self, Archive};
 use mcpkg_store::tools::packages;
 use mcpkg_store::tools::registries::{LOCAL, PATH};
 
-/// The tools of which an archive is known, as a shell completes them.
+/// Names of tools with a known archive, for shell completion.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::names(typed.db)?)));
 
 /// Which archive is meant.
@@ -37,15 +37,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns what the user named, for the trail.
+    /// Returns the user's input, for the event log.
     pub fn name(&self) -> String {
         self.tool.clone()
     }
 
-    /// Finds the archive: the one at a path, else one that the database knows, else one from a registry.
+    /// Finds the archive at a path, else in the database, else in a registry.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the name is none, or several archives are meant.
+    /// `E_INVALID_ARGUMENT` if the name is invalid, or several archives match.
     pub fn find(&self, context: &Context) -> Result<Subject> {
         match at_path(&self.tool)? {
             Some(opened) => Found::of(&opened).map(|found| found.subject),
@@ -56,11 +56,11 @@ impl Target {
         }
     }
 
-    /// As [`Target::find`], after asking each registry that the archive came from for new attestations, and for the archive itself if it is
-    /// not stored here. A registry that cannot be reached adds a warning.
+    /// Like [`Target::find`], but first asks the archive's registries for new attestations, and for the archive if
+    /// it is not stored here. An unreachable registry only adds a warning.
     ///
     /// # Errors
-    /// `E_DIGEST_CHANGED`, `E_DIGEST_MISMATCH` where a registry has another archive.
+    /// `E_DIGEST_CHANGED` or `E_DIGEST_MISMATCH` if a registry has a different archive.
     pub fn ask(&self, context: &Context) -> Result<(Subject, Vec<String>)> {
         if let Some(opened) = at_path(&self.tool)? {
             return Ok((Found::of(&opened)?.subject, Vec::new()));
@@ -86,7 +86,8 @@ impl Target {
         Ok((subject, warnings))
     }
 
-    /// As [`Target::find`], with the archive's manifest: you can only sign an archive that is here to be inspected.
+    /// Like [`Target::find`], and also reads the manifest: you can only sign an archive that is available for
+    /// inspection.
     pub fn open(&self, context: &Context) -> Result<Found> {
         if let Some(opened) = at_path(&self.tool)? {
             return Found::of(&opened);
@@ -109,8 +110,8 @@ impl Target {
         Ok(found)
     }
 
-    /// Fetches the archive from a registry. Its attestations are stored, the archive is not. If no registry has it, the error points
-    /// to a folder of that name.
+    /// Fetches the archive from a registry. Its attestations are stored, but the archive is not. If no registry has
+    /// it, the error points to a folder of that name.
     fn fetched(&self, context: &Context) -> Result<Found> {
         self.in_registry(context).map_err(|error| match error.code() {
             Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {
@@ -139,7 +140,7 @@ impl Target {
         Err(Error::new(Code::ArchiveInvalid, message).hint("report this to the registry's maintainers"))
     }
 
-    /// Returns the archive that the database knows by the name, and under which registries.
+    /// Finds the archive in the database, and the registries that it is known from.
     fn in_store(&self, context: &Context, kept: bool) -> Result<(Subject, Vec<Archive>)> {
         let reference = Reference::parse(&alias::expanded(context, &self.tool)?)?;
         if reference.action.is_some() {
@@ -195,7 +196,7 @@ fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
 /// An archive that can be signed.
 pub struct Found {
     pub subject: Subject,
-    /// The path of its manifest and the SHA-256 of that.
+    /// The path of the manifest in the archive, and its SHA-256.
     pub manifest: Option<(&'static str, Sha)>,
 }
 
@@ -211,10 +212,10 @@ impl Found {
     }
 }
 
-/// Returns the archive at a path; a folder is packed first. `None` if the text names a tool.
+/// Opens the archive at a path, or packs a folder; `None` if the text names a tool.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where the home folder is not known.
+/// `E_ROOT_REQUIRED` if the home folder is unknown.
 pub fn at_path(text: &str) -> Result<Option<Opened>> {
     if !is_path(text) {
         return Ok(None);
@@ -231,12 +232,12 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
     archive::open(bytes.into()).map(Some)
 }
 
-/// Whether a folder has a manifest.
+/// Returns whether a folder contains a manifest.
 fn is_package(folder: &Path) -> bool {
     FILES.iter().any(|file| folder.join(file).is_file())
 }
 
-/// Returns a path in a form that [`at_path`] recognises as a path.
+/// Formats a path so that [`at_path`] recognises it as a path.
 pub fn as_path(path: &Path) -> String {
     let text = path.display().to_string();
     if is_path(&text) { text } else { format!("./{text}") }
@@ -248,12 +249,12 @@ fn is_path(text: &str) -> bool {
         || text.ends_with(".tar.gz")
 }
 
-/// Whether the database has no such archive; a registry may.
+/// Returns whether an error means that the database has no such archive, so that registries should be asked.
 fn is_missing(error: &Error) -> bool {
     matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound)
 }
 
-/// Returns the latest version; a pre-release only if there is nothing else.
+/// Returns the latest version; pre-releases count only if there is nothing else.
 fn choose(wanted: &Wanted, found: &[Archive]) -> Option<Version> {
     let versions: Vec<Version> = found.iter().filter_map(|archive| archive.version.parse().ok()).collect();
     wanted.choose(&versions, false).or_else(|| wanted.choose(&versions, true)).cloned()

@@ -1,11 +1,11 @@
-//! Refuses JSON in which an object has a key twice: readers differ in which of the two counts.
+//! Refuses JSON objects with duplicate keys, since parsers differ in which value they use.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Returns why a JSON text must not count: an object in it has a key twice, or it is not JSON.
+/// Fails if a text is not valid JSON, or contains an object with duplicate keys.
 pub fn check(text: &[u8]) -> Result<(), String> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     Keys.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! The verdict on an archive, and what each attestation contributed to it.
+//! The verdict on an archive, and how each attestation contributed to it.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::Policy;
 use super::identity::Identity;
 use mcpkg_base::hex;
 
-/// The role in which an identity signs, or is trusted.
+/// The role of a signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Publisher,
@@ -14,7 +14,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",
@@ -23,11 +22,11 @@ impl Part {
     }
 }
 
-/// The form of an attestation.
+/// The format of an attestation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Dsse,
-    /// A statement with a signature by `ssh-keygen`.
+    /// A statement signed by `ssh-keygen`.
     Ssh,
     /// A Sigstore bundle, which never counts if this mcpkg cannot check it.
     Sigstore,
@@ -35,7 +34,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Dsse => "dsse",
@@ -46,7 +44,6 @@ impl Form {
     }
 }
 
-/// The status of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Enough trusted identities vouch for it.
@@ -54,12 +51,11 @@ pub enum Status {
     /// A person approved exactly this archive.
     Approved,
     Unverified,
-    /// A trusted identity objects to it: no policy lets it through.
+    /// A trusted identity objects to it, so no policy allows it.
     Refused,
 }
 
 impl Status {
-    /// The word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -70,25 +66,25 @@ impl Status {
     }
 }
 
-/// A signature of an attestation: its signer, and whether it counts.
+/// A signature of an attestation, and whether it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// The SHA-256 of the attestation's bytes.
+    /// The SHA-256 of the attestation.
     pub sha256: [u8; 32],
     pub form: Form,
     /// The signer, if the signature is valid.
     pub identity: Option<Identity>,
-    /// The role of the signer, if the statement names it.
+    /// The signer's role, if the statement says it.
     pub part: Option<Part>,
     pub counted: bool,
-    /// Whether it is a trusted objection to the archive: a failed audit, or a statement over another archive.
+    /// Whether it is a trusted objection to the archive: a failed audit, or a statement about a different archive
+    /// of this version.
     pub refuses: bool,
     /// Why it counts or does not, without a final period.
     pub why: String,
 }
 
 impl Counted {
-    /// Returns it for programs.
     pub fn data(&self) -> Value {
         json!({
             "sha256": hex::encode(&self.sha256),
@@ -102,35 +98,34 @@ impl Counted {
     }
 }
 
-/// The verdict on an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The status of the archive.
     pub status: Status,
     /// The policy that applied.
     pub policy: Policy,
-    /// How many identities had to count.
+    /// How many identities must count.
     pub minimum: u32,
-    /// The distinct identities that count, in order.
+    /// The identities that count, sorted and without duplicates.
     pub identities: Vec<Identity>,
-    /// Those of them that count as its publishers.
+    /// The identities that count as publishers.
     pub publishers: Vec<Identity>,
-    /// Each signature, and whether it counts.
+    /// All signatures, and whether each counts.
     pub attestations: Vec<Counted>,
 }
 
 impl Verdict {
-    /// Whether it may be used without a warning.
+    /// Returns whether the archive may be used without a warning.
     pub const fn is_trusted(&self) -> bool {
         matches!(self.status, Status::Verified | Status::Approved)
     }
 
-    /// Returns the publisher that a grant or an update is bound to; `None` if no trusted identity published it.
+    /// Returns the publisher that permissions and updates are bound to; `None` if no trusted identity published the
+    /// archive.
     pub fn publisher(&self) -> Option<&Identity> {
         self.publishers.first()
     }
 
-    /// Returns the short form that replies carry.
+    /// Returns the short form of the verdict for replies.
     pub fn verification(&self) -> Value {
         let identities: Vec<&str> = self.identities.iter().map(Identity::as_str).collect();
         json!({ "status": self.status.word(), "identities": identities, "policy": self.policy.word() })

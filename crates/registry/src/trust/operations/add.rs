@@ -102,7 +102,7 @@ impl Operation for Add {
         ];
         let what = format!("Trust signatures by {} on tools that match {}?", row.identity, row.pattern);
         terminal::ask(context, &shown, &what)?;
-        // The record comes first: neither a row without a record nor a record without a row grants trust.
+        // The record comes first, but the order is not critical: only a record and a row together grant trust.
         Record::Identity(&row).keep(context)?;
         context.store.write(|db| {
             trust::add(db, &row)?;
@@ -114,7 +114,7 @@ impl Operation for Add {
     }
 }
 
-/// Returns the identity that a user wrote, or whose key is in the file that they named.
+/// Parses an identity, or reads the public key in a file and returns its identity.
 pub(super) fn identity(text: &str) -> Result<Identity> {
     let error = match text.parse() {
         Ok(identity) => return Ok(identity),
@@ -127,7 +127,6 @@ pub(super) fn identity(text: &str) -> Result<Identity> {
     }
 }
 
-/// Returns the part that a user wrote.
 pub(super) fn part(word: &str) -> Result<TrustedPart> {
     TrustedPart::of_word(word).ok_or_else(|| {
         Error::new(Code::InvalidArgument, format!("'{}' is not a trust role", word.escape_debug()))
@@ -135,12 +134,12 @@ pub(super) fn part(word: &str) -> Result<TrustedPart> {
     })
 }
 
-/// Returns the label and identity of a trusted row.
+/// Returns the identity of a row with its label, if it has one.
 pub(super) fn named(row: &TrustedRow) -> String {
     row.label.as_ref().map_or_else(|| row.identity.clone(), |label| format!("{label} ({})", row.identity))
 }
 
-/// Returns a part in a sentence.
+/// Describes a role as part of a sentence.
 pub(super) const fn words(part: TrustedPart) -> &'static str {
     match part {
         TrustedPart::Publisher => "publisher",
@@ -149,7 +148,7 @@ pub(super) const fn words(part: TrustedPart) -> &'static str {
     }
 }
 
-/// Returns a trusted identity for programs; `counts` says whether this user approved it on this machine.
+/// Returns a trusted identity as JSON; `counts` says whether this user approved it on this machine.
 pub(super) fn data(row: &TrustedRow, counts: bool) -> Value {
     json!({
         "identity": row.identity,

@@ -9,7 +9,7 @@ use crate::trust::statement::{self, Outcome, Says};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
 
-/// The results of audits, as a shell completes them.
+/// The results of audits, for shell completion.
 const RESULTS: Names = Names::Known(|_| Outcome::ALL.iter().map(|outcome| outcome.word().to_owned()).collect());
 
 /// Sign an audit of a tool

@@ -11,10 +11,10 @@ use mcpkg_core::op::{
     Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table,
 };
 
-/// The user's keys, as a shell completes them.
+/// The user's keys, for shell completion.
 pub(super) const KEYS: Names = Names::Known(|_| keys::names().unwrap_or_default());
 
-/// The default name of a key; this key signs when there are several.
+/// Returns the default name of a new key; this key signs if there are several.
 fn usual() -> String {
     "default".to_owned()
 }
@@ -86,7 +86,7 @@ impl Operation for List {
     fn run(self, _context: &Context) -> Result<Reply> {
         let (mut rows, mut all, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         for name in keys::names()? {
-            // A damaged key does not hide the others.
+            // A damaged key must not hide the others.
             match keys::of_user(&name) {
                 Ok(key) => {
                     rows.push(vec![name, key.identity.to_string(), key.protection().to_owned()]);
@@ -178,7 +178,7 @@ impl Operation for Remove {
     }
 }
 
-/// Returns a key for programs.
+/// Returns a key as JSON.
 fn data(key: &Key) -> Value {
     json!({
         "name": key.name,

@@ -1,4 +1,4 @@
-//! `mcpkg tool key ...`, `mcpkg tool sign`, `audit` and `verify`, `mcpkg tool trust ...`. Trust is decided at the shell, never by an
+//! `mcpkg tool key`, `sign`, `audit`, `verify` and `trust`. Only a person at a shell can change trust, never an
 //! agent.
 
 pub mod add;

@@ -12,10 +12,10 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reach, Reply};
 use mcpkg_store::tools::trust;
 
-/// The most that can be asked for.
+/// The largest required number of attestations.
 const MOST: u32 = 100;
 
-/// The policies, as a shell completes them.
+/// The policies, for shell completion.
 const POLICIES: Names = Names::Known(|_| Policy::ALL.iter().map(|policy| policy.word().to_owned()).collect());
 
 /// Show or set the policy
@@ -73,7 +73,7 @@ impl Operation for SetPolicy {
             }
             return Ok(reply);
         }
-        // A damaged policy lets nothing through, so any policy that replaces it is looser.
+        // A damaged policy allows nothing, so any policy that replaces it is looser.
         let (before, least) =
             (policy.map_or(Policy::RequireAttestation, |(policy, _)| policy), minimum.ok().map(|it| it.unwrap_or(1)));
         let (after, count) = (wanted.unwrap_or(before), self.minimum.or(least).unwrap_or(1));
@@ -85,7 +85,8 @@ impl Operation for SetPolicy {
             let what = format!("Loosen the trust policy to {}, with a required minimum of {count}?", after.word());
             terminal::ask(context, &shown, &what)?;
         }
-        // The record of the old policy goes before a stricter one is set; the record of a looser one is kept before it is set.
+        // The record changes before the row. If writing the row fails, a stricter policy already applies, and a
+        // looser one does not apply yet.
         match after {
             Policy::Allow => Record::Policy(Policy::Allow).keep(context)?,
             Policy::Prompt | Policy::RequireAttestation => Record::Policy(Policy::Allow).withdraw(context)?,

@@ -72,7 +72,8 @@ impl Operation for Remove {
         let rows: Vec<TrustedRow> = trusted.iter().filter(|row| is_meant(row)).cloned().collect();
         let Some(first) = rows.first() else { return Err(missing(&self.identity, &trusted)) };
         for row in &rows {
-            // Before the row: if something fails after this, they are no longer trusted.
+            // The record is removed before the row: if something fails in between, the identity is no longer
+            // trusted.
             Record::Identity(row).withdraw(context)?;
         }
         context.store.write(|db| {

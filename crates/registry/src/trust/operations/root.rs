@@ -18,7 +18,7 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, Table};
 use mcpkg_store::tools::trust;
 
-/// Bytes of the largest root.
+/// The most bytes of a root.
 const LARGEST: u64 = 1 << 20;
 
 /// Show or replace Sigstore's root
@@ -54,7 +54,7 @@ impl Operation for ShowRoot {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        // Without the feature there is no root, whatever was asked.
+        // Fail first if this build has no Sigstore support and therefore no root.
         sigstore::described(&Root::Embedded)?;
         let now = Root::of_user(&context.approved)?;
         let next = match &self.file {
@@ -70,13 +70,13 @@ impl Operation for ShowRoot {
     }
 }
 
-/// Reads the root in a file that a user named.
+/// Reads a root from a file.
 fn named(path: &Path, context: &Context) -> Result<Root> {
     let text = file::read_text(path, LARGEST).map_err(|error| disk::failed("read", path, error))?;
     Ok(Root::Replaced(Arc::new(Replaced { text, since: context.clock.now() })))
 }
 
-/// Asks whether a root may take the place of another, and puts it there.
+/// Asks a person whether to replace the root, and replaces it.
 fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
     let mut shown = vec![format!("root  {}", which(next, described)), format!("      {}", sha256(described))];
     shown.extend(described.authorities.iter().map(|one| format!("      {}: {}", one.kind, one.place.escape_debug())));

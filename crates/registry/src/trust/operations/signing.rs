@@ -1,4 +1,4 @@
-//! What signing a tool and signing an audit of one have in common.
+//! Shared code of `mcpkg tool sign` and `mcpkg tool audit`.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use mcpkg_core::op::{Body, Context, Names, Reply};
 use mcpkg_store::tools::attestations;
 use mcpkg_store::tools::registries;
 
-/// The registries, as a shell completes them.
+/// The registries, for shell completion.
 const REGISTRIES: Names = Names::Stored(|typed| {
     let rows = registries::list(typed.db)?;
     Ok(typed.matching(rows.into_iter().map(|row| row.place.name)))
@@ -54,12 +54,12 @@ pub(super) struct Signing {
 }
 
 impl Signing {
-    /// Returns what the user named, for the trail.
+    /// Returns the user's input, for the event log.
     pub(super) fn name(&self) -> String {
         self.target.name()
     }
 
-    /// Signs what is to be said, or takes over what was signed elsewhere, and stores it under `kind`.
+    /// Signs a statement, or reads one that was signed elsewhere, and stores it. `kind` is the name of the event.
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
         let Found { subject, manifest } = self.target.open(context)?;
         let signed = match (&self.with, says) {
@@ -89,7 +89,7 @@ impl Signing {
         self.finish(context, kind, &subject, signed)
     }
 
-    /// Stores an attestation with its signer and form, and posts it to its registry.
+    /// Stores an attestation, and posts it to a registry if requested.
     fn finish(
         &self,
         context: &Context,
@@ -126,8 +126,8 @@ impl Signing {
     }
 }
 
-/// Returns what an identity signed of this archive before in this form, where it is here: a signature made again would only say
-/// another time.
+/// Returns an existing signature by this identity on this archive in the same form. Signing again would only add
+/// another date.
 fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form: &str) -> Result<Option<String>> {
     let root = Root::of_user(&context.approved)?;
     let stored = context.store.read(|db| attestations::of(db, &subject.sha256))?;
@@ -142,7 +142,7 @@ fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form
     }))
 }
 
-/// Posts an attestation to a registry, where it is about the archive that the registry has.
+/// Posts an attestation to a registry, if the registry has the same archive.
 fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> Result<()> {
     let odd = |error| Error::internal("an archive has an invalid version").with_source(error);
     let (name, version) = (Name::parse(&subject.name)?, Version::parse(&subject.version).map_err(odd)?);
@@ -159,7 +159,7 @@ fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> R
         .hint("the signature is stored only in this database"))
 }
 
-/// Reads what was signed elsewhere: it has to be about this archive and say what was asked.
+/// Reads an attestation that was signed elsewhere. It must be about this archive and say what the user asked for.
 fn taken_over(
     context: &Context,
     path: &Path,
@@ -192,7 +192,8 @@ fn taken_over(
     Ok((text, identity, bundle.form.word()))
 }
 
-/// Reads a bundle of Sigstore's, or a statement and the signature of ssh-keygen's beside it; returns it as it is stored.
+/// Reads a Sigstore bundle, or a statement with the `ssh-keygen` signature next to it, and returns it in stored
+/// form.
 fn signed_elsewhere(context: &Context, path: &Path) -> Result<(String, Bundle)> {
     let read = |path: &Path| file::read_text(path, LONGEST as u64).map_err(|error| disk::failed("read", path, error));
     let (text, root) = (read(path)?, Root::of_user(&context.approved)?);

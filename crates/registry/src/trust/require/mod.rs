@@ -1,4 +1,4 @@
-//! The one function that decides whether an archive may be used, for every verb.
+//! Decides whether an archive may be used. Every verb calls this one function.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::trust;
 
-/// Returns the verdict on an archive that may be used: verified, approved by a person, or unverified under a policy that allows it.
-/// Under the policy `prompt` a person is asked, and an approval is kept for this archive.
+/// Returns the verdict on an archive that may be used: verified, approved by a person, or unverified under a policy
+/// that allows it. Under the policy `prompt`, a person is asked, and an approval is remembered for this archive.
 ///
 /// # Errors
-/// `E_TRUST_FAILED` where somebody trusted speaks against it, whatever the policy is; `E_TRUST_REQUIRED` where the policy asks
-/// for attestations, or nobody can be asked.
+/// `E_TRUST_FAILED` if a trusted identity objects to the archive, under any policy; `E_TRUST_REQUIRED` if the
+/// policy requires attestations, or nobody can be asked.
 pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
     let verdict = context.store.read(|db| judge(db, context, subject))?;
     match (verdict.status, verdict.policy) {
@@ -31,7 +31,7 @@ pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdi
     }
 }
 
-/// Asks a person, and keeps the approval.
+/// Asks a person, and records the approval.
 fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> Result<()> {
     let inputs = json!({ "tool": subject.name, "version": subject.version, "sha256": subject.digest() });
     let mut effects = vec![
@@ -53,7 +53,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             effects,
         },
     )?;
-    // The record comes first: neither a row without a record nor a record without a row is an approval.
+    // The record comes first, but the order is not critical: only a record and a row together are an approval.
     Record::Archive(subject).keep(context)?;
     let kept = context.store.write(|db| {
         consent.consume(context, db)?;
@@ -66,7 +66,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     kept
 }
 
-/// Returns for each attestation why it does not count.
+/// Lists for each attestation why it does not count.
 fn said(verdict: &Verdict) -> Vec<String> {
     if verdict.attestations.is_empty() {
         return vec!["nobody has signed this archive".to_owned()];

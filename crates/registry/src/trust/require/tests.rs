@@ -1,4 +1,4 @@
-//! Every verb under every policy, in the shell and over MCP.
+//! Tests every verb under every policy, at a shell and over MCP.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::attestations;
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
-/// How an archive stands.
+/// The attestations of an archive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Standing {
     Verified,
@@ -44,7 +44,7 @@ fn trusted(seed: u8) -> TrustedRow {
 }
 
 impl Home {
-    /// A home in which the key 1 is trusted.
+    /// Creates a home folder in which key 1 is trusted.
     fn new(policy: Policy) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
@@ -94,12 +94,12 @@ impl Home {
     }
 }
 
-/// What a verb comes to: how the archive stands then, or the code of the failure.
+/// Returns the status of the archive, or the error code.
 fn outcome(context: &Context, verb: Verb, subject: &Subject) -> Result<Status, Code> {
     require(context, verb, subject).map(|verdict| verdict.status).map_err(|error| error.code())
 }
 
-/// X5 and X9: no verb asks anything else than the others.
+/// X5 and X9: all verbs decide in the same way.
 #[test]
 fn x9_every_verb_asks_the_same() {
     use Policy::{Allow, Prompt, RequireAttestation};
@@ -126,7 +126,7 @@ fn x9_every_verb_asks_the_same() {
             for connection in [Connection::Stdio, Connection::Network] {
                 assert_eq!(outcome(&home.over(connection), verb, &subject), elsewhere, "{says} {connection:?}");
             }
-            // A shell without a terminal is asked no question either.
+            // A shell without a terminal behaves like MCP: nobody is asked.
             assert_eq!(outcome(&home.context, verb, &subject), elsewhere, "{says}");
             assert_eq!(outcome(&home.at_terminal(true), verb, &subject), at_terminal, "{says}");
         }
@@ -144,7 +144,7 @@ fn a_yes_is_kept_for_this_archive_and_every_verb() {
         let renamed = Subject { name: "alice/other".to_owned(), ..subject(1) };
         assert_eq!(outcome(&home.over(Connection::Network), verb, &renamed), Err(Code::ConsentRequired));
     }
-    // A veto that comes later is stronger.
+    // A veto that comes later overrides the approval.
     home.stand(&subject(1), Standing::Vetoed);
     assert_eq!(outcome(&home.at_terminal(true), Verb::Call, &subject(1)), Err(Code::TrustFailed));
 }
@@ -179,7 +179,7 @@ fn a_database_from_somebody_else_brings_no_trust() {
     let stranger =
         Context { approved: Approved::below(home.folder.path().join("another user")), ..home.context.clone() };
     for seed in [1, 2] {
-        // Neither the identity, nor the policy, nor the yes counts.
+        // Neither the trusted identity, nor the policy, nor the approval counts for another user.
         let error = require(&stranger, Verb::Run, &subject(seed)).expect_err("nothing was decided by this user");
         assert_eq!(error.code(), Code::ConsentRequired);
     }

@@ -1,4 +1,5 @@
-//! Describes a root: the authorities whose certificates, logs and timestamps are accepted, and when.
+//! Describes a Sigstore root: the authorities for certificates, logs and timestamps that it accepts, and their
+//! validity.
 
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TimeRange, TrustedRoot};
 
@@ -7,13 +8,13 @@ use super::{Authority, Described, Root};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The day that the embedded root is of: when the pinned version of its crate came out.
+/// The date of the embedded root: the release date of the pinned version of its crate.
 const DATED: &str = "2026-10-23";
 
-/// Returns what a root says.
+/// Describes a root.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is not a root that bundles can be checked against.
+/// `E_INVALID_ARGUMENT` if bundles cannot be checked against it.
 pub fn described(root: &Root) -> Result<Described> {
     let invalid = |why: String| {
         Error::new(Code::InvalidArgument, format!("Invalid Sigstore root: {why}")).hint(
@@ -21,7 +22,7 @@ pub fn described(root: &Root) -> Result<Described> {
                 a certificate log",
         )
     };
-    // A root without authorities, or with a broken certificate, is refused: only a root that works is shown.
+    // Refuse a root without authorities or with a broken certificate: only a working root is described.
     verifier(root).map_err(invalid)?;
     let (dated, text) = match root {
         Root::Embedded => (Some(DATED), SIGSTORE_PRODUCTION_TRUSTED_ROOT),
@@ -60,7 +61,7 @@ mod tests {
     use crate::trust::sigstore::Replaced;
     use mcpkg_base::hex;
 
-    /// Where this fails the crate brought another root: its day is that of the crate's version.
+    /// If this fails, the crate contains another root; update the date to the release date of the crate.
     #[test]
     fn the_embedded_root_is_of_its_day() {
         let embedded = described(&Root::Embedded).expect("a root");

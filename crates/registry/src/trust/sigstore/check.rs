@@ -1,4 +1,4 @@
-//! Checks the signature of a bundle, and returns the signer.
+//! Checks the signature of a Sigstore bundle, and returns the signer.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -18,19 +18,19 @@ use super::crypto::Ring;
 use super::name::of_certificate;
 use super::{Held, Root};
 
-/// The verifier of a root, with the id of the root.
+/// The id of a root and its verifier.
 type OfRoot = ([u8; 32], Arc<Verifier>);
 
-/// The verifier that was used last: making one takes longer than checking a bundle.
+/// The last verifier, cached because creating one takes longer than checking a bundle.
 static LAST: Mutex<Option<OfRoot>> = Mutex::new(None);
 
-/// The verifier of the embedded root.
 static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made(SIGSTORE_PRODUCTION_TRUSTED_ROOT));
 
-/// Reads a bundle and checks it against a root: the certificate's chain and its log, the log entry with its proof and its time,
-/// which has to lie in the certificate's life, and the signature over the statement.
+/// Parses a bundle and checks it against a root. This covers the certificate's chain and log, the signature's log
+/// entry with its proof, the signing time, which must be within the certificate's validity, and the signature
+/// itself.
 ///
-/// Which archive the statement binds, and whether the signer is trusted, is decided elsewhere.
+/// Other modules decide which archive the statement is about, and whether the signer is trusted.
 pub fn read(text: &str, root: &Root) -> Held {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
@@ -39,7 +39,7 @@ pub fn read(text: &str, root: &Root) -> Held {
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
         return Held::unreadable("the bundle signs only the digest of a file, not a statement".to_owned());
     };
-    // The bytes that are checked are the bytes that count: the text is not read a second time.
+    // The statement is taken from the same bytes that were checked; the text is not parsed a second time.
     let payload = envelope.payload.as_bytes();
     let signer = verifier(root).and_then(|verifier| signer(&verifier, &bundle, payload));
     Held { payload: Ok(payload.to_vec()), signer }
@@ -47,8 +47,8 @@ pub fn read(text: &str, root: &Root) -> Held {
 
 fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String, String> {
     let fails = |why: String| format!("the bundle does not verify: {why}");
-    // The library asks for an artifact that the statement is about. It gets one of those that the statement names: whether
-    // that is the archive is decided where all attestations are weighed.
+    // The library requires the digest of an artifact. Pass one that the statement itself names; whether it is the
+    // right archive is decided later, when all attestations are weighed.
     let statement: Statement = serde_json::from_slice(payload).map_err(|error| fails(error.to_string()))?;
     let named = statement.subject.iter().find_map(|subject| match &subject.digest {
         Digest { sha256: Some(sha256), .. } => Some(ArtifactDigest::sha256(*sha256)),
@@ -58,14 +58,14 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
         _ => None,
     });
     let Some(digest) = named else { return Err("the statement contains no supported digest".to_owned()) };
-    // Nothing is left out of the check. The signer is read from the certificate that was checked.
+    // Accept any identity here, but check everything else. The signer is then read from the verified certificate.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
         .map_err(|error| fails(reason(&error)))?;
     if !is_whole(&checked) {
         return Err(fails("part of the bundle was not checked".to_owned()));
     }
-    // A certificate with several names, of which one may be trusted, does not identify the signer.
+    // A certificate with several names does not identify the signer, since only one of the names might be trusted.
     let names = bundle.signing_certificate().and_then(|certificate| names(certificate.as_bytes()));
     if names.is_none_or(|names| names > 1) {
         return Err("the certificate has more than one name".to_owned());
@@ -76,8 +76,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     }
 }
 
-/// Whether the certificate, its log and the log of the signature were checked, and the time is known.
-/// Returns why the library does not verify a bundle, for people. Its own words hold debug text of the libraries below it.
+/// Explains for people why a bundle does not verify. The library's own messages contain debug output.
 fn reason(error: &Error) -> String {
     tracing::debug!(%error, "a Sigstore bundle does not verify");
     let reason = match error {
@@ -102,7 +101,7 @@ fn reason(error: &Error) -> String {
     reason.to_owned()
 }
 
-/// Returns how many names a certificate has, of all kinds. The library shows only the first address or URI.
+/// Returns the number of names of all kinds in a certificate. The library only shows the first address or URI.
 fn names(certificate: &[u8]) -> Option<usize> {
     let certificate = Certificate::from_der(certificate).ok()?;
     let extensions = certificate.tbs_certificate.extensions.unwrap_or_default();
@@ -117,10 +116,7 @@ fn is_whole(checked: &VerificationResult) -> bool {
         && !checked.verified_timestamps().is_empty()
 }
 
-/// Returns what checks bundles against a root.
-///
-/// # Errors
-/// Why the root is invalid, for people.
+/// Returns the verifier of a root; an error says why the root is invalid.
 pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
     let text = match root {
         Root::Embedded => return EMBEDDED.clone(),
@@ -138,7 +134,8 @@ pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
 }
 
 fn made(text: &str) -> Result<Arc<Verifier>, String> {
-    // The first one stays for the life of the process, and it is always this one.
+    // The first provider that is installed stays until the process ends, and this code always installs the same
+    // one.
     let _ = install_default_provider(&Ring);
     let root = TrustedRoot::from_json(text).map_err(|error| error.to_string())?;
     for (missing, what) in [

@@ -1,4 +1,4 @@
-//! The cryptography that bundles are checked with: ring's, which the network uses too.
+//! The cryptography for checking bundles. It uses ring, which is already linked in for network connections.
 
 use ring::digest::{self, Context};
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
@@ -20,7 +20,7 @@ impl HashContext for Hash {
     }
 }
 
-/// Returns the algorithm of a scheme; `None` where ring has none, as for ML-DSA.
+/// Returns the algorithm of a scheme; `None` if ring does not support it, such as ML-DSA.
 fn algorithm(scheme: SigningScheme) -> Option<&'static dyn VerificationAlgorithm> {
     Some(match scheme {
         SigningScheme::EcdsaP256Sha256 => &signature::ECDSA_P256_SHA256_ASN1,
@@ -58,7 +58,8 @@ impl CryptoProvider for Ring {
             .map_err(|_| Error::Verification(format!("invalid {} signature", scheme.name())))
     }
 
-    /// Refuses: ring checks no signature over a digest that others made. Only bundles without a statement need that.
+    /// Always fails: ring cannot check a signature over a digest computed elsewhere. Only bundles without a
+    /// statement need that.
     fn verify_prehashed(&self, scheme: SigningScheme, _: &[u8], _: &[u8], _: &[u8]) -> Result<()> {
         Err(Error::UnsupportedAlgorithm(format!("unsupported: {} signatures of a digest", scheme.name())))
     }
@@ -71,7 +72,7 @@ mod tests {
     #[test]
     fn digests_are_those_of_their_algorithms() {
         assert_eq!(Ring.sha256(b"x"), mcpkg_base::disk::sha256(b"x"));
-        // How the digests of the empty text begin.
+        // The known first bytes of the digests of an empty text.
         assert!(Ring.sha384(b"").starts_with(&[0x38, 0xb0, 0x60, 0xa7]));
         assert!(Ring.sha512(b"").starts_with(&[0xcf, 0x83, 0xe1, 0x35]));
     }

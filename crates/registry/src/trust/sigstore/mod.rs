@@ -1,7 +1,8 @@
-//! Keyless Sigstore bundles: a DSSE envelope signed by a short-lived key, a certificate that names its owner, and a log entry that
-//! dates it.
+//! Checks keyless Sigstore bundles. A bundle contains a DSSE envelope signed with a short-lived key, a certificate
+//! that names the key's owner, and a log entry with the time of signing.
 //!
-//! Only this folder knows the cargo feature `sigstore`. Without it such a bundle is recognised and never counts.
+//! Only this folder depends on the cargo feature `sigstore`. Without the feature, bundles are recognised but never
+//! count.
 
 mod held;
 mod root;
@@ -28,7 +29,7 @@ pub use root::{Authority, Described, Replaced, Root};
 #[cfg(not(feature = "sigstore"))]
 pub use without::{covers, described, name, read};
 
-/// The forms of identities that this build checks, for help and hints.
+/// The forms of identities that this build can check, for help and hints.
 #[cfg(feature = "sigstore")]
 macro_rules! forms {
     () => {
@@ -45,7 +46,7 @@ macro_rules! forms {
 }
 pub(crate) use forms;
 
-/// Whether this mcpkg can check Sigstore bundles.
+/// Returns whether this mcpkg can check Sigstore bundles.
 pub const fn is_checked() -> bool {
     cfg!(feature = "sigstore")
 }

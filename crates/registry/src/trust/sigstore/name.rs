@@ -1,7 +1,7 @@
-//! Names in Sigstore's certificates, as identities.
+//! Converts the names in Sigstore certificates to identities.
 //!
-//! A certificate names its owner in its SAN, and the issuer that vouched for them in an extension. Both are parsed by the certificate's
-//! own grammar, and the issuer is compared whole: the same name from another issuer is another identity.
+//! A certificate names its owner in its SAN, and the issuer that authenticated the owner in an extension. Both are
+//! parsed strictly, and the issuer must match exactly: the same name from another issuer is another identity.
 
 use sigstore_verify::SubjectAltName;
 use sigstore_verify::crypto::FulcioCiClaims;
@@ -9,7 +9,7 @@ use sigstore_verify::crypto::FulcioCiClaims;
 use crate::trust::pattern;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Providers that people sign in with, and the issuer of each in a certificate.
+/// Sign-in providers, and the issuer of each in a certificate.
 const PROVIDERS: [(&str, &str); 3] = [
     (GITHUB, "https://github.com/login/oauth"),
     ("google", "https://accounts.google.com"),
@@ -18,31 +18,31 @@ const PROVIDERS: [(&str, &str); 3] = [
 
 const GITHUB: &str = "github";
 
-/// The kind of identity that a workflow of GitHub Actions has.
+/// The prefix of the identity of a GitHub Actions workflow.
 const WORKFLOW: &str = "github-workflow";
 
-/// The issuer of workflows of GitHub Actions.
+/// The issuer of GitHub Actions workflows.
 const WORKFLOWS: &str = "https://token.actions.githubusercontent.com";
 
-/// What the SAN of a workflow begins with, and the address of a repository.
+/// The prefix of the SAN of a workflow, and of repository URLs.
 const AT_GITHUB: &str = "https://github.com/";
 
-/// The domain of the addresses that GitHub gives to its users; such an address contains the user's name.
+/// The domain of the private email addresses that GitHub gives its users; such an address contains the user name.
 const NO_REPLY: &str = "users.noreply.github.com";
 
-/// The folder that GitHub runs workflows from.
+/// The folder for GitHub Actions workflows.
 const WORKFLOW_FOLDER: [&str; 2] = [".github", "workflows"];
 
-/// The beginnings of the references that a workflow runs for. Every certificate names a reference in full.
+/// The prefixes of the Git references that a workflow runs for. Certificates always contain the full reference.
 const REFERENCES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/pull/"];
 
-/// Bytes of the longest name.
+/// The most bytes of a name.
 const LONGEST: usize = 512;
 
-/// Returns the canonical name of an identity that only Sigstore can attest; `None` for any other text.
+/// Returns the canonical form of an identity that only Sigstore can attest; `None` for any other text.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the text begins like such an identity but is not one.
+/// `E_INVALID_ARGUMENT` if the text starts like such an identity but is malformed.
 pub fn name(text: &str) -> Result<Option<String>> {
     let Some((kind, rest)) = text.split_once(':') else { return Ok(None) };
     let (name, form) = match kind {
@@ -65,10 +65,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
     }
 }
 
-/// Returns the name of a certificate's owner.
-///
-/// # Errors
-/// The reason why its owner has no name, for people.
+/// Returns the identity of a certificate's owner; the error is for people.
 pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &FulcioCiClaims) -> Result<String, String> {
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {
@@ -83,7 +80,8 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
         (SubjectAltName::Uri(uri), None) if issuer == WORKFLOWS => {
             let rest = uri.strip_prefix(AT_GITHUB).ok_or_else(odd)?;
             let repository = workflow(rest).ok_or_else(odd)?;
-            // The SAN of a workflow that others call names its own repository, whoever called it.
+            // For a reusable workflow, the SAN names the repository of the workflow file, whichever repository
+            // called it.
             match called_by(claims) {
                 Some(caller) if caller.eq_ignore_ascii_case(repository) => Ok(format!("{WORKFLOW}:{rest}")),
                 Some(caller) => Err(format!(
@@ -99,8 +97,8 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
     }
 }
 
-/// Returns whether an identity that a user trusts covers the identity of a signer. A workflow's reference may be a pattern, and GitHub
-/// does not tell upper and lower case apart in owners and repositories. Everything else is compared to the letter.
+/// Returns whether a trusted identity covers a signer's identity. The Git reference of a workflow may be a pattern,
+/// and case is ignored in GitHub owners and repositories. Everything else must match exactly.
 pub fn covers(trusted: &str, signer: &str) -> bool {
     let parts = |text: &'_ str| -> Option<(usize, usize)> {
         let rest = text.strip_prefix(WORKFLOW)?.strip_prefix(':')?;
@@ -123,7 +121,7 @@ fn called_by(claims: &FulcioCiClaims) -> Option<&str> {
     }
 }
 
-/// Returns the name of a person by the mail address that a provider vouches for, or at GitHub by their user name.
+/// Returns the identity of a person: by email address, or for GitHub by user name where possible.
 fn person(provider: &str, rest: &str) -> Option<String> {
     let user = match is_mail(rest) {
         false => (provider == GITHUB && is_user(rest)).then_some(rest)?,
@@ -132,11 +130,11 @@ fn person(provider: &str, rest: &str) -> Option<String> {
             _ => return Some(format!("{provider}:{rest}")),
         },
     };
-    // GitHub's user names are the same in either case.
+    // GitHub ignores case in user names.
     Some(format!("{GITHUB}:{}", user.to_ascii_lowercase()))
 }
 
-/// Returns the user name in an address that GitHub gave: `ID+USER` or `USER` at its own domain.
+/// Returns the user name in a private email address from GitHub: `ID+USER@...` or `USER@...`.
 fn user_of(mail: &str) -> Option<&str> {
     let (local, domain) = mail.split_once('@')?;
     let user = match local.split_once('+') {
@@ -162,7 +160,8 @@ fn workflow(rest: &str) -> Option<&str> {
     is_sound.then(|| &path[..segments[0].len() + 1 + segments[1].len()])
 }
 
-/// Whether a certificate could name a workflow that fits `OWNER/REPO/PATH@REFERENCE`, whose reference may contain `*` for any characters.
+/// Returns whether a certificate could match `OWNER/REPO/PATH@REFERENCE`; the reference may contain `*` for any
+/// characters.
 fn workflow_pattern(rest: &str) -> bool {
     let Some((repository, (path, reference))) = workflow(rest).zip(rest.split_once('@')) else { return false };
     let segments: Vec<&str> = path[repository.len() + 1..].split('/').collect();
@@ -177,7 +176,7 @@ fn workflow_pattern(rest: &str) -> bool {
     is_file && !path.contains('*') && name.is_some_and(is_reference)
 }
 
-/// Whether a text, with `*` in it for any characters, can be the rest of a reference by git's own rules.
+/// Returns whether a text, with `*` for any characters, follows Git's rules for the rest of a reference name.
 fn is_reference(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('/')
@@ -217,7 +216,7 @@ mod tests {
         SubjectAltName::Uri(text.to_owned())
     }
 
-    /// The claims of a workflow that ran for a repository.
+    /// Returns the claims of a workflow that ran for a repository.
     fn ran_for(repository: &str) -> FulcioCiClaims {
         let mut claims = FulcioCiClaims::default();
         claims.source_repository_uri = Some(format!("https://github.com/{repository}"));
@@ -266,7 +265,7 @@ mod tests {
             "github-workflow:alice/../ci.yml@main",
             "github-workflow:al ice/kit/ci.yml@main",
             "github-workflow:alice/k?t/ci.yml@main",
-            // Certificates name a workflow's file below `.github/workflows` and the reference in full.
+            // Workflow files are below `.github/workflows`, and references must be complete.
             "github-workflow:alice/kit/.github/workflows/release.yml@main",
             "github-workflow:alice/kit/.github/workflows/release.yml@v1.*",
             "github-workflow:alice/kit/.github/workflows/release.yml@*",
@@ -306,7 +305,7 @@ mod tests {
             assert_eq!(covers(&trusted, &signer), expected, "{trusted} {signer}");
             assert_eq!(name(&trusted).expect("a pattern"), Some(trusted));
         }
-        // A star is a pattern in a workflow's reference alone.
+        // Only the Git reference of a workflow can be a pattern.
         assert!(covers("github:alice", "github:alice"));
         for trusted in
             ["github:*", "*", "google:alice", "github:Alice", &workflow("alice/kit/.github/workflows/release.yml@*")]
@@ -333,32 +332,32 @@ mod tests {
         assert_eq!(of_certificate(&san, WORKFLOWS, &old), Ok(format!("github-workflow:{FILE}")));
     }
 
-    /// Each of these holds the words that a regular expression would look for.
+    /// A search with a regular expression would accept all of these names and issuers.
     #[test]
     fn x8_a_certificate_that_only_looks_like_somebodys_is_nobodys() {
         let (google, github) = ("https://accounts.google.com", "https://github.com/login/oauth");
         for (san, issuer) in [
-            // The name of one kind as that of another.
+            // Names of a different kind than the issuer uses.
             (uri("alice@example.com"), google),
             (uri("mailto:alice@example.com"), google),
             (mail(&format!("https://github.com/{FILE}")), WORKFLOWS),
             (mail("alice@example.com"), WORKFLOWS),
             (uri(&format!("https://github.com/{FILE}")), github),
-            // Issuers that begin, end or go on as one that is known.
+            // Issuers that only resemble a known issuer.
             (mail("alice@example.com"), "https://accounts.google.com.example.com"),
             (mail("alice@example.com"), "https://accounts.google.com/"),
             (mail("alice@example.com"), "http://accounts.google.com"),
             (mail("alice@example.com"), "https://example.com/?https://accounts.google.com"),
             (mail("alice@example.com"), "HTTPS://ACCOUNTS.GOOGLE.COM"),
             (mail("alice@example.com"), ""),
-            // Names with more in them than a name.
+            // Names with extra characters.
             (mail("alice@example.com@example.org"), google),
             (mail("eve@example.org,alice@example.com"), google),
             (mail("alice@example.com\n"), google),
             (mail("alice@example.com\0.example.org"), google),
             (mail("alice"), github),
             (mail(""), google),
-            // Workflows at another place.
+            // Workflows at other URLs.
             (uri(&format!("https://github.com.example.com/{FILE}")), WORKFLOWS),
             (uri(&format!("http://github.com/{FILE}")), WORKFLOWS),
             (uri(&format!("https://example.com/https://github.com/{FILE}")), WORKFLOWS),
@@ -366,7 +365,8 @@ mod tests {
         ] {
             assert!(of_certificate(&san, issuer, &ran_for("alice/kit")).is_err(), "{san:?} {issuer}");
         }
-        // One address by two issuers is two identities, and an address that looks like one of GitHub's is none of GitHub's.
+        // The same address from two issuers gives two identities, and an address that only resembles a private
+        // GitHub address does not give a user name.
         let none = FulcioCiClaims::default();
         let by = |issuer| of_certificate(&mail("7+alice@users.noreply.github.com"), issuer, &none).expect("a name");
         assert_ne!(by(google), by(github));

@@ -1,4 +1,4 @@
-//! The root that bundles are checked against: the accepted certificates, logs and timestamps.
+//! The Sigstore root: the certificates, logs and timestamp authorities that bundles are checked against.
 
 use std::sync::Arc;
 
@@ -13,52 +13,50 @@ use mcpkg_base::hex;
 /// The root that this user has chosen on this machine.
 #[derive(Clone, Debug, Default)]
 pub enum Root {
-    /// The one embedded in mcpkg.
+    /// The root embedded in mcpkg.
     #[default]
     Embedded,
-    /// Another one, which this user chose at a terminal.
+    /// A root that this user chose at a terminal.
     Replaced(Arc<Replaced>),
-    /// Another one that cannot be read: no bundle counts.
+    /// A chosen root that cannot be read, so no bundle counts.
     Unreadable,
 }
 
-/// A root that replaces the embedded one.
 #[derive(Debug)]
 pub struct Replaced {
-    /// Its text, which is JSON.
+    /// The root as JSON.
     pub text: String,
-    /// When it was chosen.
     pub since: Millis,
 }
 
-/// What a root says.
+/// The description of a root.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// The day that the embedded root is of; `None` for any other.
+    /// The date of the embedded root; `None` for any other root.
     pub dated: Option<&'static str>,
-    /// The SHA-256 of its text.
+    /// The SHA-256 of the root.
     pub sha256: [u8; 32],
-    /// The authorities that it accepts.
+    /// The authorities that the root accepts.
     pub authorities: Vec<Authority>,
 }
 
-/// An authority that a root accepts.
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// What it is accepted for: certificates, the log of signatures, the log of certificates, timestamps.
+    /// What the authority is accepted for: certificates, the log of signatures, the log of certificates, or
+    /// timestamps.
     pub kind: &'static str,
-    /// Where they are, or their name.
+    /// The URL or the name of the authority.
     pub place: String,
-    /// From when on, where the root says so.
+    /// The start of its validity, if the root states it.
     pub from: Option<String>,
-    /// Until when, where the root says so.
+    /// The end of its validity, if the root states it.
     pub until: Option<String>,
 }
 
 impl Root {
-    /// Returns the root of this user.
     pub fn of_user(approved: &Approved) -> Result<Self> {
-        // It is kept outside of the database, so that a database from somebody else cannot choose a root.
+        // The choice is stored outside of the database, so that a database from somebody else cannot choose the
+        // root.
         if !super::is_checked() || !approved.has(Kind::SigstoreRoot, &record())? {
             return Ok(Self::Embedded);
         }
@@ -69,18 +67,18 @@ impl Root {
     /// Replaces the embedded root.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home.
+    /// `E_UNAPPROVED` if the user has no home folder.
     pub fn replace(approved: &Approved, text: &str, since: Millis) -> Result<()> {
         let sha256 = hex::encode(&disk::sha256(text.as_bytes()));
         approved.put(Kind::SigstoreRoot, &record(), &json!({ "root": text, "sha256": sha256, "since": since }))
     }
 
-    /// Goes back to the embedded one.
+    /// Restores the embedded root.
     pub fn restore(approved: &Approved) -> Result<()> {
         approved.withdraw(Kind::SigstoreRoot, &record())
     }
 
-    /// Returns the id of this root.
+    /// Returns a value that identifies the root, for caches.
     pub fn id(&self) -> [u8; 32] {
         match self {
             Self::Embedded => [0; 32],
@@ -98,7 +96,7 @@ impl Replaced {
     }
 }
 
-/// Returns the name of the record: each user has one root on a machine.
+/// Returns the name of the record; it is constant, since each user has one root per machine.
 fn record() -> String {
     hex::encode(&disk::sha256(b"root"))
 }

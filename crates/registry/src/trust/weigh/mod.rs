@@ -1,4 +1,4 @@
-//! Weighs the attestations of an archive.
+//! Decides which attestations of an archive count, and computes the verdict.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,26 @@ use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
-/// The rules that decide which attestations count: the identities that this user trusts on this machine, and how many are required.
+/// The rules for counting attestations: the identities that this user trusts on this machine, and how many are
+/// required.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub trusted: Vec<TrustedRow>,
-    /// Identities that a file no longer names. They no longer vouch for a tool, but their objections still count: otherwise an agent that
-    /// can write the file could silence an auditor.
+    /// Identities that a file no longer names. They no longer vouch for a tool, but their failed audits still
+    /// count: otherwise an agent that can write the file could silence an auditor.
     pub withdrawn: Vec<TrustedRow>,
-    /// What happens to unverified archives.
     pub policy: Policy,
-    /// How many distinct identities have to count, at least one.
+    /// How many different identities must count; at least one.
     pub minimum: u32,
-    /// The root that Sigstore bundles are checked against.
     pub root: Root,
 }
 
 impl Rules {
-    /// Returns the verdict that the attestations of an archive lead to. Each comes with the SHA-256 of its bytes.
+    /// Returns the verdict on an archive from its attestations, each with its SHA-256.
     ///
-    /// A signature counts only if it is valid, its statement names this tool, version and archive, its predicate is known and names the
-    /// same, it is not an objection, and the signer is trusted for this tool in this role.
+    /// A signature counts only if all of this is true: it is valid, its statement names this tool, version and
+    /// archive, its predicate is known and names the same tool, it is not an objection, and its signer is trusted
+    /// for this tool in this role.
     pub fn weigh<'b>(
         &self,
         subject: &Subject,
@@ -110,10 +110,7 @@ impl Rules {
         }
     }
 
-    /// Returns whether an identity is trusted for a tool in a role, or why not.
-    ///
-    /// # Errors
-    /// Why, for people.
+    /// Fails with the reason, for people, unless an identity is trusted for a tool in a role.
     pub fn trust_in(&self, identity: &Identity, name: &str, part: Part) -> Result<(), String> {
         trust_among(&self.trusted, identity, name, part)
     }

@@ -1,4 +1,4 @@
-//! What counts, case by case, and that nothing else does.
+//! Tests which attestations count, and which do not.
 
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
@@ -106,7 +106,8 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
         text("alice/weather", "1.0.1", [0xab; 32]),
         "the statement is about a different tool or version",
     );
-    // By a stranger: it does not count. By somebody trusted: whoever replaced the archive is found out.
+    // A statement about a different archive does not count if a stranger signed it. If a trusted identity signed
+    // it, the archive was replaced, so it is refused.
     let other = text("alice/weather", "1.0.0", [0xcd; 32]);
     let verdict = weigh(std::slice::from_ref(&other), vec![trusted(2, "*", TrustedPart::Both)]);
     assert_eq!(verdict.attestations[0].why, "the statement is about a different archive of this version");
@@ -121,7 +122,7 @@ fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
     assert_not_counted(signed(&of_text, 1), "the signature covers the hash of a text, not an archive");
 }
 
-/// Where they are checked, tests/tools/sigstore shows the same.
+/// For builds that do check bundles, tests/tools/sigstore covers the same case.
 #[cfg(not(feature = "sigstore"))]
 #[test]
 fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_checked() {
@@ -180,7 +181,7 @@ fn x6_whatever_is_wrong_with_an_attestation_it_does_not_count() {
         assert_eq!(verdict.status, Status::Unverified, "{text}");
         assert!(verdict.attestations.iter().all(|one| !one.counted && !one.why.is_empty()), "{text}");
     }
-    // A good one beside them still counts.
+    // A valid attestation next to the invalid ones still counts.
     let all: Vec<String> = wrong.into_iter().chain([signed(&made(), 1)]).collect();
     assert_eq!(weigh(&all, vec![trusted(1, "*", TrustedPart::Both)]).status, Status::Verified);
 }
@@ -194,7 +195,8 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
     assert_eq!(verdict.status, Status::Refused);
     assert!(verdict.attestations[2].refuses && !verdict.attestations[2].counted);
     assert_eq!(verdict.attestations[2].why, "an auditor you trust reports a failed audit");
-    // Trusted as a publisher only, for other tools, or not at all: no veto, and no trust either.
+    // An auditor who is trusted only as a publisher, only for other tools, or not at all can neither veto nor
+    // vouch.
     for others in [
         everybody(TrustedPart::Publisher),
         vec![trusted(1, "*", TrustedPart::Both), trusted(2, "bob/*", TrustedPart::Both)],
@@ -204,7 +206,7 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
         assert_eq!(verdict.status, Status::Verified);
         assert!(!verdict.attestations[2].counted);
     }
-    // It stays a veto where the rest of its predicate is odd.
+    // It remains a veto even if the rest of the predicate is wrong.
     let odd = audited(Outcome::Failed).replacen("\"tool\":{\"name\":\"alice/weather\"", "\"tool\":{\"name\":\"x\"", 1);
     assert_eq!(weigh(&[signed(&odd, 2)], everybody(TrustedPart::Auditor)).status, Status::Refused);
 }
@@ -256,7 +258,7 @@ fn x15_signatures_of_either_form_stand_in_one_list() {
     assert_eq!(verdict.identities.len(), 2);
 }
 
-/// One flipped bit in the archive: its SHA-256 is another one.
+/// With any one bit flipped, the archive has another SHA-256.
 #[test]
 fn one_flipped_bit_of_the_archive_never_verifies() {
     let archive = b"the bytes of an archive".to_vec();
@@ -272,7 +274,7 @@ fn one_flipped_bit_of_the_archive_never_verifies() {
     }
 }
 
-/// One flipped bit anywhere in an attestation of either form.
+/// With any one bit flipped, an attestation of either form no longer counts.
 #[test]
 fn one_flipped_bit_of_an_attestation_never_verifies() {
     for text in [signed(&made(), 1), signed_by_ssh(&made(), 1)] {
