@@ -1,4 +1,4 @@
-//! What a run's end means: an outcome, or the failure that it is.
+//! Turns the end of a run into an outcome or an error.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,13 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::process::starter::Ended;
 use mcpkg_base::redact::Secrets;
 
-/// Bytes of the end of standard error that a failure carries.
+/// How many bytes from the end of standard error an error contains.
 const TAIL: usize = 4 << 10;
 
-/// Signals that Linux ends a process with where it reaches a limit, and the limit.
+/// Signals that Linux sends to a process that reaches a limit, and the name of the limit.
 const LIMITS: [(i32, &str); 2] = [(24, "cpu"), (25, "file_size")];
 
-/// Fails unless a program ended with status 0.
+/// Fails unless the program ended with status 0.
 ///
 /// # Errors
 /// `E_TOOL_FAILED` with the status and the end of `stderr`, `E_TOOL_LIMIT`.
@@ -51,13 +51,13 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
     })
 }
 
-/// Returns the failure of a tool that reached a limit.
+/// Returns the error for a tool that reached a limit.
 pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
     Error::new(Code::ToolLimit, format!("{} reached its {} limit", tool.name, limit.replace('_', " ")))
         .with_details(json!({ "limit": limit, "stderr": stderr }))
 }
 
-/// Returns the failure of a tool that ran for longer than its manifest, or its caller, said.
+/// Returns the error for a tool that ran longer than its timeout; `is_callers` says whether the caller set it.
 pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
     let seconds = limits.time.as_secs_f64();
     Error::new(Code::ToolTimeout, format!("{} ran for more than {seconds} s and was stopped", tool.name))
@@ -68,7 +68,7 @@ pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
         })
 }
 
-/// Returns the error of a run that produced nothing. A runner that does not work is reported where it was chosen.
+/// Returns the error for a run that produced no result.
 pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     match why {
         NotRun::TimedOut => timed_out(tool, limits, false),
@@ -82,8 +82,8 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     }
 }
 
-/// Returns standard output as data: where there is a schema it has to be one JSON value that fits, else it is what it parses
-/// to as JSON, if it does. Nothing of `secrets` is in it, in whichever form JSON had it.
+/// Returns the standard output as JSON, with all secrets hidden. With a schema, the output must be JSON that
+/// matches it. Without one, output that is not JSON gives `None`.
 pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets: &Secrets) -> Result<Option<Value>> {
     let parsed = stdout.map(|stdout| {
         serde_json::from_str::<Value>(stdout).map(|mut value| {
@@ -109,8 +109,8 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
     }
 }
 
-/// Returns the files that a run left, and what is not taken of them, without the secrets: a text has them hidden as what is printed
-/// has, and a file that is not text, or whose path names one, is not taken.
+/// Removes secrets from the output files. Text files have their secrets hidden, as printed output does. Other files
+/// with a secret in their content, or any file with a secret in its path, are left out.
 pub fn without_secrets(
     files: impl Iterator<Item = OutputFile>,
     left_out: Vec<String>,
@@ -140,7 +140,7 @@ pub fn without_secrets(
     (taken, left_out)
 }
 
-/// Returns the last [`TAIL`] bytes of a text, from the beginning of a character.
+/// Returns the last [`TAIL`] bytes of a text, starting at a character boundary.
 fn tail(text: &str) -> &str {
     let begin = text.len().saturating_sub(TAIL);
     &text[text.ceil_char_boundary(begin)..]
@@ -189,7 +189,7 @@ mod tests {
         ] {
             assert_eq!(of(stdout).expect_err(what).code(), Code::ToolOutput);
         }
-        // Without one it is data where it is JSON.
+        // Without a schema, output that is JSON becomes data.
         assert_eq!(output(&tool(), None, Some("[1]"), &Secrets::new()).expect("any"), Some(json!([1])));
         assert_eq!(output(&tool(), None, Some("text"), &Secrets::new()).expect("any"), None);
     }

@@ -1,4 +1,5 @@
-//! Tells that a run lives: every few seconds for how long it has run, and the last line that it wrote to standard error.
+//! Shows the user that a run is still active. Every few seconds it reports the duration and the last line of
+//! standard error.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +13,14 @@ use mcpkg_core::op::Context;
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);
 
-/// Characters of the longest line that is passed on.
+/// The most characters of a line in a message.
 const LONGEST: usize = 200;
 
-/// Bytes of the longest line that is looked at: a longer one is passed over, since what is cut off may be half of a secret.
+/// The most bytes of a line that is considered. A longer line is skipped, since cutting it could leave half of a
+/// secret visible.
 const KEPT: usize = 64 << 10;
 
-/// Tells of a run as long as it lives.
+/// Reports progress until it is dropped.
 pub struct Beat {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -26,7 +28,7 @@ pub struct Beat {
 }
 
 impl Beat {
-    /// Starts to report the progress of a run of `tool`, with `secrets` redacted.
+    /// Starts to report the progress of a run of `tool`, with `secrets` hidden.
     pub fn begin(context: &Context, tool: &str, secrets: &Secrets) -> Self {
         let last = Arc::new(Mutex::new(LastLine { secrets: secrets.by_line(), ..LastLine::default() }));
         let (stop, stopped) = channel::<()>();
@@ -42,12 +44,12 @@ impl Beat {
                 say(&told);
             }
         };
-        // Without a thread a run is as good as with one, and silent.
+        // If no thread can be started, the run continues without progress messages.
         let thread = thread::Builder::new().name("tool-lives".to_owned()).spawn(tell).ok();
         Self { stop: Some(stop), thread, last }
     }
 
-    /// Returns the function that takes each piece of standard error.
+    /// Returns the function that receives each piece of standard error.
     pub fn tell(&self) -> Tell {
         let last = Arc::clone(&self.last);
         Box::new(move |piece| last.lock().unwrap_or_else(PoisonError::into_inner).push(piece))
@@ -63,7 +65,7 @@ impl Drop for Beat {
     }
 }
 
-/// Returns the message of a beat.
+/// Returns a progress message.
 fn told(tool: &str, seconds: u64, line: Option<&str>) -> String {
     let line = line.map(|line| line.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
     match line.filter(|line| !line.trim().is_empty()) {
@@ -72,14 +74,15 @@ fn told(tool: &str, seconds: u64, line: Option<&str>) -> String {
     }
 }
 
-/// The last whole line of an output, without secrets: one that goes on may end in a half of one.
+/// The last complete line of standard error, with secrets hidden. An incomplete line is not shown, since it may end
+/// in the middle of a secret.
 #[derive(Debug, Default)]
 struct LastLine {
     secrets: Secrets,
     whole: Option<String>,
-    /// The line that goes on; one byte more than [`KEPT`] where it is too long.
+    /// The current incomplete line; one byte longer than [`KEPT`] if it is too long.
     begun: Vec<u8>,
-    /// Hides what begins in one line and ends in another.
+    /// Hides secrets that span several lines.
     pieces: Pieces,
 }
 
@@ -90,7 +93,7 @@ impl LastLine {
                 [line @ .., b'\n' | b'\r'] => {
                     self.keep(line);
                     if self.begun.len() <= KEPT {
-                        // UTF-16 has a zero in each of its ASCII characters.
+                        // In UTF-16, each ASCII character contains a zero byte.
                         let line = String::from_utf8_lossy(&self.begun).replace('\0', "") + "\n";
                         let safe = self.pieces.push(&self.secrets.hidden_in(&line));
                         let line = safe.lines().rfind(|line| !line.trim().is_empty());

@@ -1,4 +1,4 @@
-//! Running in bubblewrap: the program itself, and whether it works on this machine.
+//! Runs tools in bubblewrap, and checks whether bubblewrap works on this machine.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -22,10 +22,8 @@ use mcpkg_base::process::starter::{self, Ended, Meeting, Within};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bubblewrap;
 
-/// Returns it where it works: that is looked at once in a process, by running `true` in it.
-///
-/// # Errors
-/// Why it does not work.
+/// Returns the runner if bubblewrap works; otherwise the error says why not. A success is remembered until the
+/// process ends.
 pub fn found() -> Result<Bubblewrap, String> {
     static WORKS: OnceLock<()> = OnceLock::new();
     if WORKS.get().is_none() {
@@ -35,10 +33,7 @@ pub fn found() -> Result<Bubblewrap, String> {
     Ok(Bubblewrap)
 }
 
-/// Runs `true` in a sandbox.
-///
-/// # Errors
-/// Why it does not work.
+/// Runs `true` in a sandbox; an error says why that does not work.
 pub fn probe() -> Result<(), String> {
     if !cfg!(target_os = "linux") {
         return Err("bubblewrap runs on Linux only".to_owned());
@@ -48,7 +43,7 @@ pub fn probe() -> Result<(), String> {
     let ran = Bubblewrap.run(Job {
         argv: &argv,
         variables: &variables,
-        // The folder stands in for a tool's files.
+        // Any existing folder will do as the tool's files.
         tree: Path::new("/usr"),
         given: &[],
         scratch: Path::new(""),
@@ -101,7 +96,7 @@ impl Runner for Bubblewrap {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
-        // A missing program is reported as such, not as a failure of the starter.
+        // Check this first, so that a missing bwrap is not reported as a failure of the starter.
         if !started::is_on_path("bwrap") {
             return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
         }
@@ -112,7 +107,8 @@ impl Runner for Bubblewrap {
             .map_err(|error| NotRun::Unavailable(not_started(&error)))?
             .args(bwrap::arguments(&sandbox))
             .args([STARTER])
-            // What the tool gets is handed over inside; bwrap was found already, and what it has the tool could read.
+            // bwrap itself gets no variables, since the tool could read them from bwrap. The tool's variables are
+            // sent to the starter inside the sandbox.
             .environment(Environment::Exactly(BTreeMap::new()))
             .asks_below();
         let start = started::Start {
@@ -141,15 +137,16 @@ impl Bubblewrap {
     }
 }
 
-/// Returns the control group of a run, where one can be made: it counts memory of all processes together, shared memory and
-/// files in memory among it.
+/// Returns a control group for the run, if one can be created. It counts the memory of all processes together,
+/// including shared memory and files in memory.
 fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
     let memory = limits.memory.saturating_add(started::files_in_memory(limits)).saturating_add(workspace);
     // bwrap and the starter are processes too.
     Cgroup::new(Together { memory, processes: limits.processes + 4 })
 }
 
-/// What is not limited: without a control group memory that processes share, and of root's processes the number.
+/// Lists the limits that do not apply. Without a control group these are shared memory, and for root also the
+/// number of processes.
 fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
     match (has_cgroup, rustix::process::geteuid().is_root()) {
         (true, _) => Vec::new(),

@@ -1,7 +1,8 @@
-//! Building a tool: `build` and `hooks` of its manifest, run once for each archive in a sandbox, on a copy of its files.
+//! Builds tools: runs `build` and `hooks` of the manifest in a sandbox, once per archive, on a copy of the files.
 //!
-//! What is left is kept as an archive in the database, by the archive that it was made of and where it was made. A row alone is
-//! not run, since the database may be somebody else's: it counts with a record of this machine's, else the tool is built again.
+//! The result is stored in the database as an archive, under the package's archive and the place where it was
+//! built. The row alone is never run, since the database may come from somebody else. Without a matching record on
+//! this machine, the tool is built again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,27 +33,27 @@ use mcpkg_core::op::Context;
 use mcpkg_store::blobs;
 use mcpkg_store::tools::builds::{self, Build};
 
-/// The action's name in the row of a run that builds.
+/// The action name in the record of a build.
 const ACTION: &str = "build";
 
-/// How long a build may take.
+/// The timeout of a build.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
-/// A shell's text that runs each of its arguments by a shell of its own, as long as none fails.
+/// A shell script that runs each argument in a new shell, and stops at the first failure.
 const EACH: &str = "for text do sh -c \"$text\" || exit; done";
 
-/// Returns the folder of a tool's files, built where its manifest says so.
+/// Returns the folder of the tool's files, after building them if the manifest requires it.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`, `E_CANCELLED`
-/// for the build.
+/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`,
+/// `E_CANCELLED` for the build.
 pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if call.build.is_empty() {
         return tree::of(context, &call.tree);
     }
     let runner = choose(Wanted { builds: true, kind: None, ..plan.wanted(context, call) })?;
     let archive = match &call.tree {
-        // It may be another one at the next run.
+        // The files in a folder may change before the next run, so its build is not stored.
         Tree::Folder(_) => None,
         Tree::Archive(sha256) => Some(*sha256),
         Tree::Fetched(archive) => Some(archive.sha256()),
@@ -77,7 +78,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     trees::kept(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
 }
 
-/// Builds a tool that is to be installed. Where it fails its files are taken out of the cache again.
+/// Builds a tool before it is installed. If the build fails, its files are removed from the cache again.
 pub fn ahead(context: &Context, call: &Call) -> Result<()> {
     let built = Plan::of(context, call).and_then(|plan| tree(context, call, &plan));
     if let (Err(_), Tree::Fetched(archive)) = (&built, &call.tree) {
@@ -96,7 +97,7 @@ fn check(bytes: &[u8], build: &Build) -> Result<()> {
     }
 }
 
-/// Where a runner builds: what is built in one image may not run in another.
+/// Identifies where a runner builds: files built in one image may not run in another.
 fn place(runner: &dyn Runner) -> String {
     match runner.image() {
         Some(image) => format!("{}:{image}", runner.kind().word()),
@@ -104,7 +105,7 @@ fn place(runner: &dyn Runner) -> String {
     }
 }
 
-/// Keeps what a build left: the record first, without which the row would not count.
+/// Stores the result of a build. The record comes first, because the row does not count without it.
 fn keep(context: &Context, package: [u8; 32], runner: String, bytes: &[u8]) -> Result<()> {
     let mut build = Build { package, runner, sha256: disk::sha256(bytes), blob: 0, built_at: context.clock.now() };
     let note = note(&build);
@@ -124,7 +125,7 @@ fn name(note: &Value) -> String {
     hex::encode(&disk::sha256(note.to_string().as_bytes()))
 }
 
-/// Builds a tool, with a row of the run; returns what is left as an archive.
+/// Builds a tool, records the build as a run, and returns the built files as an archive.
 fn make(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner) -> Result<Vec<u8>> {
     (context.step_aside)();
     let input = json!({ "build": call.build });

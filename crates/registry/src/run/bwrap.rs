@@ -1,35 +1,36 @@
-//! The arguments of bubblewrap: what a tool sees, and what it does not.
+//! Builds the arguments of bubblewrap, which define what a tool can see.
 //!
-//! Nothing of the host is there but `/usr` for reading and what its programs need of `/etc`. Every file system that can be
-//! written to is one in memory, with a size. Variables are not arguments: every user of the machine can read those.
+//! Of the host, a tool sees only `/usr` and the parts of `/etc` that programs need, both read-only. Every writable
+//! file system is in memory and has a size limit. Variables are not passed as arguments, since every user of the
+//! machine could read those.
 
 use std::ffi::OsString;
 
 use super::limits::{Limits, OUTPUT_BYTES};
 use super::mount::{Mount, OUTPUT, WORKSPACE};
 
-/// The user and the group of a tool: a name for the user who runs mcpkg.
+/// The user and group id inside the sandbox; it maps to the user who runs mcpkg.
 pub const USER: &str = "1000";
 
-/// Bytes that a file system in memory needs in addition to its files.
+/// The bytes that a file system in memory needs in addition to its files.
 const OVERHEAD: u64 = 1 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    /// What is mounted, in order.
+    /// The mounts, in order.
     pub mounts: Vec<Mount>,
-    /// Whether it is on the host's network.
+    /// Whether the tool may use the host's network.
     pub network: bool,
-    /// What may be used.
     pub limits: Limits,
-    /// Bytes of a workspace that can be changed; `None` where one of the mounts is the workspace.
+    /// The size of a writable workspace in bytes; `None` if one of the mounts is the workspace.
     pub workspace: Option<u64>,
 }
 
-/// Returns bubblewrap's arguments, before those of the program that it starts.
+/// Returns bubblewrap's arguments up to the program to start.
 pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
     let mut arguments = Arguments::default();
-    // The starter is the first process: bubblewrap's own would hold its socket too, where a tool could take it.
+    // The starter must be the first process: bubblewrap's own first process would also hold the starter's socket,
+    // and a tool could take it from there.
     arguments.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--cap-drop", "ALL"]);
     arguments.add(["--die-with-parent", "--new-session", "--uid", USER, "--gid", USER, "--hostname", "sandbox"]);
     if sandbox.network {
@@ -49,7 +50,8 @@ pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
             Mount::Link { to, at } => arguments.add([OsString::from("--symlink"), to.into(), at.into()]),
         }
     }
-    // Both are file systems in memory without a size, in which nothing else has to be made from here on.
+    // Both are file systems in memory without a size limit, so they become read-only; nothing else has to be
+    // created in them.
     arguments.add(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE, "--"]);
     arguments.0
 }
@@ -62,7 +64,7 @@ impl Arguments {
         self.0.extend(arguments.into_iter().map(Into::into));
     }
 
-    /// Adds a file system in memory that holds so many bytes.
+    /// Adds a file system in memory with this many bytes.
     fn memory(&mut self, at: &str, bytes: u64) {
         self.add(["--perms", "0700", "--size", &bytes.to_string(), "--tmpfs", at]);
     }
@@ -91,7 +93,7 @@ mod tests {
             --ro-bind /usr /usr --symlink usr/bin /bin \
             --remount-ro /dev --remount-ro / --chdir /workspace --";
         assert_eq!(arguments.join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
-        // A file system in memory follows its size; none is made without one.
+        // `--size` applies to the next `--tmpfs`, so each of them needs one.
         let tmpfs = arguments.iter().filter(|argument| *argument == "--tmpfs").count();
         let sizes = arguments.iter().filter(|argument| *argument == "--size").count();
         assert_eq!(tmpfs, sizes);

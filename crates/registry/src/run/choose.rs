@@ -1,4 +1,5 @@
-//! Which runner runs a tool: by what its manifest says, what a person allowed and what works on this machine.
+//! Chooses the runner for a tool, based on its manifest, the permissions that a person gave, and what works on this
+//! machine.
 
 use serde_json::{Value, json};
 
@@ -18,55 +19,54 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 
-/// What the choice depends on, apart from the call itself.
+/// The settings that affect the choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether tools may run without a sandbox at all.
+    /// Whether tools may run without a sandbox.
     pub allow_unsandboxed: bool,
-    /// The images that this machine's own programs stand in for.
+    /// The images that this machine's own programs replace.
     pub stand_in: Vec<String>,
 }
 
 impl Settings {
-    /// Returns what this user set.
+    /// Reads the user's settings.
     pub fn of(db: &Db<'_>, approved: &Approved) -> Result<Self> {
         Ok(Self { allow_unsandboxed: config::allows_unsandboxed(db, approved)?, stand_in: config::stand_in(db)? })
     }
 }
 
-/// What a runner is chosen for.
+/// Everything that the choice of a runner depends on.
 #[derive(Clone, Copy)]
 pub struct Wanted<'w> {
-    /// What the call runs in.
     pub context: &'w Context,
     pub call: &'w Call,
-    /// What a person allowed the tool.
+    /// The permissions that a person gave the tool.
     pub granted: &'w Granted,
     pub settings: &'w Settings,
-    /// The one that the caller names.
+    /// The runner that the caller asks for.
     pub kind: Option<RunnerKind>,
-    /// Whether the tool is to be built, and not to be run.
+    /// Whether to build the tool instead of running it.
     pub builds: bool,
 }
 
-/// Why a runner does not run a tool.
+/// Why a runner cannot run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It does not work here.
+    /// The runner does not work on this machine.
     Reason(String),
-    /// It does not suit the tool.
+    /// The runner is not suitable for the tool.
     Unsuitable(String),
-    /// The image is not there; the command brings it.
+    /// The image is missing; this command pulls it.
     ImageMissing(String),
 }
 
-/// A runner that was asked: itself where it runs the tool.
+/// A kind of runner, and the runner itself or the reason why it cannot run the tool.
 pub type Asked = (RunnerKind, Result<Box<dyn Runner>, Why>);
 
-/// Returns the first runner that suits the tool and works on this machine.
+/// Returns the first suitable runner that works on this machine.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE` with the reason of each in details.runners, `E_IMAGE_MISSING`.
+/// `E_RUNNER_UNAVAILABLE` with the reason for each runner in details.runners, `E_IMAGE_MISSING`.
 pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
     let mut refused = Vec::new();
     for kind in order(&wanted) {
@@ -78,12 +78,12 @@ pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
     Err(refusal(wanted.call, &refused))
 }
 
-/// Returns each runner that is asked for a tool, in the order in which they are asked, with what it says.
+/// Tries all runners for a tool in order, and returns the result of each.
 pub fn each(wanted: Wanted<'_>) -> Vec<Asked> {
     order(&wanted).into_iter().map(|kind| (kind, find(&wanted, kind))).collect()
 }
 
-/// Returns the runners that are asked: the one that is named, else those that the table says.
+/// Returns the runners to try: the one that the caller asks for, or else all suitable ones.
 fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     if let Some(kind) = wanted.kind {
         return vec![kind];
@@ -94,7 +94,8 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     suitable(wanted)
 }
 
-/// Returns the runners that suit a tool: a module runs in mcpkg, a tool of an image in the image, all else in bubblewrap.
+/// Returns the suitable runners: WebAssembly modules run in mcpkg itself, tools with an image run in a container,
+/// and all others run in bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     match &wanted.call.from {
         _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],
@@ -109,7 +110,7 @@ fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     }
 }
 
-/// Whether the program of a call is a WebAssembly module.
+/// Returns whether the program of a call is a WebAssembly module.
 fn is_module(call: &Call) -> bool {
     call.argv.first().is_some_and(|word| word.ends_with(".wasm"))
 }
@@ -150,7 +151,8 @@ fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
     Err(Why::Reason("this mcpkg was built without the feature `wasm`".to_owned()))
 }
 
-/// Fails unless a tool may run without a sandbox: by the setting, a person's grant, and what is thought of the tool.
+/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, and a trusted
+/// tool.
 fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;
@@ -171,18 +173,18 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     }
 }
 
-/// Whether a tool runs without a sandbox where it is called on this machine: what a person has to know when tools are listed.
+/// Returns whether a local call of the tool runs without a sandbox, to warn about it in lists.
 pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &str) -> Result<bool> {
     let may = is_trusted(verdict) && grants::of(db, approved, tool)?.unsandboxed;
     Ok(may && Settings::of(db, approved)?.allow_unsandboxed)
 }
 
-/// Whether what is thought of a tool lets it run without a sandbox at all.
+/// Returns whether tools with this verdict may ever run without a sandbox.
 fn is_trusted(verdict: &str) -> bool {
     matches!(verdict, "verified" | "approved")
 }
 
-/// Returns the failure of a tool that no runner runs.
+/// Returns the error for a tool that no runner can run.
 fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
     let pull = refused.iter().find_map(|(_, why)| match why {
         Why::ImageMissing(pull) => Some(pull),
@@ -212,7 +214,7 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
 }
 
 impl Why {
-    /// Returns it as a sentence's part.
+    /// Describes the reason as part of a sentence.
     pub fn text(&self) -> String {
         match self {
             Self::Reason(why) | Self::Unsuitable(why) => why.clone(),
@@ -221,7 +223,7 @@ impl Why {
     }
 }
 
-/// Returns the failure of a runner that turned out not to work.
+/// Returns the error for a chosen runner that then failed to work.
 pub fn unavailable(call: &Call, kind: RunnerKind, why: String) -> Error {
     refusal(call, &[(kind, Why::Reason(why))])
 }

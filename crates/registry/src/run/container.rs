@@ -1,9 +1,10 @@
-//! Running in a container of podman's or docker's, in an image that is there.
+//! Runs tools in containers of podman or docker, with images that are already pulled.
 //!
-//! mcpkg's own program runs in the image too: it brings the libraries along that it is loaded with, so that limits, variables and
-//! what is left in `/output` go the same way as in bubblewrap. It is met at a socket in a folder that is mounted: variables are
-//! neither arguments nor a part of what the engine keeps of a container. As its first process it ends the container where mcpkg
-//! does not listen any more, however that came about.
+//! mcpkg's own program also runs inside the container as the starter, together with the libraries that it needs. So
+//! limits, variables and output files are handled in the same way as in bubblewrap. mcpkg talks to the starter
+//! through a socket in a mounted folder, since arguments and the engine's records of a container must not contain
+//! variables. The starter is the container's first process, and ends the container when mcpkg stops listening for
+//! any reason.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,31 +21,31 @@ use super::started;
 use mcpkg_base::process;
 use mcpkg_base::process::starter::{self, Libraries, Meeting, Within};
 
-/// Where the libraries of mcpkg's own program are.
+/// The folder for the libraries of mcpkg's own program.
 const LIBRARIES: &str = "/run/mcpkg-libraries";
 
-/// Where the folder of the socket is.
+/// The folder for the socket.
 const MEET: &str = "/run/mcpkg-meet";
 
 const SOCKET: &str = "socket";
 
-/// Bytes that a file system in memory needs in addition to its files.
+/// The bytes that a file system in memory needs in addition to its files.
 const OVERHEAD: u64 = 1 << 20;
 
-/// How long a container that was not ended may take to be removed.
+/// The timeout for removing a container.
 const REMOVAL: Duration = Duration::from_secs(20);
 
-/// A container that is to be.
+/// A container to start.
 #[derive(Debug)]
 pub struct Container {
     engine: Engine,
     image: Image,
-    /// Its name, by which it is removed.
+    /// The name, which is needed to remove the container.
     name: String,
 }
 
 impl Container {
-    /// Returns a container of an image that is there.
+    /// Returns a container for an existing image.
     pub fn new(engine: Engine, image: Image) -> Self {
         Self { engine, image, name: format!("mcpkg-{}", uuid::Uuid::now_v7().simple()) }
     }
@@ -60,15 +61,15 @@ impl Container {
         add(&["--network", if job.granted.network { "host" } else { "none" }, "--ipc", "private"]);
         add(&["--hostname", "sandbox", "--workdir", "/", "--no-healthcheck", "--shm-size", &scratch.to_string()]);
         if is_podman {
-            // Nothing of the user's own configuration and of the image adds to what is there.
+            // These options stop the image and the user's own podman configuration from adding anything.
             add(&["--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false", "--systemd", "false"]);
-            // Its own defaults are more than what a user without all rights may set.
+            // podman's default limits are higher than a user without root privileges may set.
             add(&["--ulimit", &ulimit("nofile", files), "--ulimit", &ulimit("nproc", processes + 4)]);
         }
         if self.engine.limits {
             let bytes = memory.saturating_add(started::files_in_memory(&job.limits));
             let bytes = bytes.saturating_add(started::workspace_size(job)).to_string();
-            // The starter and what the engine itself starts are processes too.
+            // The starter and the engine's own helpers are processes too.
             let processes = (processes + 4).to_string();
             add(&["--memory", &bytes, "--memory-swap", &bytes, "--pids-limit", &processes]);
         }
@@ -106,7 +107,7 @@ impl Container {
             RunnerKind::Podman => &["rm", "--force", "--ignore", "--time", "0", &self.name][..],
             _ => &["rm", "--force", &self.name],
         };
-        // Removing a missing container is not an error, and the engine itself reports the others.
+        // The result is ignored: a missing container is fine, and other errors are reported by the engine itself.
         let _ = engine::program(self.engine.kind).args(arguments).run(&[], &process::Limits::new(REMOVAL, &token));
     }
 }
@@ -163,7 +164,8 @@ impl Runner for Container {
                 format!("{word} could not create a container: {}", line.trim_start_matches("Error: "))
             },
         };
-        // Where memory runs out podman's monitor leaves a file in the folder that it was started in.
+        // If memory runs out, podman's monitor leaves a file in its working folder, so start it in the scratch
+        // folder.
         let program = engine::program(self.engine.kind).folder(job.scratch).args(arguments);
         let ran = started::run(program, job, start);
         let has_ended = ran.as_ref().is_ok_and(|ran| ran.ended.is_some());
@@ -173,14 +175,15 @@ impl Runner for Container {
         let mut ran = ran?;
         ran.unlimited = self.unlimited();
         if ran.ended.is_none() && self.engine.limits {
-            // Nobody kills the first process of a container from inside but the kernel, where memory has run out.
+            // Only the kernel kills the first process of a container, and it does so when memory runs out.
             ran.reached = Some("memory");
         }
         Ok(ran)
     }
 }
 
-/// Returns the argument of a mount. Both engines take lists with commas between the parts, and no other form takes any path.
+/// Returns the argument for a mount. Both engines use comma-separated lists; this is the only form that accepts
+/// almost all paths.
 fn bind(from: &Path, at: &Path, access: &str) -> Result<String, String> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains([',', '"', '\n']));
@@ -194,7 +197,8 @@ fn libraries() -> Result<Libraries, String> {
     starter::of_own_program().map_err(|error| format!("cannot find mcpkg's own libraries: {error}"))
 }
 
-/// Lets every user into a folder, whose own folder lets in none but this one.
+/// Lets all users into a folder. Its parent folder is accessible to this user only, so this opens it only inside
+/// the container.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
@@ -253,9 +257,9 @@ mod tests {
                     words.replace("1627389952", &(Limits::default().memory + 2 * 4096 + OUTPUT_BYTES).to_string());
                 assert!(shown.contains(&words), "{words}: {shown}");
             }
-            // The tool's own words and variables are handed over inside.
+            // The tool's arguments and variables are sent to the starter, and are not part of the command line.
             assert!(!shown.contains("secret") && !shown.contains("tool") && !shown.contains("--env"), "{shown}");
-            // Each file system in memory has a size, and nothing is mounted for writing.
+            // Each file system in memory has a size limit, and no mount is writable.
             assert_eq!(
                 shown.matches("--tmpfs").count(),
                 shown.matches("size=").count() - shown.matches("--shm-size=").count()
@@ -276,7 +280,7 @@ mod tests {
         assert!(
             shown.contains("source=/cache/tree,target=/run/package,readonly") && shown.contains("--tmpfs /workspace:")
         );
-        // What it cannot limit it is not asked to: it would refuse to start.
+        // Options for limits that the engine does not support must be absent, or the container would not start.
         assert!(!shown.contains("--memory") && !shown.contains("--pids-limit"), "{shown}");
     }
 

@@ -1,4 +1,4 @@
-//! podman and docker: whether they work here, and which images they have.
+//! Talks to podman and docker: checks whether they work on this machine, and finds their images.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::kind::RunnerKind;
 use super::started;
 use mcpkg_base::process::{Failure, Limits, Output, Program};
 
-/// How long an engine may take to answer. A daemon that is started by its first question takes a while.
+/// The timeout of a request to an engine. The first request may have to start a daemon, which takes a while.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Variables by which an engine finds its daemon, its configuration and its storage.
+/// Variables that an engine needs to find its daemon, its configuration and its storage.
 const VARIABLES: [&str; 7] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DOCKER_CONFIG",
@@ -23,26 +23,24 @@ const VARIABLES: [&str; 7] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// An engine that works.
+/// An engine that works on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Engine {
     pub kind: RunnerKind,
-    /// Whether it limits memory and processes of a container together.
+    /// Whether it can limit the memory and processes of a whole container.
     pub limits: bool,
-    /// The user of the tool inside the container: the one who runs mcpkg, so that it can read their files.
+    /// The user of the tool inside the container. It maps to the user who runs mcpkg, so that the tool can read
+    /// that user's files.
     pub user: String,
 }
 
-/// An image that is there.
+/// An image that is already pulled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub id: String,
 }
 
-/// Returns an engine where it works; one that was found to is not asked again in this process.
-///
-/// # Errors
-/// Why it does not work.
+/// Returns an engine if it works; otherwise the error says why not. A success is remembered until the process ends.
 pub fn found(kind: RunnerKind) -> Result<Engine, String> {
     static PODMAN: OnceLock<Engine> = OnceLock::new();
     static DOCKER: OnceLock<Engine> = OnceLock::new();
@@ -53,10 +51,8 @@ pub fn found(kind: RunnerKind) -> Result<Engine, String> {
     }
 }
 
-/// Asks an engine what it runs on; the program alone does not show whether its daemon runs.
-///
-/// # Errors
-/// Why it does not work.
+/// Asks an engine about its host, since an installed program does not mean that its daemon runs. An error says why
+/// it does not work.
 pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
     if kind == RunnerKind::Podman {
         let format = "{{.Host.Security.Rootless}} {{.Host.CgroupsVersion}} {{.Host.CgroupControllers}}";
@@ -70,22 +66,20 @@ pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
     Ok(Engine { kind, limits: true, user: format!("{}:{}", user.as_raw(), group.as_raw()) })
 }
 
-/// Reads what podman says of its host.
+/// Parses podman's description of its host.
 fn podman(said: &str) -> Engine {
     let mut words = said.split_whitespace();
     let (rootless, version) = (words.next() == Some("true"), words.next());
     let controllers: Vec<&str> = words.map(|word| word.trim_matches(['[', ']'])).collect();
     let has = |controller: &str| controllers.contains(&controller);
-    // Without root, version 1 delegates nothing.
+    // Without root, version 1 of control groups cannot limit anything.
     let limits = !rootless || version == Some("v2") && has("memory") && has("pids");
-    // The first user inside maps to the one who runs it outside.
+    // User 0 inside the container maps to the user who runs podman.
     Engine { kind: RunnerKind::Podman, limits, user: "0:0".to_owned() }
 }
 
-/// Returns an image where it is there; `None` where it is not.
-///
-/// # Errors
-/// Why the engine does not say, or the image cannot be used.
+/// Returns an image; `None` if it is missing. An error says why the engine did not answer, or why the image cannot
+/// be used.
 pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     if !is_name(name) {
         return Err(format!("'{}' is not an image name", name.escape_debug()));
@@ -108,7 +102,8 @@ pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     Ok(Some(Image { id: id.to_owned() }))
 }
 
-/// Whether a line says that an image is not there: podman and docker, in what versions there are.
+/// Returns whether a line of output says that the image is missing; the wording differs between podman, docker and
+/// their versions.
 fn is_missing(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     ["no such image", "image not known", "no such object", "failed to find image", "unable to find"]
@@ -116,19 +111,19 @@ fn is_missing(line: &str) -> bool {
         .any(|words| line.contains(words))
 }
 
-/// Returns whether a text can be an image's name and cannot be taken for an option of the engine.
+/// Returns whether a text is a possible image name; it must not look like an option of the engine.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.len() <= 255
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c))
 }
 
-/// Returns the command that brings an image.
+/// Returns the command that pulls an image.
 pub fn pull(kind: RunnerKind, name: &str) -> String {
     format!("{} pull {name}", kind.word())
 }
 
-/// Returns an engine's own program.
+/// Returns the program of an engine with the variables that it needs.
 pub fn program(kind: RunnerKind) -> Program {
     let program = Program::new(kind.word());
     VARIABLES
@@ -137,7 +132,7 @@ pub fn program(kind: RunnerKind) -> Program {
         .fold(program, |program, (name, value)| program.variable(name, value))
 }
 
-/// Says that an engine is not there.
+/// Returns the message for a missing engine.
 pub fn not_installed(kind: RunnerKind) -> String {
     format!("{0} is not installed: there is no `{0}` on PATH", kind.word())
 }

@@ -1,4 +1,4 @@
-//! The variables that a tool gets: a few that are the same for all, and those that its manifest declares.
+//! Collects the variables for a tool: a few that all tools get, and those that its manifest declares.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use mcpkg_base::redact::{SHORTEST_HIDDEN, Secrets};
 use mcpkg_base::secret::{self, Reference};
 use mcpkg_store::tools::env::{self, Setting};
 
-/// The variables that every run has; no manifest sets them.
+/// The variables that every run gets; a manifest cannot change them.
 pub const USUAL: [(&str, &str); 6] = [
     ("HOME", "/tmp"),
     ("LANG", "C.UTF-8"),
@@ -20,16 +20,16 @@ pub const USUAL: [(&str, &str); 6] = [
     ("USER", "tool"),
 ];
 
-/// Variables with their values, and those of them that are secrets.
+/// Variables and their values.
 #[derive(Default)]
 pub struct Values {
     /// The values by name.
     pub values: BTreeMap<String, String>,
-    /// The secrets: what a tool prints of them is not passed on.
+    /// The secret values, which are hidden in the tool's output.
     pub secrets: Secrets,
 }
 
-/// Returns the name of each variable and where it comes from, to show before a run.
+/// Returns the name and the source of each variable, to show before a run.
 pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String, String> {
     let usual = USUAL.iter().map(|(name, _)| ((*name).to_owned(), "every run".to_owned()));
     let declared = declared.iter().filter(|variable| is_free(&variable.name)).filter_map(|variable| {
@@ -43,10 +43,11 @@ pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String,
     usual.chain(declared).collect()
 }
 
-/// Returns the variables with their values; `set` are those that the user set for this tool, the narrower pattern first.
+/// Returns the variables with their values. `set` contains the user's settings for this tool, more specific
+/// patterns first.
 ///
 /// # Errors
-/// `E_TOOL_ENV` where a required one has no value, names them all.
+/// `E_TOOL_ENV` lists all required variables that have no value.
 pub fn values(
     tool: &str,
     declared: &[Variable],
@@ -87,7 +88,8 @@ pub fn values(
     Ok(values)
 }
 
-/// Whether a manifest may declare a variable of this name: none of [`USUAL`], which every tool relies on.
+/// Returns whether a manifest may declare this variable. The names in [`USUAL`] are taken, since every tool relies
+/// on them.
 fn is_free(name: &str) -> bool {
     secret::is_variable(name) && USUAL.iter().all(|(usual, _)| *usual != name)
 }
@@ -100,7 +102,7 @@ fn unusable(tool: &str, name: &str, error: Error) -> Error {
     Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).with_source(error)
 }
 
-/// Returns the error for a secret that cannot be redacted, since it is part of unrelated texts.
+/// Returns the error for a secret that is too short to hide: it would also occur in unrelated text.
 fn too_short(tool: &str, name: &str) -> Error {
     let why = format!(
         "{tool} needs the variable {name}, but its secret value has less than {SHORTEST_HIDDEN} bytes, which is too short to hide in the \

@@ -1,4 +1,4 @@
-//! Runs a tool: its row, its permit, its runner, and what came of it.
+//! Runs a tool: records the run, waits for a free slot, starts the runner, and returns the result.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -19,12 +19,12 @@ use mcpkg_base::process::{Printed, utf16};
 use mcpkg_base::redact::{Secrets, hide_in, redact, redact_at_cut};
 use mcpkg_core::op::Context;
 
-/// The turns of all runs of this process.
+/// Limits how many tools this process runs at the same time.
 static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 
-/// Runs a tool whose verdict was asked for, and whose arguments fit its schema.
+/// Runs a tool. The caller has already checked the verdict and the arguments.
 ///
-/// It may take minutes: what others wait for is given back first.
+/// A run may take minutes, so resources that others wait for are released first.
 ///
 /// # Errors
 /// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start.
@@ -63,7 +63,7 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
         takes: Takes::Output,
         cancelled: &context.cancelled,
         told: Some(beat.tell()),
-        // While the sandbox is made the disk takes the row: the tool starts once it is there, or not at all.
+        // The run is recorded while the sandbox is being set up. The tool starts only after the record is written.
         before: Some(run.note(context)),
     });
     drop(beat);
@@ -94,7 +94,8 @@ fn outcome(
     secrets: &Secrets,
     begun: Instant,
 ) -> Result<Outcome> {
-    // A person gets what the tool made, such as a key; an agent gets it without what looks like a secret.
+    // A person sees the full output, which may be a newly created key. For an agent, anything that looks like a
+    // secret is hidden.
     let is_for_agent = !context.is_shell();
     let safe = |text: &str| if is_for_agent { redact(text) } else { text.to_owned() };
     let hidden = |printed: &Printed| {

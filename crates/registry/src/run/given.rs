@@ -1,7 +1,9 @@
-//! The folder of a run's input: arguments that are too long for a command line, and files that its runner creates.
+//! The temporary folder for the inputs of a run: arguments that are too long for a command line, and files of the
+//! runner.
 //!
-//! It holds what a caller sent, so that one which a killed run left goes with the next process that runs a tool. Whether a run still
-//! lasts is told by a lock on the folder itself, which the system holds for the process.
+//! The folder contains data from the caller, so folders of killed runs are removed by the next process that runs a
+//! tool. A lock on the folder shows whether its run is still active; the system releases the lock when the process
+//! ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,30 +15,30 @@ use super::call::{Call, Content};
 use mcpkg_base::disk::{self, FolderLock};
 use mcpkg_base::error::{Error, Result};
 
-/// How the folders begin.
+/// The prefix of the folders.
 const PREFIX: &str = "mcpkg-run-";
 
-/// How often another folder is made where a sweep took the one before.
+/// How often to create another folder if a sweep removes the new one.
 const TRIES: usize = 8;
 
-/// What killed runs left is looked for once in each process.
+/// Ensures that each process looks only once for folders of killed runs.
 static SWEPT: Once = Once::new();
 
-/// Files that were made for one run, and where the sandbox has them.
+/// Files created for one run, and their paths in the sandbox.
 #[derive(Debug)]
 pub struct CallFiles {
-    /// `None` where none was needed.
+    /// `None` if no folder was needed.
     folder: Option<Folder>,
-    /// Where each file is on this machine, and where the tool finds it.
+    /// Each file's path on this machine and its path in the sandbox.
     pub given: Vec<(PathBuf, PathBuf)>,
 }
 
 impl CallFiles {
-    /// Writes what a call is given into a folder that this user alone reads; it goes away with the value. With `needs_scratch` there is
-    /// a folder where nothing is written too.
+    /// Writes the inputs of a call into a folder that only this user can read, and that is removed on drop. With
+    /// `needs_scratch`, the folder is created even if there are no inputs.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for a file of the user's that is not there.
+    /// `E_NOT_FOUND` for a missing file of the user.
     pub fn of(call: &Call, needs_scratch: bool) -> Result<Self> {
         let parent = std::env::temp_dir();
         SWEPT.call_once(|| sweep(&parent));
@@ -68,7 +70,7 @@ impl CallFiles {
 #[derive(Debug)]
 struct Folder {
     folder: TempDir,
-    /// `None` where a sweep has it.
+    /// `None` if a sweep in another process holds the lock.
     _held: Option<FolderLock>,
 }
 
@@ -78,7 +80,7 @@ impl Folder {
         for _ in 0..TRIES {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
             let held = disk::lock_folder(folder.path());
-            // A sweep that came between found it unlocked, and removed it.
+            // If this fails, a sweep found the new folder before it was locked, and removed it.
             if held.is_some() && folder.path().is_dir() {
                 return Ok(Self { folder, _held: held });
             }
@@ -91,7 +93,7 @@ impl Folder {
     }
 }
 
-/// Removes this user's folders whose runs have ended. What cannot be removed stays for the next process.
+/// Removes this user's folders of ended runs. A folder that cannot be removed is left to the next process.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -105,7 +107,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Whether a path is a folder of this user's, and no link: others may put anything into a folder for temporary files.
+/// Returns whether a path is a real folder owned by this user, since other users can also create files in the
+/// folder for temporary files.
 #[cfg(unix)]
 fn is_own_folder(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
-//! What a person allows a tool beyond its sandbox, and where a person lets the secrets of tools be read from.
+//! The permissions that a person gives a tool beyond its sandbox, and the approvals to read secrets for tools.
 //!
-//! A row of the database allows nothing by itself, since the database may be somebody else's: it counts where a record of
-//! this user's on this machine names its SHA-256.
+//! A database row allows nothing by itself, since the database may come from somebody else. It counts only if this
+//! user has a record of it on this machine, named by the SHA-256 of its contents.
 
 use serde_json::{Value, json};
 
@@ -14,18 +14,18 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::env::{self, Setting};
 use mcpkg_store::tools::grants::{self, Allowed, Grant};
 
-/// What a tool is allowed beyond its sandbox.
+/// The permissions of a tool beyond its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// Whether it is on the host's network.
+    /// Whether it may use the host's network.
     pub network: bool,
-    /// The folders of the host that it reads and writes.
+    /// The folders of the host that it may read and write.
     pub folders: Vec<String>,
-    /// Whether it may run without a sandbox, where the settings allow that at all.
+    /// Whether it may run without a sandbox; the settings must also allow this.
     pub unsandboxed: bool,
 }
 
-/// Returns what a tool is allowed.
+/// Returns the permissions of a tool.
 pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
     let mut granted = Granted::default();
     for grant in grants::of(db, &tool.name, &tool.holder())? {
@@ -41,23 +41,23 @@ pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
     Ok(granted)
 }
 
-/// Keeps the record that makes a grant count.
+/// Records the approval that a permission needs to count.
 pub fn approve(approved: &Approved, grant: &Grant) -> Result<()> {
     let note = note(grant);
     approved.put(Kind::ToolGrant, &sha256(&note), &note)
 }
 
-/// Takes the record of a grant away.
+/// Deletes the record of the approval.
 pub fn withdraw(approved: &Approved, grant: &Grant) -> Result<()> {
     approved.withdraw(Kind::ToolGrant, &sha256(&note(grant)))
 }
 
-/// Whether a grant counts on this machine.
+/// Returns whether a permission counts on this machine.
 pub fn counts(approved: &Approved, grant: &Grant) -> Result<bool> {
     Ok(approved.get(Kind::ToolGrant, &sha256(&note(grant)))?.is_some())
 }
 
-/// Keeps the record that lets the secret of a variable be read.
+/// Records the approval to read the secret of a variable.
 pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     match secret_note(variable) {
         Some(note) => approved.put(Kind::ToolSecret, &sha256(&note), &note),
@@ -65,12 +65,12 @@ pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<(
     }
 }
 
-/// Takes the record of a variable's secret away.
+/// Deletes the record for the secret of a variable.
 pub fn withdraw_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     secret_note(variable).map_or(Ok(()), |note| approved.withdraw(Kind::ToolSecret, &sha256(&note)))
 }
 
-/// Whether this user set a variable on this machine, where it refers to a secret.
+/// Returns whether a variable may be read: if it refers to a secret, this user must have set it on this machine.
 pub fn may_read(approved: &Approved, variable: &env::Variable) -> Result<bool> {
     secret_note(variable).map_or(Ok(true), |note| Ok(approved.get(Kind::ToolSecret, &sha256(&note))?.is_some()))
 }

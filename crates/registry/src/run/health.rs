@@ -1,25 +1,25 @@
-//! Whether this machine can run tools, and which limits it can hold them to.
+//! Checks for `doctor` whether this machine can run tools, and which limits it can enforce.
 
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::{bubblewrap, engine};
 use mcpkg_base::process::cgroup;
 
-/// A runner, and whether it works here.
+/// A runner, and whether it works on this machine.
 #[derive(Debug)]
 pub struct Probed {
     pub kind: RunnerKind,
-    /// The limits that it cannot hold a tool to here; else why it does not work.
+    /// The limits that it cannot enforce here, or why it does not work.
     pub works: Result<Vec<&'static str>, String>,
 }
 
-/// Tries bubblewrap, which runs the tools that name no image.
+/// Tests bubblewrap, which runs the tools that need no image.
 pub fn bubblewrap() -> Probed {
     let works = bubblewrap::probe().map(|()| bubblewrap::Bubblewrap.unlimited());
     Probed { kind: RunnerKind::Bubblewrap, works }
 }
 
-/// Asks the engines that run the tools of images.
+/// Tests the container engines, which run the tools that need an image.
 pub fn engines() -> Vec<Probed> {
     let limits = |engine: engine::Engine| match engine.limits {
         true => Vec::new(),
@@ -29,12 +29,12 @@ pub fn engines() -> Vec<Probed> {
     [RunnerKind::Podman, RunnerKind::Docker].map(probed).into()
 }
 
-/// Whether modules of WebAssembly run in mcpkg itself.
+/// Returns whether this mcpkg can run WebAssembly modules.
 pub const fn runs_modules() -> bool {
     cfg!(feature = "wasm")
 }
 
-/// Returns what to do about bubblewrap where it does not work for this reason.
+/// Suggests how to fix bubblewrap, based on the reason why it does not work.
 pub fn mend(why: &str) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["not installed", "older than"]) {
@@ -51,7 +51,7 @@ pub fn mend(why: &str) -> &'static str {
     }
 }
 
-/// Returns how many control groups are left of processes that were killed.
+/// Returns how many control groups of killed processes remain.
 pub fn left_groups() -> usize {
     cgroup::abandoned().len()
 }

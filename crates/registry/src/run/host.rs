@@ -1,17 +1,17 @@
-//! What a sandbox has of the host: programs and their libraries, for reading.
+//! Lists the parts of the host that a sandbox can read: programs and their libraries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mount::Mount;
 
-/// Folders of the root that are links into `/usr`, or folders of their own on a system that has not merged them.
+/// Folders next to `/usr`. They are links into `/usr`, except on systems that have not merged them.
 const BESIDE_USR: [&str; 6] = ["bin", "lib", "lib32", "lib64", "libx32", "sbin"];
 
-/// What programs of `/usr` need of `/etc`.
+/// The parts of `/etc` that programs in `/usr` need.
 const OF_ETC: [&str; 4] = ["alternatives", "ld.so.cache", "ld.so.conf", "localtime"];
 
-/// What programs need of `/etc` to find other hosts and to know whom they speak to; no private keys.
+/// The parts of `/etc` that programs need for name lookups and to verify other hosts; none contains private keys.
 const OF_ETC_FOR_NETWORK: [&str; 10] = [
     "ca-certificates",
     "ca-certificates.conf",
@@ -25,7 +25,7 @@ const OF_ETC_FOR_NETWORK: [&str; 10] = [
     "ssl/openssl.cnf",
 ];
 
-/// Returns what a sandbox has of the host, on which `root` is `/`.
+/// Returns the mounts of the host's files; `root` stands for `/`.
 pub fn mounts(root: &Path, network: bool) -> Vec<Mount> {
     let mut mounts = vec![Mount::read(root.join("usr"), "/usr")];
     for name in BESIDE_USR {
@@ -39,7 +39,7 @@ pub fn mounts(root: &Path, network: bool) -> Vec<Mount> {
     let network = if network { &OF_ETC_FOR_NETWORK[..] } else { &[] };
     for name in OF_ETC.iter().chain(network) {
         let from = root.join("etc").join(name);
-        // A link is followed: what it leads to may not be there inside.
+        // Links are followed, since their target may be missing inside the sandbox.
         if from.exists() {
             mounts.push(Mount::read(from, Path::new("/etc").join(name)));
         }

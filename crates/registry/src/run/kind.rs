@@ -1,4 +1,4 @@
-//! The runners that there are.
+//! Names the kinds of runners.
 
 /// What runs tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -18,7 +18,7 @@ pub enum RunnerKind {
 impl RunnerKind {
     pub const ALL: [Self; 5] = [Self::Bubblewrap, Self::Podman, Self::Docker, Self::Wasm, Self::None];
 
-    /// Returns the word that is kept and shown.
+    /// Returns the word that is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",

@@ -1,8 +1,8 @@
-//! What a build leaves, as an archive: files, programs and symbolic links.
+//! Packs and unpacks the results of a build: files, programs and symbolic links.
 //!
-//! The rules of packages ([`archive`](crate::package::archive)) are for what strangers send. This is made on this
-//! machine, of what a tool left in its workspace: folders such as `node_modules` belong to it, and so do links, which are kept as
-//! the texts that they are. Nothing follows them but the tool in its sandbox.
+//! The stricter rules of packages ([`archive`](crate::package::archive)) are for archives from strangers. A build
+//! result is created on this machine from the tool's workspace, so it may contain folders such as `node_modules`,
+//! and links. Links are stored as text, and only the tool in its sandbox follows them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -19,13 +19,13 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::process::starter::Left;
 
-/// The longest path, and text of a link.
+/// The most bytes of a path or of a link's target.
 const LONGEST: usize = 1_024;
 
-/// Returns what a build left as an archive. The same files give the same bytes.
+/// Packs the result of a build. The same files give the same bytes.
 ///
 /// # Errors
-/// `E_TOOL_OUTPUT` where a path leads elsewhere or stands below a link, or a file is too large.
+/// `E_TOOL_OUTPUT` if a path leads elsewhere or is below a link, or a file is too large.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);
@@ -54,7 +54,7 @@ pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
 }
 
-/// Returns what was left by its path, in order, where all of it may be kept.
+/// Returns the files by path, if all of them are allowed.
 fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     let refused = |path: &str, why: &str| {
         let shown: String = path.chars().take(80).collect();
@@ -85,13 +85,14 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
     Ok(entries)
 }
 
-/// Writes what a build left below `folder`, which must not exist. Links come last, so that nothing is written through one.
+/// Unpacks the result of a build to `folder`, which must not exist. Links are created last, so that no file is
+/// written through a link.
 pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
     let entries = read(archive)?;
     archive::whole(folder, |beside| write(&entries, beside))
 }
 
-/// Reads what a build left.
+/// Reads the packed result of a build.
 fn read(archive: &[u8]) -> Result<BTreeMap<String, Left>> {
     let damaged =
         |_| Error::new(Code::Damaged, "Cannot read the stored files of a build").hint("install the tool again");

@@ -1,39 +1,39 @@
-//! What a run may use, and the bounds that no manifest and no caller passes.
+//! The limits of a run, and the maximum that a manifest or caller can ask for.
 
 use std::time::Duration;
 
-/// Bytes of a mebibyte.
+/// The bytes of a mebibyte.
 const MIB: u64 = 1 << 20;
 
-/// The longest time that a run may be given.
+/// The longest timeout of a run.
 pub const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// The address space beyond the memory that may be used: runtimes such as Node reserve far more than they touch.
+/// Additional address space beyond the memory limit: runtimes such as Node reserve far more than they use.
 const ADDRESSED: u64 = 8 << 30;
 
-/// The kept part of each of standard output and standard error, in bytes: three quarters of it from the beginning.
+/// How many bytes of standard output, and of standard error, are kept; three quarters are from the beginning.
 pub const PRINTED: usize = 1 << 20;
 
-/// The most files that are taken out of `/output`.
+/// The most files that are returned from `/output`.
 pub const OUTPUT_FILES: usize = 64;
 
-/// The most bytes that are taken out of `/output`.
+/// The most bytes that are returned from `/output`.
 pub const OUTPUT_BYTES: u64 = 16 * MIB;
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may run, and for how long use a processor.
+    /// The timeout, which also limits the processor time.
     pub time: Duration,
     /// Bytes of memory.
     pub memory: u64,
-    /// Bytes that `/tmp` and `/dev/shm` hold, each.
+    /// The size of `/tmp` and of `/dev/shm` in bytes, each.
     pub scratch: u64,
-    /// Processes and threads at once.
+    /// The number of processes and threads.
     pub processes: u64,
-    /// Open files of each process.
+    /// The number of open files per process.
     pub files: u64,
-    /// Bytes of the longest file.
+    /// The size of a file in bytes.
     pub file_size: u64,
 }
 
@@ -50,12 +50,12 @@ impl Default for Limits {
     }
 }
 
-/// What a manifest or a caller asks for instead of a default.
+/// The limits that a manifest or a caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
-    /// How long it may run.
+    /// The timeout.
     pub time: Option<Duration>,
-    /// Whether the caller asks for that time, and not the manifest.
+    /// Whether the timeout is from the caller instead of the manifest.
     pub time_is_callers: bool,
     /// Bytes of memory.
     pub memory: Option<u64>,
@@ -64,7 +64,7 @@ pub struct Wished {
 }
 
 impl Limits {
-    /// Returns the defaults, made smaller as the manifest wishes; time may also be longer, up to [`LONGEST`].
+    /// Returns the default limits, lowered as requested. The timeout can also be raised, up to [`LONGEST`].
     pub fn wished(wished: Wished) -> Self {
         let usual = Self::default();
         Self {
@@ -75,12 +75,12 @@ impl Limits {
         }
     }
 
-    /// Returns how many bytes a process may address.
+    /// Returns the limit on the address space of a process in bytes.
     pub fn addressed(&self) -> u64 {
         self.memory.saturating_add(ADDRESSED)
     }
 
-    /// Returns the seconds for which a process may use a processor: time, rounded up.
+    /// Returns the limit on processor time in seconds: the timeout, rounded up.
     pub fn cpu_seconds(&self) -> u64 {
         self.time.as_secs() + u64::from(self.time.subsec_nanos() > 0)
     }
@@ -101,7 +101,7 @@ mod tests {
         let time = |time| Limits::wished(Wished { time: Some(time), ..Wished::default() }).time;
         assert_eq!(time(Duration::from_secs(600)), Duration::from_secs(600));
         assert_eq!(time(Duration::from_secs(86_400)), LONGEST);
-        // A tmpfs of no bytes would be one without a limit, and so would a time of none.
+        // Zero would mean "no limit", both for a tmpfs and for a timeout.
         assert_eq!(Limits::wished(Wished { disk: Some(0), ..Wished::default() }).scratch, 1);
         assert!(time(Duration::ZERO) > Duration::ZERO);
     }

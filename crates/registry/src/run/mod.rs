@@ -1,4 +1,4 @@
-//! Running a tool: in a sandbox, within limits, with a row of every run.
+//! Runs tools in a sandbox, with limits, and records every run.
 
 pub mod bubblewrap;
 pub mod build;

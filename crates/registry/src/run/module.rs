@@ -1,4 +1,4 @@
-//! Runs a tool that is a WebAssembly module, in this process: neither a program nor a folder of the machine is needed.
+//! Runs WebAssembly modules inside the mcpkg process, without any program or folder of the machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,20 +16,19 @@ use mcpkg_base::file;
 use mcpkg_base::process::starter::{Ended, Left};
 use mcpkg_core::op::Context;
 
-/// Bytes of the largest file that a call gives.
+/// The most bytes of an input file.
 const MAX_INPUT: u64 = 64 << 20;
 
-/// The folder that a call's own files are below.
+/// The folder for the input files of a call.
 const INPUT: &str = "/input/";
 
-/// Runs a module of a call.
+/// The runner for the module of one call.
 pub struct Module {
     context: Context,
     call: Call,
 }
 
 impl Module {
-    /// Returns the runner of a call.
     pub fn new(context: &Context, call: &Call) -> Self {
         Self { context: context.clone(), call: call.clone() }
     }
@@ -40,7 +39,7 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
-    /// The output of a build is not a package: it is read from its folder.
+    /// The result of a build is not an archive, so it must be read from its folder.
     fn needs_tree(&self) -> bool {
         !self.call.build.is_empty()
     }
@@ -80,7 +79,7 @@ impl Runner for Module {
 /// Runs a module to its end.
 ///
 /// # Errors
-/// `E_TOOL_FAILED` where it cannot be started, `E_TOOL_INPUT` for a file that it is given, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
+/// `E_TOOL_FAILED` if it cannot be started, `E_TOOL_INPUT` for an input file, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
 /// `E_FILE_FAILED`.
 fn run(context: &Context, call: &Call, job: Job<'_>) -> error::Result<wasm::Ran> {
     let program = program(context, call, job.tree)?;
@@ -101,7 +100,8 @@ fn run(context: &Context, call: &Call, job: Job<'_>) -> error::Result<wasm::Ran>
     }
 }
 
-/// Returns the module that is the first word of a call, compiled. `built` is the folder of what a build left, if there is one.
+/// Compiles the module named by the first word of the command. `built` is the folder with the result of a build, if
+/// there is one.
 fn program(context: &Context, call: &Call, built: &Path) -> error::Result<Arc<Program>> {
     let path = call.argv.first().map_or("", String::as_str);
     let program = match &call.tree {
@@ -113,7 +113,7 @@ fn program(context: &Context, call: &Call, built: &Path) -> error::Result<Arc<Pr
     program.map_err(|why| not_started(call, &why))
 }
 
-/// Returns what a call gives, by the paths below `/input`.
+/// Returns the input files of a call by their paths below `/input`.
 fn inputs(call: &Call) -> error::Result<Given> {
     let mut inputs = Given::new();
     for given in &call.given {

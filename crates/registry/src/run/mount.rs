@@ -1,45 +1,44 @@
-//! Mounts: the files and folders that a running tool sees.
+//! Describes the mounts of a sandbox: the files and folders that a running tool sees.
 
 use std::path::PathBuf;
 
-/// The place of a tool's own files.
+/// The path of the tool's own files.
 pub const WORKSPACE: &str = "/workspace";
 
-/// Where a tool's own files are for reading, while [`WORKSPACE`] is a copy of them that a build changes.
+/// The read-only path of the tool's files during a build, while [`WORKSPACE`] is a writable copy.
 pub const PACKAGE: &str = "/run/package";
 
 /// The folder where a tool writes files for its caller.
 pub const OUTPUT: &str = "/output";
 
-/// Where mcpkg's own program is, which sets the limits inside of the sandbox.
+/// The path of mcpkg's own program, which sets the limits inside the sandbox.
 pub const STARTER: &str = "/run/mcpkg";
 
-/// A mount in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mount {
-    /// A file or folder of the host's, for reading.
+    /// A file or folder of the host, read-only.
     Read {
-        /// Where it is on the host.
+        /// The path on the host.
         from: PathBuf,
-        /// Where it is inside.
+        /// The path in the sandbox.
         at: PathBuf,
     },
-    /// A file or folder of the host's, for writing too: a person allowed it.
+    /// A writable file or folder of the host, which a person allowed.
     Write {
-        /// Where it is on the host.
+        /// The path on the host.
         from: PathBuf,
-        /// Where it is inside.
+        /// The path in the sandbox.
         at: PathBuf,
     },
     Link {
-        /// What it leads to.
+        /// The target of the link.
         to: PathBuf,
         at: PathBuf,
     },
 }
 
 impl Mount {
-    /// Returns a file or folder of the host's, for reading.
+    /// Returns a read-only mount.
     pub fn read(from: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
         Self::Read { from: from.into(), at: at.into() }
     }

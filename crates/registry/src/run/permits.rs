@@ -1,4 +1,4 @@
-//! Runs at once: as many as there are processors; others wait for a permit.
+//! Limits how many tools run at the same time, to the number of processors; other runs wait.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::process::OnCancel;
 
-/// The most runs that wait.
+/// The most runs that can wait.
 const MOST_WAITING: usize = 64;
 
-/// Permits of runs: one for each that may run at once.
+/// The permits of all runs that may be active at the same time.
 #[derive(Debug)]
 pub struct Permits {
     state: Mutex<State>,
@@ -23,12 +23,12 @@ struct State {
     waiting: usize,
 }
 
-/// The permit of a run; dropped, it is another one's.
+/// The permit of one run; dropping it lets another run start.
 #[derive(Debug)]
 pub struct Permit(Arc<Permits>);
 
 impl Permits {
-    /// Returns permits for as many runs at once as there are processors, 2 to 8.
+    /// Returns one permit per processor, at least 2 and at most 8.
     pub fn of_machine() -> Arc<Self> {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::new(processors.clamp(2, 8))
@@ -41,7 +41,7 @@ impl Permits {
     /// Waits for a permit.
     ///
     /// # Errors
-    /// `E_TOOL_LIMIT` where too many wait already, `E_CANCELLED`.
+    /// `E_TOOL_LIMIT` if too many runs are already waiting, `E_CANCELLED`.
     pub fn wait(self: &Arc<Self>, cancelled: &CancellationToken) -> Result<Permit> {
         let waking = Arc::clone(self);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,8 @@ impl Permits {
                 .hint("try again after other runs have finished"));
         }
         drop(state);
-        // Who cancels may be this thread, so the lock is not held while the token is looked at.
+        // The lock is released first: if the token is already cancelled, the callback runs on this thread and takes
+        // the lock itself.
         let _waking = OnCancel::new(cancelled, move || {
             let _state = waking.state.lock().unwrap_or_else(PoisonError::into_inner);
             waking.changed.notify_all();

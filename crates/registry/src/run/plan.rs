@@ -1,4 +1,4 @@
-//! What a run would have: its arguments, variables, mounts and limits. A dry run shows it, a run is made of it.
+//! Plans a run: its arguments, variables, mounts and limits. A dry run only shows the plan.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,30 +19,30 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::env as stored;
 
-/// The placeholder for the folder of a run in a dry run.
+/// Stands for the temporary folder of the run in a dry run.
 const NO_RUN: &str = "(the run's own folder)";
 
-/// What a run would have.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub limits: Limits,
-    /// What the user set of its variables, the narrower pattern first.
+    /// The variables that the user set for the tool, more specific patterns first.
     pub set: Vec<stored::Variable>,
-    /// What it is allowed beyond the sandbox.
+    /// The permissions beyond the sandbox.
     pub granted: Granted,
-    /// The settings that decide what runs it.
+    /// The settings that affect the choice of the runner.
     pub settings: Settings,
 }
 
 impl Plan {
-    /// Returns what a call would have on this machine.
+    /// Returns the plan for a call on this machine.
     pub fn of(context: &Context, call: &Call) -> Result<Self> {
         let approved = &context.approved;
         let (mut set, granted, settings) = context
             .store
             .read(|db| Ok((stored::all(db)?, grants::of(db, approved, &call.tool)?, Settings::of(db, approved)?)))?;
         set.retain(|variable| pattern::matches(&variable.pattern, &call.tool.name));
-        // What stands for more is less specific, however many `*` it is written with.
+        // Only the text apart from `*` makes a pattern specific, so extra `*` do not count.
         set.sort_by_key(|variable| std::cmp::Reverse(specific(&variable.pattern)));
         let mut readable = Vec::new();
         for variable in set {
@@ -53,7 +53,7 @@ impl Plan {
         Ok(Self { limits: Limits::wished(call.limits), set: readable, granted, settings })
     }
 
-    /// Returns what a runner is chosen by.
+    /// Returns everything that the choice of the runner depends on.
     pub fn wanted<'p>(&'p self, context: &'p Context, call: &'p Call) -> Wanted<'p> {
         Wanted { context, call, granted: &self.granted, settings: &self.settings, kind: call.runner, builds: false }
     }
@@ -72,7 +72,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns it for programs, with what each runner says that the tool suits.
+    /// Returns the plan as JSON, with the answer of each suitable runner.
     pub fn data(&self, context: &Context, call: &Call, tree: &Path) -> Value {
         let Tool { name, version, sha256, publisher } = &call.tool;
         let environment: BTreeMap<String, String> = env::sources(&call.variables, &self.set);
@@ -119,7 +119,7 @@ impl Plan {
             "argv": call.argv,
             "build": call.build,
             "environment": environment,
-            // A runner without any network says so, whatever was allowed.
+            // The WebAssembly runner has no network, whatever was allowed.
             "network": self.granted.network && chosen.is_none_or(|runner| runner.kind() != RunnerKind::Wasm),
             "mounts": mounts.iter().map(mount).collect::<Vec<_>>(),
             "limits": {
@@ -157,7 +157,7 @@ fn mount(mount: &Mount) -> Value {
     }
 }
 
-/// Returns how specific a pattern is: by its text apart from `*`; a pattern without `*` comes first.
+/// Returns how specific a pattern is: patterns without `*` come first, then those with more text.
 fn specific(pattern: &str) -> (bool, usize) {
     (!pattern.contains('*'), pattern.chars().filter(|c| *c != '*').count())
 }

@@ -1,4 +1,4 @@
-//! A row of every run and of every refused one, without contents. Where none can be written, nothing runs.
+//! Records every run, and every refused run, without its contents. If the record cannot be written, nothing runs.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,46 +15,45 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::runs::{self, Begun, Ended, Run};
 use mcpkg_store::{Holding, RunHolder};
 
-/// What became of a run whose process was killed.
+/// The outcome of a run whose process was killed.
 const INTERRUPTED: &str = "interrupted";
 
-/// Shown for a run whose process is on another machine and cannot be checked.
+/// The outcome of a run on another machine, which cannot be checked.
 const UNKNOWN: &str = "unknown";
 
-/// What is asked to run, as its row says it.
+/// The details of a requested run, as they are recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub tool: &'a Tool,
     pub action: &'a str,
-    /// The arguments: only their hash is kept.
+    /// The arguments; only their hash is recorded.
     pub input: &'a Map<String, Value>,
-    /// What is thought of the archive.
+    /// The verdict on the archive.
     pub verdict: &'a str,
 }
 
-/// What a run printed, and how it ended.
+/// The runner of a run, and how much the run printed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     pub runner: Option<RunnerKind>,
     pub exit_code: Option<i32>,
-    /// Bytes that it printed.
     pub stdout: u64,
-    /// Bytes that it printed to standard error.
+    /// Bytes of standard error.
     pub stderr: u64,
 }
 
-/// A run that is under way. Others see that it is by its lock, which ends with this process, however that ends.
+/// An active run. Its lock shows other processes that the run is active; the lock ends together with this process.
 #[derive(Debug)]
 pub struct UnderWay {
     pub id: Uuid,
     begun: Begun,
-    /// Whether its row was written; `None` until that was tried.
+    /// Whether the row was written; `None` before the first attempt.
     row: Arc<Mutex<Option<Result<()>>>>,
     holder: Arc<RunHolder>,
 }
 
 impl UnderWay {
-    /// Returns a run that nothing is noted of yet.
+    /// Returns a run whose start is not recorded yet.
     pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
@@ -62,7 +61,8 @@ impl UnderWay {
         Ok(Self { id: begun.uuid, begun, row: Arc::default(), holder: Arc::new(holder) })
     }
 
-    /// Returns what notes that it begins, and says whether it could: see [`UnderWay::refusal`].
+    /// Returns a function that records the start and reports whether that worked. If not, [`UnderWay::refusal`] has
+    /// the error.
     pub fn note(&self, context: &Context) -> Before {
         let (store, begun, row) = (context.store.clone(), self.begun.clone(), Arc::clone(&self.row));
         let holder = Arc::clone(&self.holder);
@@ -74,7 +74,7 @@ impl UnderWay {
         })
     }
 
-    /// Takes why it could not be noted that it begins, where it could not: `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
+    /// Takes the error if the start could not be recorded: `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
     /// `E_MAY_ONLY_READ`, `E_STORAGE`.
     pub fn refusal(&self) -> Option<Error> {
         let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,15 +86,15 @@ impl UnderWay {
     }
 }
 
-/// Notes that a run begins.
+/// Records the start of a run.
 pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
     let run = UnderWay::of(context, asked)?;
     run.note(context)();
     run.refusal().map_or(Ok(run), Err)
 }
 
-/// Notes how a run ended; all of it, where it was refused before it began. Where that cannot be written, a line of the log says
-/// so: what ran did.
+/// Records the end of a run, and also its start if it was refused before it began. If this fails, it is only
+/// logged, since the tool has already run.
 pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
     let ended = ended(context, facts, failure);
     let written = run.holder.write(&context.store, |db| {
@@ -108,14 +108,15 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
     }
 }
 
-/// Returns what is known of how a run ended; `None` while it is under way. One whose process was killed is [`INTERRUPTED`].
+/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if its process was
+/// killed.
 pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     if let Some(ended) = &run.ended {
         return Some(Cow::Borrowed(&ended.outcome));
     }
     match context.store.holding(run.begun.uuid) {
         Holding::Held => None,
-        // It may have ended since its row was read.
+        // Read the row again: the run may have ended since the first read.
         Holding::Free => match context.store.read(|db| runs::get(db, run.begun.uuid)) {
             Ok(Some(Run { ended: Some(ended), .. })) => Some(Cow::Owned(ended.outcome)),
             Ok(_) => Some(Cow::Borrowed(INTERRUPTED)),
@@ -125,7 +126,7 @@ pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     }
 }
 
-/// Removes the locks that killed processes left.
+/// Removes the locks of killed processes.
 pub fn sweep_locks(context: &Context) -> Result<()> {
     for run in context.store.read(runs::open)? {
         if context.store.holding(run) == Holding::Free {
@@ -135,7 +136,7 @@ pub fn sweep_locks(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Notes a run that was refused before anything was started.
+/// Records a run that was refused before anything started.
 pub fn refused(context: &Context, asked: Asked<'_>, failure: &Error) {
     let begun = begun(context, asked);
     let ended = ended(context, Facts::default(), Some(failure));
@@ -175,7 +176,7 @@ fn ended(context: &Context, facts: Facts, failure: Option<&Error>) -> Ended {
     }
 }
 
-/// Returns the SHA-256 of arguments, independent of their order.
+/// Returns the SHA-256 of the arguments, which does not depend on their order.
 fn hash(input: &Map<String, Value>) -> [u8; 32] {
     let mut sorted = Value::Object(input.clone());
     sorted.sort_all_objects();

@@ -8,19 +8,19 @@ use mcpkg_base::process::starter::{self, Ceilings, Copied, Meeting, Output, Requ
 use mcpkg_base::process::{self, Capture, Failure, Printed, Program};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// How a runner starts a program.
+/// How to start a program inside a sandbox.
 pub(super) struct Start<'s> {
-    /// The request to mcpkg's own program.
+    /// The request to the starter, which is mcpkg's own program inside the sandbox.
     pub request: Request,
-    /// Where it is met.
+    /// How mcpkg connects to the starter.
     pub meeting: Meeting,
-    /// Says why the runner's own program could not be started.
+    /// Explains why the runner's own program could not be started.
     pub not_started: &'s dyn Fn(&std::io::Error) -> String,
-    /// Says why nothing began, by the line that the runner's own program said of it.
+    /// Explains why the sandbox was not created, from a line that the runner's own program printed.
     pub not_made: &'s dyn Fn(&str) -> String,
 }
 
-/// Runs a job in what `program` starts.
+/// Runs a job inside the sandbox that `program` creates.
 pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Result<Ran, NotRun> {
     let program = program.capture(Capture { head: PRINTED / 4 * 3, tail: PRINTED / 4 });
     let program = match job.told.take() {
@@ -51,7 +51,7 @@ pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Resul
     })
 }
 
-/// Returns what mcpkg's own program is asked to do inside, where places are as a sandbox has them.
+/// Returns the request to the starter, with paths as in the sandbox.
 pub(super) fn request(job: &Job<'_>, within: Within) -> Request {
     let output = match job.takes {
         Takes::Output => {
@@ -74,26 +74,26 @@ pub(super) fn request(job: &Job<'_>, within: Within) -> Request {
     }
 }
 
-/// Returns the limits that mcpkg sets for itself inside, and so for the tool.
+/// Returns the limits that the starter sets for itself, and so for the tool.
 fn ceilings(limits: &Limits, within: Within) -> Ceilings {
     let counts_its_own = within == Within::Sandbox;
     Ceilings {
         cpu: limits.cpu_seconds(),
         data: limits.memory,
         addressed: limits.addressed(),
-        // Outside of a user namespace of its own it would count all processes of this user.
+        // Without its own user namespace, this limit would count all processes of the user.
         processes: if counts_its_own { limits.processes } else { u64::MAX },
         files: limits.files,
         file_size: limits.file_size,
     }
 }
 
-/// Returns how many bytes of files are in memory at most: `/tmp`, `/dev/shm` and `/output`.
+/// Returns the most bytes of files in memory: `/tmp`, `/dev/shm` and `/output`.
 pub(super) fn files_in_memory(limits: &Limits) -> u64 {
     limits.scratch.saturating_mul(2).saturating_add(OUTPUT_BYTES)
 }
 
-/// Returns how many bytes a workspace takes that is changed: 0 where it is not.
+/// Returns the size of a writable workspace in bytes; 0 if the workspace is read-only.
 pub(super) fn workspace_size(job: &Job<'_>) -> u64 {
     match job.takes {
         Takes::Workspace => MAX_UNPACKED + (MAX_UNPACKED >> 3),
@@ -101,10 +101,7 @@ pub(super) fn workspace_size(job: &Job<'_>) -> u64 {
     }
 }
 
-/// Returns the mount of mcpkg's own program.
-///
-/// # Errors
-/// Why it cannot be mounted.
+/// Returns the mount of mcpkg's own program; an error says why it cannot be mounted.
 pub(super) fn starter_mount() -> Result<Mount, String> {
     let program = starter::program().map_err(|error| format!("cannot find mcpkg's own program: {error}"))?;
     match program.is_file() {
@@ -113,7 +110,7 @@ pub(super) fn starter_mount() -> Result<Mount, String> {
     }
 }
 
-/// Returns the first line that was printed and is not blank.
+/// Returns the first printed line that is not blank.
 pub(super) fn first_line(printed: &Printed) -> Option<String> {
     printed
         .text_by(|text| redact(&text), redact_at_cut)
@@ -123,7 +120,7 @@ pub(super) fn first_line(printed: &Printed) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether there is a program of this name on PATH.
+/// Returns whether a program is on PATH.
 pub(super) fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

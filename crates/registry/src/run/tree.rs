@@ -1,4 +1,4 @@
-//! Where a tool's files are: a folder of the user's, or the checked copy of an archive.
+//! Finds the files of a tool: a folder of the user, or the checked copy of an archive.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::packages;
 
-/// Returns the folder of a tool's files, whose content is what was checked.
+/// Returns the folder with the tool's files, after checking their content.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_DAMAGED` where the archive is gone from the database or is another one, `E_ARCHIVE_INVALID`.
+/// `E_NOT_FOUND`; `E_DAMAGED` if the archive in the database is missing or has changed; `E_ARCHIVE_INVALID`.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
     match tree {
@@ -29,10 +29,10 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     }
 }
 
-/// Returns the archive in the database with this digest.
+/// Returns the archive in the database with this SHA-256.
 ///
 /// # Errors
-/// `E_DAMAGED` where it is gone from the database or is another one.
+/// `E_DAMAGED` if it is missing or has changed.
 pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<NewContent> {
     let kept = context.store.read(|db| match packages::kept(db, sha256)? {
         Some(row) => packages::archive(db, &row),

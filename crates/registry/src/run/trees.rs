@@ -1,7 +1,8 @@
-//! The checked copies of archives, in the user's cache: `mcpkg/tools/SHA256/`, and beside each what was noted of its files.
+//! The unpacked copies of archives in the user's cache: `mcpkg/tools/SHA256/`, each with a notes file about its
+//! files.
 //!
-//! The archive is the truth. Before a run each file is compared with what was noted; one whose size, times, inode or mode
-//! differ is hashed, and a tree with a wrong, missing or additional file is unpacked again.
+//! Before a run, each file is compared with the notes. A file with a different size, time, inode or mode is hashed
+//! again. A copy with a wrong, missing or additional file is unpacked again from the archive.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -21,15 +22,15 @@ use mcpkg_base::hex;
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 
-/// What was noted of a tree: each of its files by its path.
+/// The notes about a copy: its files by path.
 type Noted = BTreeMap<String, Note>;
 
-/// What was noted of a file.
+/// The notes about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
     size: u64,
     mode: u32,
-    /// Times and inode, where the disk has them.
+    /// The times and the inode, if the file system supports them.
     stat: Option<[i64; 3]>,
     sha256: String,
 }
@@ -37,7 +38,7 @@ struct Note {
 /// Returns mcpkg's folder in this user's cache.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where the user's cache is not known.
+/// `E_ROOT_REQUIRED` if the cache folder is unknown.
 pub fn cache() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
         Error::new(Code::RootRequired, "Cannot find your cache folder: HOME is not set")
@@ -46,30 +47,30 @@ pub fn cache() -> Result<PathBuf> {
     Ok(strategy.cache_dir().join("mcpkg"))
 }
 
-/// Returns the folder of the copies.
+/// Returns the folder of the unpacked copies.
 pub fn folder() -> Result<PathBuf> {
     Ok(cache()?.join("tools"))
 }
 
-/// Where the copies are, and how much they take.
+/// The folder of the copies, and its size limit.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
-    /// Bytes of all copies together, the one that was made last apart.
+    /// The most bytes of all copies together; the newest one may exceed it.
     most: u64,
 }
 
 impl Cache {
-    /// Returns this user's, with the size that they set.
+    /// Returns this user's cache with the configured size.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where the user's cache is not known.
+    /// `E_ROOT_REQUIRED` if the cache folder is unknown.
     pub fn of(context: &Context) -> Result<Self> {
         Ok(Self { folder: folder()?, most: context.store.read(config::cache_size)? })
     }
 }
 
-/// Returns the copy of the archive with this digest; `archive` is called if there is no correct copy.
+/// Returns the unpacked copy of an archive; `archive` loads the archive if there is no correct copy.
 pub fn checked(
     cache: &Cache,
     sha256: &[u8; 32],
@@ -79,7 +80,7 @@ pub fn checked(
     kept(cache, sha256, now, |folder| archive::open(archive()?)?.unpack(folder))
 }
 
-/// Returns the tree of this digest; `lay_out` creates its folder if there is no correct one.
+/// Returns the copy with this SHA-256; `lay_out` creates its folder if there is no correct copy.
 pub fn kept(
     Cache { folder: cache, most }: &Cache,
     sha256: &[u8; 32],
@@ -89,7 +90,8 @@ pub fn kept(
     fs::create_dir_all(cache).map_err(|error| Error::file("make", cache, error))?;
     let name = hex::encode(sha256);
     let (tree, notes) = (cache.join(&name), cache.join(format!("{name}.json")));
-    // Two processes that unpack the same one would each take the other's for wrong.
+    // Without a lock, two processes that unpack the same archive would each find the other's unfinished copy and
+    // remove it.
     let lock = cache.join(format!("{name}.lock"));
     let held = File::options().create(true).truncate(false).write(true).open(&lock);
     let held = held.map_err(|error| Error::file("lock", &lock, error))?;
@@ -103,13 +105,13 @@ pub fn kept(
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
         make_room(cache, *most, &name);
     }
-    // The times of notes only say which tree was used last.
+    // The modification time of the notes records when the copy was last used.
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
     let _ = File::options().append(true).open(&notes).and_then(|notes| notes.set_modified(used));
     Ok(tree)
 }
 
-/// Forgets the tree of this digest: it is created again when it is needed.
+/// Removes the notes and the copy with this SHA-256; it is created again when it is needed.
 pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
     let name = hex::encode(sha256);
     for beside in [format!("{name}.json"), format!("{name}.lock")] {
@@ -118,7 +120,7 @@ pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
     remove(&cache.join(name))
 }
 
-/// Whether a tree is what was unpacked.
+/// Returns whether a copy still has the content that was unpacked.
 fn is_right(tree: &Path, notes: &Path) -> bool {
     let noted: Option<Noted> = file::read(notes, file::TEXT).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let (Some(noted), Ok(files)) = (noted, files(tree)) else { return false };
@@ -133,7 +135,7 @@ fn is_right(tree: &Path, notes: &Path) -> bool {
         })
 }
 
-/// Returns what is to be noted of a tree.
+/// Returns the notes about a copy.
 fn look(tree: &Path) -> Result<Noted> {
     let note = |(path, metadata): (String, Metadata)| {
         let sha256 = sha256_of(&tree.join(&path))?;
@@ -142,7 +144,7 @@ fn look(tree: &Path) -> Result<Noted> {
     files(tree)?.into_iter().map(note).collect()
 }
 
-/// Returns the files of a tree by their paths; what is neither a file nor a folder is one too, so that it is found wrong.
+/// Returns the files of a copy by path. Links and special files are included, so that they are noticed as wrong.
 fn files(tree: &Path) -> Result<Vec<(String, Metadata)>> {
     let mut found = Vec::new();
     let mut folders = vec![tree.to_owned()];
@@ -169,7 +171,7 @@ fn stat(metadata: &Metadata) -> Option<[i64; 3]> {
 }
 
 fn sha256_of(path: &Path) -> Result<String> {
-    // A link is what it says, wherever it leads.
+    // The hash of a link is the hash of its target's path.
     if let Ok(to) = fs::read_link(path) {
         return Ok(hex::encode(&disk::sha256(to.as_os_str().as_encoded_bytes())));
     }
@@ -177,7 +179,7 @@ fn sha256_of(path: &Path) -> Result<String> {
     Ok(hex::encode(&disk::sha256(&bytes)))
 }
 
-/// Removes those trees that were not used for longest until the rest fits, and never the one called `kept`.
+/// Removes the least recently used copies until the rest fits; `kept` is never removed.
 fn make_room(cache: &Path, most: u64, kept: &str) {
     let mut trees: Vec<(std::time::SystemTime, String, u64)> = Vec::new();
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
@@ -197,7 +199,7 @@ fn make_room(cache: &Path, most: u64, kept: &str) {
         if size <= most {
             return;
         }
-        // The notes first: a tree without notes is unpacked again.
+        // The notes are removed first: a copy without notes is unpacked again.
         let gone = fs::remove_file(cache.join(format!("{name}.json"))).is_ok() && remove(&cache.join(name)).is_ok();
         size -= if gone { *of_it } else { 0 };
     }

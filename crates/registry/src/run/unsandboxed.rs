@@ -1,5 +1,5 @@
-//! Running without a sandbox, where a person allowed that for this tool: in folders of the run's own, with the same variables
-//! and, as far as the system has them, the same limits.
+//! Runs tools without a sandbox, if a person allowed it: in temporary folders, with the same variables, and with
+//! the same limits as far as the system supports them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,18 +15,18 @@ use mcpkg_base::process::Environment;
 use mcpkg_base::process::cgroup::{Cgroup, Together};
 use mcpkg_base::process::starter::{self, Copied, Ended, Meeting, Request, Within};
 
-/// The variable that says where files are left: there is no `/output`.
+/// The variable with the path of the output folder, since there is no `/output`.
 const LEFT: &str = "OUTPUT";
 
-/// Runs without a sandbox.
+/// The runner without a sandbox.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unsandboxed;
 
-/// Where a run has what a sandbox has at places of its own.
+/// The folders of a run that replace the fixed paths of a sandbox.
 struct Places {
     workspace: PathBuf,
     output: PathBuf,
-    /// The home folder, and that for files that are needed for a while.
+    /// The folder for HOME and TMPDIR.
     home: PathBuf,
 }
 
@@ -84,7 +84,7 @@ impl Runner for Unsandboxed {
     }
 }
 
-/// Returns the request to mcpkg's own program, with the paths of this run.
+/// Returns the request to the starter, with the paths of this run.
 fn request(job: &Job<'_>) -> Option<Request> {
     let Places { workspace, output, home } = Places::of(job.scratch);
     let text = |path: &Path| path.to_str().map(str::to_owned);
@@ -101,11 +101,11 @@ fn request(job: &Job<'_>) -> Option<Request> {
     Some(request)
 }
 
-/// Returns the arguments, in which files that were given are named by where they are.
+/// Returns the arguments, with sandbox paths of input files replaced by their paths on this machine.
 fn argv(job: &Job<'_>) -> Vec<String> {
     let mut given: Vec<(String, String)> =
         job.given.iter().map(|(from, at)| (at.display().to_string(), from.display().to_string())).collect();
-    // One path may begin as another one does.
+    // Longer paths are replaced first, since one path may be the beginning of another.
     given.sort_by_key(|(at, _)| std::cmp::Reverse(at.len()));
     let placed = |word: &String| given.iter().fold(word.clone(), |word, (at, from)| word.replace(at.as_str(), from));
     job.argv.iter().map(placed).collect()

@@ -1,4 +1,4 @@
-//! Unpacked copies of archives that nobody needs: of archives that are gone, and what was left half unpacked.
+//! Finds and removes unpacked copies that are not needed: those of deleted archives, and unfinished ones.
 
 use std::fs::{self, DirEntry, File};
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::package::archive;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::tools::unused::Amount;
 
-/// Characters of a digest in hex: the name of a copy.
+/// The length of a copy's name, which is a SHA-256 in hex.
 const DIGEST: usize = 64;
 
-/// Returns the copies below `cache` whose digest `is_needed` does not take, and that were last used before `before`; what was
-/// left half unpacked by then is one too. They are removed, unless this is a dry run.
+/// Returns the copies below `cache` that are not needed according to `is_needed`, and the unfinished ones. Only
+/// those last used before `before` count. They are removed unless this is a dry run.
 pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime, is_dry: bool) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {
@@ -21,7 +21,7 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
         let is_copy = name.len() == DIGEST && name.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let is_half = name.starts_with(archive::UNPACKING);
         let path = entry.path();
-        // A link is nobody's copy, and is not followed.
+        // A link is never a copy, and is not followed.
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         if !(is_copy || is_half) || !metadata.is_dir() || (is_copy && is_needed(name)) {
             continue;
@@ -31,14 +31,14 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
         if used.is_ok_and(|used| used >= before) {
             continue;
         }
-        // A process that uses the copy holds its lock.
+        // A process that is using the copy holds its lock.
         let lock = File::options().write(true).open(cache.join(format!("{name}.lock")));
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
             continue;
         }
         let bytes = size(&path);
         if !is_dry {
-            // The notes first: a tree without notes is unpacked again.
+            // The notes are removed first: a copy without notes is unpacked again.
             let gone = |removed: std::io::Result<()>, path: &Path| match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
                 _ => Ok(()),
@@ -51,7 +51,7 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
     Ok(amount)
 }
 
-/// Returns how much the copies below `cache` take, all of them.
+/// Returns the number and size of all copies below `cache`.
 pub fn all(cache: &Path) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {
@@ -70,7 +70,7 @@ fn entries(cache: &Path) -> Result<Vec<DirEntry>> {
     Ok(entries.flatten().collect())
 }
 
-/// The bytes of all files below a folder, links not followed. What cannot be read counts nothing.
+/// Returns the size of all files below a folder, without following links. Unreadable files do not count.
 fn size(folder: &Path) -> u64 {
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -119,7 +119,7 @@ mod tests {
         for name in [&needed, &fresh, &held] {
             assert!(cache.join(name).join("file").exists(), "{name}");
         }
-        // Later the fresh copy and half unpacked ones go too; a copy that is locked stays.
+        // With a later time, fresh and unfinished copies are removed too; a locked copy stays.
         assert_eq!(sweep(UNIX_EPOCH + Duration::from_secs(4_000_000_000), false), Amount { count: 2, bytes: 5 });
         assert_eq!(all(cache).expect("counted"), Amount { count: 2, bytes: 10 });
         assert_eq!(sweep(now, false), Amount::default());

@@ -1,5 +1,5 @@
-//! The user of a tool in bubblewrap: a name for the user who runs mcpkg. The files that define it are the same for every run, and stay
-//! in this user's cache.
+//! Names the user of a tool in bubblewrap, through the files `/etc/passwd` and `/etc/group`. They are the same for
+//! every run, and are stored in this user's cache.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,11 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// The files that name it, with what stands in each.
+/// The names and contents of the files.
 fn files() -> [(&'static str, String); 2] {
     [("passwd", format!("tool:x:{USER}:{USER}::/tmp:/bin/sh\n")), ("group", format!("tool:x:{USER}:\n"))]
 }
 
-/// Returns the folder of the files.
 pub(super) fn folder() -> Result<PathBuf> {
     Ok(trees::cache()?.join("sandbox"))
 }
@@ -25,7 +24,7 @@ pub(super) fn mounts(folder: &Path) -> impl Iterator<Item = Mount> {
     files().into_iter().map(move |(name, _)| Mount::read(folder.join(name), PathBuf::from("/etc").join(name)))
 }
 
-/// Writes those of the files that are not what they should be.
+/// Writes the files that are missing or differ.
 pub(super) fn write(folder: &Path) -> Result<()> {
     for (name, text) in files() {
         let path = folder.join(name);

@@ -1,4 +1,4 @@
-//! `mcpkg tool allow`: what a person lets a tool do beyond its sandbox.
+//! `mcpkg tool allow`: shows and changes what a tool may do beyond its sandbox.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use mcpkg_store::tools::grants::{self as stored, Allowed, Grant};
 
-/// Folders that belong to the sandbox; no folder of the host is mounted over them.
+/// Folders that the sandbox itself uses; no folder of the host can be mounted over them.
 const TAKEN: [&str; 14] = [
     "/bin",
     "/dev",
@@ -100,7 +100,7 @@ impl Operation for Allow {
                 return Err(Error::new(Code::InvalidArgument, "Only the permission `files` takes a folder"));
             }
             (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` needs a folder")),
-            // One that is gone can be taken back by the path that was shown.
+            // The permission for a folder that no longer exists can be revoked by the path that was shown.
             (What::Files, Some(folder)) if self.revoke => {
                 Allowed::Files(real(folder).unwrap_or_else(|_| folder.clone()))
             }
@@ -158,7 +158,7 @@ fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
 }
 
-/// Returns what each tool is allowed.
+/// Lists the permissions of all tools.
 fn all(context: &Context) -> Result<Reply> {
     let (mut rows, mut listed) = (Vec::new(), Vec::new());
     for grant in context.store.read(stored::all)? {
@@ -189,11 +189,11 @@ fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
     Ok(Reply::new(Body::Text(lines.concat()), json!({ "tool": tool.name, "granted": listed })))
 }
 
-/// Returns the real path of a folder that a tool may be allowed.
+/// Returns the real path of a folder that a tool may be given.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the sandbox has a place of its own there, or where mcpkg keeps the database or what was
-/// approved.
+/// `E_INVALID_ARGUMENT` if the sandbox itself uses the path, or if the folder contains mcpkg's database or
+/// approvals.
 fn checked(context: &Context, folder: &str) -> Result<String> {
     let real = real(folder)?;
     let path = Path::new(&real);

@@ -1,4 +1,4 @@
-//! `mcpkg tool env ...`: the variables that tools get, by where their secrets are kept.
+//! `mcpkg tool env`: sets the variables of tools. Secrets are stored only as references.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use mcpkg_base::secret::{self, Reference};
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
 use mcpkg_store::tools::env::{self, Setting, Variable};
 
-/// The variables that are set, as a shell completes them.
+/// The names of the variables that are set, for shell completion.
 const SET: Names = Names::Stored(|typed| {
     let mut names: Vec<String> = env::all(typed.db)?.into_iter().map(|variable| variable.name).collect();
     names.dedup();
@@ -83,7 +83,7 @@ impl Operation for Set {
         };
         let author = context.author();
         let variable = Variable { name: self.name, pattern: self.pattern, setting, set_at: author.now };
-        // The record first: a row without one gives no tool a secret.
+        // The record comes first, because a row without a record gives no tool a secret.
         grants::approve_secret(&context.approved, &variable)?;
         let replaced = context.store.write(|db| {
             let before = find(db, &variable.name, &variable.pattern)?;
@@ -220,7 +220,7 @@ fn check(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A variable for programs; `counts` says whether tools get it.
+/// Returns a variable as JSON; `counts` says whether tools get it.
 fn data(variable: &Variable, counts: bool) -> Value {
     let (reference, value) = match &variable.setting {
         Setting::Reference(reference) => (Some(reference), None),

@@ -1,4 +1,4 @@
-//! `mcpkg tool run`, and what goes with running: `tool runs`, `tool env ...` and `tool allow`.
+//! `mcpkg tool runs`, `tool env` and `tool allow`.
 
 mod allow;
 mod env;

@@ -1,4 +1,4 @@
-//! `mcpkg tool runs`: the runs of tools, their callers and their results.
+//! `mcpkg tool runs`: shows past and active runs, their callers and their results.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use mcpkg_core::op::{self, Body, Context, Effect, Faces, Name, Names, NoOutput, 
 use mcpkg_store::page::Page;
 use mcpkg_store::tools::runs::{self, Run};
 
-/// The newest runs, as a shell completes them.
+/// The newest runs, for shell completion.
 const RUNS: Names = Names::Stored(|typed| {
     let page = Page::first(typed.limit.max(100));
     let named = runs::list(typed.db, None, &page)?

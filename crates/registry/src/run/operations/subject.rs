@@ -1,4 +1,4 @@
-//! The tool that a user means: one that is installed, or a folder by its path.
+//! Finds the tool that a user names: an installed tool, or a folder by its path.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::installs::{self, Scope};
 
-/// Returns the folder that a text names; `None` where it names a tool.
+/// Returns the folder that a text names; `None` if the text is a tool's name.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where the home folder is not known.
+/// `E_ROOT_REQUIRED` if the home folder is unknown.
 pub fn folder(text: &str) -> Result<Option<PathBuf>> {
     path(text)?.map(|path| existing(&path)).transpose()
 }
 
-/// Returns the folder that a text names, and the action behind it where there is one, as in `./my-tool:forecast`; `None` where the
-/// text names a tool.
+/// Returns the folder and the optional action in a text such as `./my-tool:forecast`; `None` if the text is a
+/// tool's name.
 pub fn folder_and_action(text: &str) -> Result<Option<(PathBuf, Option<String>)>> {
     let Some(whole) = path(text)? else { return Ok(None) };
     let divided = text.rsplit_once(':').filter(|(_, action)| !action.contains('/') && !whole.exists());
@@ -31,7 +31,7 @@ pub fn folder_and_action(text: &str) -> Result<Option<(PathBuf, Option<String>)>
     }
 }
 
-/// Returns the path that a text is; `None` where it is a tool's name.
+/// Returns a text as a path; `None` if the text is a tool's name.
 fn path(text: &str) -> Result<Option<PathBuf>> {
     let is_path = matches!(text.split(':').next(), Some("." | ".."))
         || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin));
@@ -53,10 +53,10 @@ fn existing(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the tool that a user means, for what is allowed to it.
+/// Returns the tool that a user names, to show or change its permissions.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is not a name.
+/// `E_INVALID_ARGUMENT` if the text is not a valid name.
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);
@@ -75,7 +75,7 @@ pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     }
 }
 
-/// Returns a tool as a registry has it: its build may need what it is allowed before it is installed.
+/// Returns a tool from a registry, since its build may need a permission before the tool can be installed.
 fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     (context.step_aside)();
     let reference = Reference { name, version: Wanted::Latest, action: None };
@@ -85,7 +85,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
         }
         _ => error,
     })?;
-    // What others say of it comes with it.
+    // Downloading also stores the attestations, which the verdict needs.
     let sha256 = download(context, &resolved)?.archive.sha256();
     let (name, version) = (resolved.version.name.to_string(), resolved.version.version.to_string());
     let subject = Subject { name: name.clone(), version: version.clone(), sha256 };
@@ -94,7 +94,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
-/// Returns the stand-in for the publisher of a folder that is used by its path: grants to it apply to no other folder.
+/// Returns the substitute for a publisher for a folder, so that permissions apply to this folder only.
 pub fn publisher_of(folder: &Path) -> String {
     format!("folder:{}", folder.display())
 }

@@ -1,40 +1,39 @@
-//! How much memory a module takes: of its memories and tables together.
+//! Limits the memory of a module: its memories and tables together.
 
 use wasmi::ResourceLimiter;
 use wasmi::errors::{MemoryError, TableError};
 use wasmi_core::LimiterError;
 
-/// Bytes of an element of a table.
+/// The bytes that an element of a table counts.
 const ELEMENT: u64 = 16;
 
-/// The most memories, tables and instances; one instance is made.
+/// The most memories, tables and instances of a module.
 const MOST: usize = 64;
 
-/// The most refusals. A module that goes on asking after so many asks in a loop.
+/// The most refused requests. A module that still continues is assumed to ask in a loop.
 const MOST_REFUSALS: u32 = 100_000;
 
-/// What a module may take of memory, and what it took.
+/// The memory that a module may still take.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     left: u64,
-    /// What the last growth took.
+    /// The bytes that the last growth took.
     taken: u64,
     refusals: u32,
 }
 
 impl Budget {
-    /// Returns one of so many bytes.
     pub fn new(bytes: u64) -> Self {
         Self { left: bytes, taken: 0, refusals: 0 }
     }
 
-    /// Whether more was asked for than there is.
+    /// Returns whether the module asked for more memory than was left.
     pub fn was_refused(&self) -> bool {
         self.refusals > 0
     }
 
-    /// Takes what something grows by, where that much is left. A module that asks for more is refused, as by `malloc`, and is
-    /// ended where it never stops asking.
+    /// Reserves the memory for a growth. If there is not enough left, the growth fails just as `malloc` would. A
+    /// module that keeps asking is ended.
     fn grow(
         &mut self,
         current: usize,
@@ -53,7 +52,8 @@ impl Budget {
         self.refuse().map(|()| false)
     }
 
-    /// Gives back what a growth took that did not happen. One that waits for fuel is asked for again, and was not refused.
+    /// Returns the memory of a growth that did not happen. If the module only waits for fuel, it will ask again, so
+    /// this does not count as refused.
     fn failed(&mut self, waits_for_fuel: bool) -> Result<(), LimiterError> {
         self.left = self.left.saturating_add(std::mem::take(&mut self.taken));
         if waits_for_fuel { Ok(()) } else { self.refuse() }

@@ -1,23 +1,22 @@
-//! Programs that stay compiled, so that a call of a tool that was called before compiles nothing.
+//! Caches compiled programs, so that repeated calls of a tool do not compile it again.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::program::Program;
 use mcpkg_base::error::Result;
 
-/// The most programs that stay compiled.
+/// The most programs in the cache.
 const MAX_PROGRAMS: usize = 16;
 
-/// The most that they take, in bytes.
+/// The most bytes of all programs in the cache.
 const MAX_WEIGHT: usize = 128 << 20;
 
-/// What a program is compiled from: an archive by its digest, and a path in it. Nothing makes an entry wrong.
+/// The key of a program: the SHA-256 of its archive and the path in it. An entry never becomes outdated.
 type Key = ([u8; 32], String);
 
-/// The programs of this process.
 static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
-/// Programs, the one that was used last at the end.
+/// The programs; the most recently used one is last.
 #[derive(Default)]
 struct Compiled(Vec<(Key, usize, Arc<Program>)>);
 
@@ -43,10 +42,8 @@ impl Compiled {
     }
 }
 
-/// Returns the program at a path of the archive with this digest; `compile` is asked where it is not kept.
-///
-/// # Errors
-/// What `compile` fails with; neither that nor a program that cannot be compiled is kept.
+/// Returns the program at a path in the archive with this SHA-256; `compile` is called if it is not cached.
+/// Failures are not cached.
 pub fn get_or(
     sha256: &[u8; 32],
     path: &str,
@@ -57,7 +54,7 @@ pub fn get_or(
     if let Some(program) = kept().get(&key) {
         return Ok(Ok(program));
     }
-    // Two calls at once may both compile it; neither waits for the other one.
+    // Two simultaneous calls may both compile the program, so that neither has to wait for the other.
     let program = compile()?.map(Arc::new);
     if let Ok(program) = &program {
         kept().put(key, program);

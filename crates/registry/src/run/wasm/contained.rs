@@ -1,19 +1,20 @@
-//! A thread of its own for the interpreter.
+//! Runs the interpreter on a separate thread, so that a panic cannot end the server.
 
 use std::thread;
 
 use mcpkg_base::error::{Error, Result};
 
-/// Bytes of its stack. The interpreter keeps a module's calls elsewhere; what is deep here is what reads a module.
+/// The bytes of the thread's stack. The interpreter does not use it for a module's calls; parsing a deeply nested
+/// module needs it.
 const STACK: usize = 8 << 20;
 
-/// Does `work` on a thread of its own and waits for it.
+/// Runs `work` on a separate thread and waits for it.
 ///
-/// A panic is a bug, of ours or of the interpreter's. It is reported as one, and as any other panic is, but neither ends the
-/// server nor leaves a run without an end in its row.
+/// A panic is a bug in mcpkg or in the interpreter. It is reported like any other panic, but it does not end the
+/// server, and the end of the run is still recorded.
 ///
 /// # Errors
-/// `E_INTERNAL` where it panicked, or no thread can be had.
+/// `E_INTERNAL` if it panicked, or no thread could be started.
 pub fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("wasm".to_owned()).stack_size(STACK).spawn_scoped(scope, work);

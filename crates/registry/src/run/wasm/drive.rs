@@ -1,4 +1,4 @@
-//! Runs a module to its end, in slices: between two of them it is looked whether the run is to end.
+//! Runs a module in slices, and checks after each slice whether the run must end.
 
 use wasmi::errors::{ErrorKind, LinkerError};
 use wasmi::{Error, Func, Instance, Linker, Store, TypedFunc, TypedResumableCall, TypedResumableCallOutOfFuel};
@@ -9,10 +9,9 @@ use super::ran::{End, Ran};
 use super::{start, wasi};
 use mcpkg_base::process::Tell;
 
-/// Fuel of a slice: about a millisecond of an optimised interpreter, and a few of one that is not.
+/// The fuel of a slice: about a millisecond with an optimised interpreter, and a few without optimisation.
 const SLICE: u64 = 200_000;
 
-/// Runs a program to its end.
 pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Ran {
     let mut store = Store::new(program.module.engine(), Host { told, ..Host::new(setup) });
     store.limiter(|host| &mut host.budget);
@@ -23,14 +22,14 @@ pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Ran {
     let host = store.into_data();
     let end = match end {
         End::Exited(0) | End::TimedOut | End::Cancelled => end,
-        // It was told that there is no more, and could not go on.
+        // The module ran out of memory before it failed, so that is the cause.
         _ if host.budget.was_refused() => End::OutOfMemory,
         end => end,
     };
     Ran { end, left: host.files.collect(), stdout: host.stdout, stderr: host.stderr }
 }
 
-/// Makes an instance, and returns the functions that are to be called. No code of the module runs here.
+/// Creates an instance, and returns the functions to call. No code of the module runs here.
 fn instantiate(program: &Program, store: &mut Store<Host>) -> Result<Vec<Function>, End> {
     let cannot = |error: Error| End::NotStarted(why(&error));
     let mut linker = Linker::new(program.module.engine());
@@ -43,7 +42,7 @@ fn instantiate(program: &Program, store: &mut Store<Host>) -> Result<Vec<Functio
     Ok(first.into_iter().chain([main.ok_or_else(none)?]).collect())
 }
 
-/// A function without parameters and results.
+/// A function without parameters or results.
 type Function = TypedFunc<(), ()>;
 
 fn function(store: &Store<Host>, instance: &Instance, name: &str) -> Result<Option<Function>, End> {
@@ -62,9 +61,9 @@ fn call_all(store: &mut Store<Host>, functions: Vec<Function>) -> End {
     End::Exited(0)
 }
 
-/// Calls a function; returns how the run ended where the function did not return.
+/// Calls a function; returns `None` if it returned normally, or else how the run ended.
 fn call(store: &mut Store<Host>, function: &Function) -> Option<End> {
-    // Nothing has run out before it begins.
+    // The first slice needs no more than the usual fuel.
     let mut wanted = 0;
     let mut paused = None;
     loop {
@@ -90,7 +89,7 @@ fn call(store: &mut Store<Host>, function: &Function) -> Option<End> {
     }
 }
 
-/// Returns what an error that ended a run means.
+/// Returns how a run ended, based on its error.
 fn ended(error: &Error) -> End {
     match error.i32_exit_status() {
         Some(status) => End::Exited(status),

@@ -1,48 +1,48 @@
-//! The numbers that WASI preview 1 answers failures with.
+//! The error numbers of WASI preview 1.
 
-/// Why a call of a module's failed.
+/// The error number of a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub u16);
 
-/// What a call of a module's answers.
+/// The result of a WASI call.
 pub type Answer<T = ()> = Result<T, Errno>;
 
 impl Errno {
-    /// No such descriptor, or none that can do this.
+    /// The descriptor is invalid or does not support the call.
     pub const BADF: Self = Self(8);
-    /// There is one of this name already.
+    /// The name already exists.
     pub const EXIST: Self = Self(20);
-    /// An address outside of the memory.
+    /// The address is outside of the memory.
     pub const FAULT: Self = Self(21);
-    /// The file would be longer than a file may be.
+    /// The file would be too large.
     pub const FBIG: Self = Self(22);
-    /// Bytes that are not UTF-8.
+    /// The bytes are not valid UTF-8.
     pub const ILSEQ: Self = Self(25);
-    /// An argument that means nothing.
+    /// The argument is invalid.
     pub const INVAL: Self = Self(28);
     pub const IO: Self = Self(29);
-    /// It is a folder.
+    /// The path is a folder.
     pub const ISDIR: Self = Self(31);
     /// Too many files are open.
     pub const MFILE: Self = Self(33);
-    /// A name or path that is too long.
+    /// The name or path is too long.
     pub const NAMETOOLONG: Self = Self(37);
-    /// Nothing has this name.
+    /// The file or folder does not exist.
     pub const NOENT: Self = Self(44);
     /// No space is left.
     pub const NOSPC: Self = Self(51);
-    /// A call that this host does not have.
+    /// The call is not supported.
     pub const NOSYS: Self = Self(52);
-    /// Not a folder.
+    /// The path is not a folder.
     pub const NOTDIR: Self = Self(54);
     /// The folder is not empty.
     pub const NOTEMPTY: Self = Self(55);
-    /// It may only be read.
+    /// The file system is read-only.
     pub const ROFS: Self = Self(69);
-    /// Only files can be sought in.
+    /// The descriptor does not support seeking.
     pub const SPIPE: Self = Self(70);
-    /// The two places are of different file systems.
+    /// The two paths are on different file systems.
     pub const XDEV: Self = Self(75);
-    /// The path leads out of the folder that it is relative to.
+    /// The path leads out of its base folder.
     pub const NOTCAPABLE: Self = Self(76);
 }

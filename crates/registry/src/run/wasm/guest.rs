@@ -1,22 +1,21 @@
-//! The memory of a module: every address that it names is checked before anything there is read or written.
+//! Accesses the memory of a module. Every address from the module is checked first.
 
 use std::ops::Range;
 
 use super::errno::{Answer, Errno};
 
-/// Bytes of the longest path.
+/// The most bytes of a path.
 const MAX_PATH: u32 = 4096;
 
 /// The most buffers of one call.
 const MAX_BUFFERS: u32 = 1024;
 
-/// The most bytes that one call reads or writes; what is more is left for the next call, as at a pipe.
+/// The most bytes that one call reads or writes; the rest is left to the next call, as with a pipe.
 pub const MAX_MOVED: u32 = 1 << 20;
 
-/// The memory of a module.
 pub struct Guest<'m>(&'m mut [u8]);
 
-/// A part of the memory that was checked.
+/// A range of the memory that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     pub at: u32,
@@ -34,19 +33,19 @@ impl<'m> Guest<'m> {
         if end > self.0.len() { Err(Errno::FAULT) } else { Ok(begin..end) }
     }
 
-    /// Returns so many bytes at an address.
+    /// Returns the bytes at an address.
     pub fn bytes(&self, at: u32, length: u32) -> Answer<&[u8]> {
         let range = self.range(at, length)?;
         self.0.get(range).ok_or(Errno::FAULT)
     }
 
-    /// Returns so many bytes at an address, for writing.
+    /// Returns the bytes at an address for writing.
     pub fn bytes_mut(&mut self, at: u32, length: u32) -> Answer<&mut [u8]> {
         let range = self.range(at, length)?;
         self.0.get_mut(range).ok_or(Errno::FAULT)
     }
 
-    /// Returns `N` bytes at an offset from an address, as the fields of a structure lie.
+    /// Reads the `N` bytes of a structure's field, at an offset from the structure's address.
     fn field<const N: usize>(&self, at: u32, offset: u32) -> Answer<[u8; N]> {
         let at = at.checked_add(offset).ok_or(Errno::FAULT)?;
         let length = u32::try_from(N).map_err(|_| Errno::FAULT)?;
@@ -84,7 +83,7 @@ impl<'m> Guest<'m> {
         self.put(at, &value.to_le_bytes())
     }
 
-    /// Returns a path, which is UTF-8 without NUL.
+    /// Reads a path, which must be UTF-8 without NUL.
     pub fn path(&self, at: u32, length: u32) -> Answer<&str> {
         if length > MAX_PATH {
             return Err(Errno::NAMETOOLONG);
@@ -93,8 +92,8 @@ impl<'m> Guest<'m> {
         if text.contains('\0') { Err(Errno::INVAL) } else { Ok(text) }
     }
 
-    /// Returns the buffers of a list at an address, together no more than [`MAX_MOVED`] bytes. Each of them is checked, also
-    /// where nothing of it is used.
+    /// Reads a list of buffers, shortened to [`MAX_MOVED`] bytes in total. All of them are checked, even those that
+    /// are not used.
     pub fn buffers(&self, at: u32, count: u32) -> Answer<Vec<Buffer>> {
         if count > MAX_BUFFERS {
             return Err(Errno::INVAL);

@@ -1,4 +1,4 @@
-//! What a module has: its arguments and variables, files, outputs, clocks, and limits. There is nothing else.
+//! The state that a module can reach: arguments, variables, files, outputs, clocks and limits.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
@@ -12,65 +12,63 @@ use super::files::{Files, Given};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::process::{Capture, OnCancel, Printed, Tell};
 
-/// What a module has.
+/// The state of one run.
 pub struct Host {
-    /// Its arguments, each with a NUL at its end; the first is its own name.
+    /// The arguments, each ending with NUL; the first one is the module's name.
     pub arguments: Vec<Vec<u8>>,
-    /// Its variables, `NAME=VALUE`, each with a NUL at its end.
+    /// The variables as `NAME=VALUE`, each ending with NUL.
     pub variables: Vec<Vec<u8>>,
     pub files: Files,
     pub stdout: Printed,
-    /// What it printed to standard error.
+    /// The standard error so far.
     pub stderr: Printed,
-    /// Told of each piece of that.
+    /// Receives each piece of standard error.
     pub told: Option<Tell>,
-    /// The time of day, and randomness.
+    /// The time of day and the source of randomness.
     pub clock: Clock,
-    /// When it was started.
+    /// When the run started.
     pub begun: Instant,
-    /// What it may still take of memory.
+    /// The memory that it may still take.
     pub budget: Budget,
-    /// Its memory, once there is one.
+    /// The module's memory, once it exists.
     pub memory: Option<wasmi::Memory>,
-    /// What the call that is being answered costs, in fuel.
+    /// The fuel that the current call costs.
     pub work: u64,
     pub ending: Ending,
 }
 
-/// What a run is made with.
+/// The inputs of a run.
 pub struct Setup<'a> {
-    /// The files of its package.
+    /// The files of the package.
     pub package: &'a Given,
-    /// Its arguments, its name first.
+    /// The arguments; the first one is the module's name.
     pub arguments: &'a [String],
     pub variables: &'a BTreeMap<String, String>,
-    /// Files that the call gives, by their paths below `/input`.
+    /// The input files of the call by their paths below `/input`.
     pub inputs: &'a Given,
     pub limits: Limits,
-    /// The time of day, and randomness.
+    /// The time of day and the source of randomness.
     pub clock: Clock,
-    /// Ends it when the call is cancelled.
+    /// Ends the run when the call is cancelled.
     pub cancelled: CancellationToken,
 }
 
-/// What ends a run before it ends by itself.
+/// Decides whether a run must end early.
 #[derive(Clone, Debug)]
 pub struct Ending {
     deadline: Instant,
     cancelled: CancellationToken,
 }
 
-/// Why a run was ended.
+/// Why a run ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Its time was over.
     TimedOut,
-    /// The call was cancelled.
     Cancelled,
 }
 
 impl Ending {
-    /// Returns whether a run is to end now, and why.
+    /// Returns whether the run must end now, and why.
     pub fn now(&self) -> Option<Ended> {
         match (self.cancelled.is_cancelled(), Instant::now() >= self.deadline) {
             (true, _) => Some(Ended::Cancelled),
@@ -79,7 +77,7 @@ impl Ending {
         }
     }
 
-    /// Waits for so long, or until the run is to end.
+    /// Waits for this time, or until the run must end.
     pub fn wait(&self, time: Duration) {
         let (wake, woken) = channel();
         let _waking = OnCancel::new(&self.cancelled, move || {
@@ -91,7 +89,7 @@ impl Ending {
 }
 
 impl Host {
-    /// Returns what a run has at its start, whose time begins now.
+    /// Returns the initial state of a run; its timeout starts now.
     pub fn new(setup: &Setup<'_>) -> Self {
         let terminated = |text: String| [text.into_bytes(), vec![0]].concat();
         let printed = || Printed::new(Capture { head: PRINTED / 4 * 3, tail: PRINTED / 4 });
@@ -113,12 +111,11 @@ impl Host {
         }
     }
 
-    /// Returns the time of day in nanoseconds since the Unix epoch.
     pub fn now(&self) -> u64 {
         u64::try_from(self.clock.now()).unwrap_or(0).saturating_mul(1_000_000)
     }
 
-    /// Counts bytes that a call moves, and other work of this size, as fuel.
+    /// Adds the cost of moving bytes, or of similar work, to the current call.
     pub fn moved(&mut self, bytes: u64) {
         self.work = self.work.saturating_add(bytes / 16);
     }

@@ -1,9 +1,9 @@
-//! Tools that are WebAssembly modules: an interpreter in this process runs them, on any system.
+//! Runs tools that are WebAssembly modules, in an interpreter inside this process and on any system.
 //!
-//! A module reaches nothing but the calls of WASI preview 1 that stand in `wasi`, which see memory of this process's alone:
-//! the files of its package, those that the call gives, what it writes, and what it prints. There is no call that reaches the
-//! network, another process, or a path of the machine. It runs in slices of fuel, so that it ends within milliseconds of its
-//! deadline or of a cancellation; its memory has a limit, and everything else that it makes one of its own.
+//! A module can only use the calls of WASI preview 1 in `wasi`, which work on memory of this process: the files of
+//! the package, the input files, and what the module writes and prints. No call reaches the network, another
+//! process, or a path of the machine. A module runs in slices of fuel, so that it ends within milliseconds of its
+//! timeout or a cancellation. Its memory and everything else that it creates are limited.
 
 mod budget;
 mod cache;
@@ -30,10 +30,10 @@ pub use package::{of_archive, of_built, of_folder};
 pub use program::Program;
 pub use ran::{End, Ran};
 
-/// Runs a program to its end, and reports each piece of its standard error as it comes.
+/// Runs a program to its end, and reports each piece of its standard error immediately.
 ///
 /// # Errors
-/// `E_INTERNAL` where the interpreter fails. What a program does is not an error.
+/// `E_INTERNAL` if the interpreter fails. A failure of the program itself is not an error.
 pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Result<Ran> {
     contained::contained(|| drive::run(program, setup, told))
 }

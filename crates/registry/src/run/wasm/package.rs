@@ -1,4 +1,4 @@
-//! The program of a call: its package is read in memory, out of the archive that was checked.
+//! Loads the program of a call, reading its package from the checked archive into memory.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;
 
-/// Returns the program at a path of an archive with this digest, whose bytes `archive` returns where they are needed. The
-/// inner failure says why it cannot be started.
+/// Returns the program at a path in the archive with this SHA-256; `archive` loads the archive if it is needed. The
+/// inner error says why the program cannot be started.
 pub fn of_archive(
     sha256: &[u8; 32],
     path: &str,
@@ -27,7 +27,8 @@ pub fn of_archive(
     })
 }
 
-/// Returns the program at a path of what a build left in a folder: its regular files, as many as a package may have.
+/// Returns the program at a path in the result of a build. Only regular files are read, within the size limit of
+/// packages.
 pub fn of_built(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
     let files = Arc::new(built(folder)?);
     contained(|| Program::compile(path, files).map(Arc::new))
@@ -56,10 +57,11 @@ fn built(folder: &Path) -> Result<Given> {
     Ok(files)
 }
 
-/// Returns the program at a path of a folder of the user's, as an archive of it would have it.
+/// Returns the program at a path in a folder of the user, with the files that an archive of the folder would
+/// contain.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where the folder holds what no archive may.
+/// `E_ARCHIVE_INVALID` if the folder contains a file that archives must not contain.
 pub fn of_folder(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
     let files = Arc::new(archive::contents_of(folder)?);
     contained(|| Program::compile(path, files).map(Arc::new))

@@ -1,4 +1,4 @@
-//! A module that was compiled, with the files of its package.
+//! Compiles a module, and keeps it together with the files of its package.
 
 use std::sync::Arc;
 
@@ -8,28 +8,25 @@ use super::super::mount::WORKSPACE;
 use super::files::Given;
 use super::start;
 
-/// Bytes of the largest module. Compiling one is not interrupted.
+/// The most bytes of a module, since compiling cannot be interrupted.
 const MAX_MODULE: usize = 32 << 20;
 
-/// Calls inside each other.
+/// The most nested calls.
 const MAX_CALLS: usize = 100_000;
 
-/// Bytes of the stack that local variables are on.
+/// The most bytes of the stack for local variables.
 const MAX_STACK: usize = 16 << 20;
 
-/// A module that was compiled, with the files of its package.
+/// A compiled module and the files of its package.
 pub struct Program {
-    /// The module; its engine is its own, so that all of it goes away with it.
+    /// The module. It has its own engine, so that dropping the module frees everything.
     pub module: Module,
-    /// The files of its package.
+    /// The files of the package.
     pub files: Arc<Given>,
 }
 
 impl Program {
-    /// Compiles the module at a path of a package.
-    ///
-    /// # Errors
-    /// Why it cannot be run.
+    /// Compiles the module at a path in a package; an error says why it cannot run.
     pub fn compile(path: &str, files: Arc<Given>) -> Result<Self, String> {
         let name = in_package(path).filter(|name| files.contains_key(name));
         let Some(bytes) = name.and_then(|name| files.get(&name).map(Arc::clone)) else {
@@ -54,11 +51,11 @@ impl Program {
         }
     }
 
-    /// Returns about how many bytes of memory it takes while it is kept.
+    /// Returns the approximate size of the program in memory in bytes.
     pub fn weight(&self, path: &str) -> usize {
         let module = in_package(path).and_then(|name| self.files.get(&name).map(|bytes| bytes.len()));
         let files: usize = self.files.values().map(|bytes| bytes.len()).sum();
-        // Compiled code takes several times what it is compiled from.
+        // The compiled code is several times as large as the module.
         files + 8 * module.unwrap_or_default()
     }
 }
@@ -68,18 +65,18 @@ fn config() -> Config {
     config
         .consume_fuel(true)
         .ignore_custom_sections(true)
-        // Each function once, and none of it in the time of a later run.
+        // Compile all functions now, so that later runs spend no time on it.
         .compilation_mode(CompilationMode::Eager)
-        // It is exported instead of that.
+        // The start function was exported instead ([`start`](super::start)).
         .allow_start_fn(false)
         .set_max_recursion_depth(MAX_CALLS)
         .set_max_stack_height(MAX_STACK);
-    // Another run never sees what a run left on its stack.
+    // A run must never see data that another run left on its stack.
     config.set_max_cached_stacks(0);
     config
 }
 
-/// Returns the path that a word of a command names in a package: relative to it, or below `/workspace`.
+/// Returns the path of a file in the package, from a word that is relative to the package or below `/workspace`.
 fn in_package(word: &str) -> Option<String> {
     let below = word.strip_prefix(WORKSPACE).and_then(|rest| rest.strip_prefix('/'));
     let relative = below.or((!word.starts_with('/')).then_some(word))?;

@@ -1,32 +1,30 @@
-//! What came of a run.
+//! The result of running a module.
 
 use super::files::Left;
 use mcpkg_base::process::Printed;
 
-/// What came of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub end: End,
     pub stdout: Printed,
-    /// What it printed to standard error.
+    /// The standard error.
     pub stderr: Printed,
-    /// What it left in `/output`.
+    /// The files in `/output`.
     pub left: Left,
 }
 
-/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this status.
+    /// It ended by itself with this status.
     Exited(i32),
-    /// By an instruction that cannot be executed, and which it was.
+    /// An instruction failed, for this reason.
     Trapped(String),
-    /// It could not go on without more memory than there was.
+    /// It failed after it ran out of memory.
     OutOfMemory,
-    /// Its time was over.
+    /// It exceeded its timeout.
     TimedOut,
-    /// The call was cancelled.
+    /// It was cancelled.
     Cancelled,
-    /// It could not be started, and why.
+    /// It could not be started, for this reason.
     NotStarted(String),
 }

@@ -1,7 +1,7 @@
-//! A module's start function, which runs while an instance is made: there it could be neither interrupted nor cancelled. So
-//! it is exported, and called before `_start`, as it would have been.
+//! Exports the start function of a module under another name. A start function normally runs while an instance is
+//! created, when it cannot be interrupted. As an export, it is called separately, before `_start`.
 
-/// The name under which it is exported.
+/// The name of the export.
 pub const EXPORT: &str = "mcpkg:start";
 
 /// Bytes before the first section.
@@ -12,10 +12,10 @@ const START: u8 = 8;
 
 const FUNCTION: u8 = 0;
 
-/// A section: its number, and what it holds.
+/// The number and the content of a section.
 type Section<'m> = (u8, &'m [u8]);
 
-/// Returns a module whose start function is exported instead; `None` where it has none, or cannot be read so far.
+/// Returns the module with its start function exported; `None` if it has none, or cannot be parsed.
 pub fn exported(module: &[u8]) -> Option<Vec<u8>> {
     let (header, rest) = module.split_at_checked(HEADER)?;
     let sections = sections(rest)?;
@@ -29,7 +29,7 @@ pub fn exported(module: &[u8]) -> Option<Vec<u8>> {
     let has_exports = sections.iter().any(|(number, _)| *number == EXPORTS);
     for (place, (number, content)) in sections.iter().enumerate() {
         match *number {
-            // Sections of exports come right before those of start functions.
+            // The section of exports comes directly before that of the start function.
             START if place == at && !has_exports => section(&mut made, EXPORTS, &[&[1], &export[..]].concat()),
             START if place == at => {}
             EXPORTS => section(&mut made, EXPORTS, &with(content, &export)?),
@@ -39,7 +39,7 @@ pub fn exported(module: &[u8]) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// Returns the sections after the header.
+/// Splits a module into sections, without its header.
 fn sections(mut rest: &[u8]) -> Option<Vec<Section<'_>>> {
     let mut sections = Vec::new();
     while let [id, after @ ..] = rest {
@@ -51,7 +51,7 @@ fn sections(mut rest: &[u8]) -> Option<Vec<Section<'_>>> {
     Some(sections)
 }
 
-/// Returns a section of exports with one more.
+/// Adds an export to a section of exports.
 fn with(content: &[u8], export: &[u8]) -> Option<Vec<u8>> {
     let (count, entries) = number(content)?;
     let mut made = Vec::new();
@@ -72,7 +72,7 @@ fn text(to: &mut Vec<u8>, text: &str) {
     to.extend_from_slice(text.as_bytes());
 }
 
-/// Reads a number of 32 bits in LEB128, and returns it with what follows.
+/// Reads a 32-bit number in LEB128, and returns it with the rest.
 fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut value: u64 = 0;
     for (place, byte) in bytes.iter().enumerate().take(5) {
@@ -111,7 +111,7 @@ mod tests {
         let with = "(module (memory (export \"memory\") 1) (func $s) (start $s) (data (i32.const 0) \"x\"))";
         let same = "(module (memory (export \"memory\") 1) (func $s) (export \"mcpkg:start\" (func $s)) (data (i32.const 0) \"x\"))";
         let stripped = |text: &str| {
-            // Names of functions stand in a section that nothing depends on.
+            // Function names are in a separate section, which would differ between the modules.
             let module = wat::parse_str(text.replace("$s", "0").replacen("(func 0)", "(func)", 1)).expect("a module");
             exported(&module).unwrap_or(module)
         };

@@ -109,6 +109,7 @@ fn names(certificate: &[u8]) -> Option<usize> {
     names.map(|names| Some(SubjectAltName::from_der(names.extn_value.as_bytes()).ok()?.0.len())).sum()
 }
 
+/// Returns whether the certificate, its log, the signature's log and the signing time were all checked.
 fn is_whole(checked: &VerificationResult) -> bool {
     checked.certificate_verified()
         && checked.sct_verified()

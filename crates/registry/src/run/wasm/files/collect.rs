@@ -1,22 +1,22 @@
-//! What a module left in `/output`.
+//! Collects the files that a module wrote to `/output`.
 
 use super::super::super::limits::{OUTPUT_BYTES, OUTPUT_FILES};
 use super::Files;
 
-/// The longest list of what is not taken.
+/// The most files that are listed as left out.
 const MOST_LEFT_OUT: usize = 64;
 
-/// Files that were left, by their paths.
+/// The files in `/output`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Those that are taken.
+    /// The files that are returned, with their contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Those that are not, since there are too many or too much of them.
+    /// Paths of files that are left out because of the limits on their number and size.
     pub left_out: Vec<String>,
 }
 
 impl Files {
-    /// Returns the files of `/output`, in the order of their paths.
+    /// Returns the files of `/output`, sorted by path.
     pub fn collect(&self) -> Left {
         let mut left = Left::default();
         let mut bytes_left = OUTPUT_BYTES;

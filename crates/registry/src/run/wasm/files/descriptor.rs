@@ -1,11 +1,10 @@
-//! Descriptors: the numbers by which a module names what it has open.
+//! Descriptors: the numbers by which a module refers to its open files and folders.
 
 use std::collections::BTreeMap;
 
 use super::super::errno::{Answer, Errno};
 use super::tree::{Id, Tree};
 
-/// What a descriptor refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descriptor {
     /// Standard input, which is empty.
@@ -14,45 +13,42 @@ pub enum Descriptor {
     Errors,
     Folder {
         id: Id,
-        /// The path that a module was given it under, where it did not open it.
+        /// The path of a folder that was open from the start; `None` if the module opened it itself.
         given: Option<&'static str>,
     },
     File(Open),
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     pub id: Id,
-    /// Where the next byte is read or written.
+    /// The position of the next read or write.
     pub at: u64,
-    /// Whether it was opened for reading.
     pub reads: bool,
-    /// Whether it was opened for writing.
     pub writes: bool,
-    /// Whether what is written goes to its end.
+    /// Whether writes go to the end of the file.
     pub appends: bool,
 }
 
-/// The descriptors of a module.
 pub struct Table {
     open: BTreeMap<u32, Descriptor>,
     most: usize,
 }
 
 impl Table {
-    /// Returns the three standard ones; `most` is how many there may be.
+    /// Returns the three standard descriptors; `most` is the limit on their number.
     pub fn new(most: usize) -> Self {
         let standard = [Descriptor::Input, Descriptor::Output, Descriptor::Errors];
         Self { open: (0..).zip(standard).collect(), most }
     }
 
-    /// Returns what a number refers to.
+    /// Returns the target of a descriptor.
     pub fn get(&self, number: u32) -> Answer<&Descriptor> {
         self.open.get(&number).ok_or(Errno::BADF)
     }
 
-    /// Returns the folder of a number.
+    /// Returns the folder of a descriptor.
     pub fn folder(&self, number: u32) -> Answer<Id> {
         match self.get(number)? {
             Descriptor::Folder { id, .. } => Ok(*id),
@@ -60,7 +56,7 @@ impl Table {
         }
     }
 
-    /// Returns the file of a number.
+    /// Returns the file of a descriptor.
     pub fn file(&mut self, number: u32) -> Answer<&mut Open> {
         match self.open.get_mut(&number).ok_or(Errno::BADF)? {
             Descriptor::File(open) => Ok(open),
@@ -69,7 +65,7 @@ impl Table {
         }
     }
 
-    /// Gives a file or folder the lowest number that is free.
+    /// Assigns the lowest free number.
     pub fn add(&mut self, tree: &mut Tree, descriptor: Descriptor) -> Answer<u32> {
         if self.open.len() >= self.most {
             return Err(Errno::MFILE);
@@ -82,7 +78,7 @@ impl Table {
         Ok(free)
     }
 
-    /// Takes a number back.
+    /// Closes a descriptor.
     pub fn close(&mut self, tree: &mut Tree, number: u32) -> Answer {
         let closed = self.open.remove(&number).ok_or(Errno::BADF)?;
         if let Some(id) = closed.id() {
@@ -91,7 +87,7 @@ impl Table {
         Ok(())
     }
 
-    /// Moves what one number refers to to another number, replacing what that one referred to.
+    /// Moves a descriptor to another number, and closes the one that had this number.
     pub fn renumber(&mut self, tree: &mut Tree, from: u32, to: u32) -> Answer {
         self.get(from)?;
         self.get(to)?;
@@ -106,7 +102,7 @@ impl Table {
 }
 
 impl Descriptor {
-    /// Returns the file or folder that it refers to.
+    /// Returns the id of the open file or folder.
     pub fn id(&self) -> Option<Id> {
         match self {
             Self::Folder { id, .. } => Some(*id),

@@ -1,7 +1,7 @@
-//! The files that a module sees: all of them are in memory, and none is the user's.
+//! The files that a module sees. All of them are in memory.
 //!
-//! `/workspace` is the package and `/input` what the call was given, for reading; `/tmp` and `/output` are empty, and have a
-//! size. `.` is the package too, for paths that are relative.
+//! `/workspace` is the package and `/input` has the input files of the call; both are read-only. `/tmp` and
+//! `/output` are empty at first, and limited in size. Relative paths start at the package.
 
 mod collect;
 mod descriptor;
@@ -19,13 +19,13 @@ pub use descriptor::{Descriptor, Open, Table};
 pub use path::{find, place};
 pub use tree::{Facts, Id, Room, Tree};
 
-/// Where a call's own files are.
+/// The path of the input files.
 const INPUT: &str = "/input";
 
-/// The files of a package or of a call, by their paths.
+/// The files of a package or of a call, by path.
 pub type Given = BTreeMap<String, Arc<[u8]>>;
 
-/// The files of a run, and what is open of them.
+/// The files of a run, and the open descriptors.
 pub struct Files {
     pub tree: Tree,
     pub table: Table,
@@ -33,7 +33,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns the files of a run of this package with these inputs, whose paths are below `/input`.
+    /// Returns the files for a run of this package; the paths of `inputs` are relative to `/input`.
     pub fn new(package: &Given, inputs: &Given, limits: &Limits) -> Self {
         let mut tree = Tree::default();
         let workspace = tree.mount(None);
@@ -45,7 +45,7 @@ impl Files {
         let given = [(workspace, WORKSPACE), (scratch, "/tmp"), (output, OUTPUT), (input, INPUT), (workspace, ".")];
         let mut table = Table::new(usize::try_from(limits.files).unwrap_or(usize::MAX).max(3 + given.len()));
         for (id, path) in given {
-            // There is room for these.
+            // This cannot fail: the table has room for these few folders.
             let _ = table.add(&mut tree, Descriptor::Folder { id, given: Some(path) });
         }
         Self { tree, table, output }

@@ -1,27 +1,27 @@
-//! Paths: each is relative to a folder, and none leads out of it. There are no links.
+//! Resolves paths relative to a folder, without ever leaving that folder. There are no links.
 
 use super::super::errno::{Answer, Errno};
 use super::tree::{Id, Tree};
 
-/// Bytes of the longest name.
+/// The most bytes of a name.
 const MAX_NAME: usize = 255;
 
-/// The place of a file or folder that may be there: a folder, and a name in it.
+/// The location of a file or folder that may not exist yet: its folder, and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'p> {
     pub folder: Id,
     pub name: &'p str,
-    /// Whether the path says that it is a folder, by a `/` at its end.
+    /// Whether the path ends in `/`, so that it must be a folder.
     pub says_folder: bool,
 }
 
-/// Returns what a path below a folder leads to.
+/// Returns the file or folder at a path.
 pub fn find(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     let found = walk(tree, base, path)?;
     if path.ends_with('/') && !tree.facts(found)?.is_folder { Err(Errno::NOTDIR) } else { Ok(found) }
 }
 
-/// Returns the place that a path below a folder names, whose folder is there.
+/// Returns the location that a path names; only its parent folder must exist.
 pub fn place<'p>(tree: &Tree, base: Id, path: &'p str) -> Answer<Place<'p>> {
     let whole = path.trim_end_matches('/');
     let (above, name) = whole.rsplit_once('/').unwrap_or(("", whole));
@@ -30,7 +30,7 @@ pub fn place<'p>(tree: &Tree, base: Id, path: &'p str) -> Answer<Place<'p>> {
     }
     match name {
         "" => return Err(Errno::NOENT),
-        // What they name is there, and is not a name in its folder.
+        // These name an existing folder, but are not names inside their folder.
         "." | ".." => {
             walk(tree, base, whole)?;
             return Err(Errno::INVAL);
@@ -50,12 +50,12 @@ fn walk(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     if path.starts_with('/') {
         return Err(Errno::NOTCAPABLE);
     }
-    // The folders from the base to where the path leads by now.
+    // The folders from the base to the current position.
     let mut way = vec![base];
     for part in path.split('/') {
         let at = way.last().copied().unwrap_or(base);
         match part {
-            // A file has neither.
+            // These parts also require that the current position is a folder.
             "" | "." => continue,
             ".." if way.len() == 1 => return Err(Errno::NOTCAPABLE),
             ".." => {

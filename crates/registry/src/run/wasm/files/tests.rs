@@ -35,7 +35,7 @@ fn a_package_is_a_tree_of_folders() {
     }
 }
 
-/// What is done with a file system at random.
+/// A random change of the file system.
 #[derive(Clone, Debug)]
 enum Step {
     Make(String, bool),
@@ -56,7 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bytes of all files below a folder, and how many files and folders there are.
+/// Returns the number of bytes below a folder, and the number of files and folders.
 fn total(tree: &Tree, folder: Id) -> (u64, usize) {
     tree.entries(folder).into_iter().flatten().fold((0, 0), |(bytes, nodes), (_, id)| {
         let facts = tree.facts(*id).expect("there");
@@ -95,7 +95,7 @@ proptest! {
                 prop_assert_eq!(before, after, "{:?} failed and changed something", step);
             }
         }
-        // All of the room is there again once nothing is left.
+        // After everything is removed, all of the space is free again.
         while let Some((name, id)) = tree.entries(root).expect("a root").iter().next().map(|(n, i)| (n.clone(), *i)) {
             let mut way = vec![(root, name, id)];
             while let Some((folder, name, id)) = way.pop() {

@@ -1,14 +1,14 @@
-//! Files in memory: folders and files of several file systems, some of which can be written to.
+//! File systems in memory. Some of them are writable.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::super::errno::{Answer, Errno};
 
-/// The most files and folders of a file system that can be written to.
+/// The most files and folders of a writable file system.
 const MAX_NODES: usize = 4096;
 
-/// A file or folder, by the number that it never shares with another one.
+/// The id of a file or folder; ids are never reused.
 pub type Id = u64;
 
 #[derive(Default)]
@@ -20,42 +20,42 @@ pub struct Tree {
 
 struct Node {
     kind: Kind,
-    /// The folder that it is in; its own number for a root, and for what was taken out of its folder.
+    /// The folder that contains it. For a root, or after removal from its folder, it is its own id.
     parent: Id,
     system: usize,
-    /// Whether a folder has it.
+    /// Whether a folder contains it.
     is_linked: bool,
     /// How many descriptors have it open.
     open: u32,
-    /// When it was changed, in nanoseconds since the Unix epoch.
+    /// The time of the last change, in nanoseconds since the Unix epoch.
     changed: u64,
 }
 
 enum Kind {
     Folder(BTreeMap<String, Id>),
-    /// A file that is given, and not written to.
+    /// A read-only file.
     Given(Arc<[u8]>),
     Written(Vec<u8>),
 }
 
-/// What is left of a file system that can be written to.
+/// The remaining space of a writable file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Bytes of all its files.
+    /// Bytes of all files together.
     pub bytes: u64,
-    /// Bytes of the longest file.
+    /// The most bytes of one file.
     pub file: u64,
     nodes: usize,
 }
 
 impl Room {
-    /// Returns the room of a file system for so many bytes, with files of so many at most.
+    /// Returns the space for files with `bytes` in total, and `file` bytes in each at most.
     pub fn new(bytes: u64, file: u64) -> Self {
         Self { bytes, file, nodes: MAX_NODES }
     }
 }
 
-/// What is known of a file or folder.
+/// The metadata of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub id: Id,
@@ -66,14 +66,14 @@ pub struct Facts {
 }
 
 impl Tree {
-    /// Adds a file system and returns its root. One without room is for reading.
+    /// Adds a file system and returns its root; without `room` it is read-only.
     pub fn mount(&mut self, room: Option<Room>) -> Id {
         let system = self.systems.len();
         self.systems.push(room);
         self.add(Kind::Folder(BTreeMap::new()), None, system, 0)
     }
 
-    /// Puts a file that is given below a folder, with the folders of its path. What is there already stays.
+    /// Adds a read-only file below a folder, and creates the folders of its path. Existing files are kept.
     pub fn give(&mut self, folder: Id, path: &str, bytes: Arc<[u8]>) {
         let mut folder = folder;
         let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
@@ -111,7 +111,7 @@ impl Tree {
         self.nodes.get(&id).ok_or(Errno::BADF)
     }
 
-    /// Returns what a folder has, by name.
+    /// Returns the entries of a folder by name.
     pub fn entries(&self, folder: Id) -> Answer<&BTreeMap<String, Id>> {
         match &self.node(folder)?.kind {
             Kind::Folder(entries) => Ok(entries),
@@ -119,12 +119,11 @@ impl Tree {
         }
     }
 
-    /// Returns the folder that a node is in; a root is in itself.
+    /// Returns the folder that contains a file or folder; a root contains itself.
     pub fn parent(&self, id: Id) -> Answer<Id> {
         self.node(id).map(|node| node.parent)
     }
 
-    /// Returns what is known of a file or folder.
     pub fn facts(&self, id: Id) -> Answer<Facts> {
         let node = self.node(id)?;
         let (is_folder, size) = match &node.kind {
@@ -135,7 +134,6 @@ impl Tree {
         Ok(Facts { id, system: node.system, is_folder, size, changed: node.changed })
     }
 
-    /// Returns the bytes of a file.
     pub fn bytes(&self, id: Id) -> Answer<&[u8]> {
         match &self.node(id)?.kind {
             Kind::Given(bytes) => Ok(bytes),
@@ -148,12 +146,12 @@ impl Tree {
         self.systems.get_mut(system).and_then(Option::as_mut).ok_or(Errno::ROFS)
     }
 
-    /// Whether a node's file system can be written to.
+    /// Returns whether the file system of a file or folder is writable.
     pub fn is_writable(&self, id: Id) -> bool {
         self.node(id).is_ok_and(|node| matches!(self.systems.get(node.system), Some(Some(_))))
     }
 
-    /// Makes an empty file or a folder in a folder that has none of this name.
+    /// Creates an empty file or a folder; the name must not exist yet.
     pub fn make(&mut self, folder: Id, name: &str, is_folder: bool, now: u64) -> Answer<Id> {
         if self.entries(folder)?.contains_key(name) {
             return Err(Errno::EXIST);
@@ -168,7 +166,7 @@ impl Tree {
         Ok(self.link(folder, name, kind, now))
     }
 
-    /// Writes into a file at an offset, and returns how many bytes there was room for. What was not there before it is zeros.
+    /// Writes at an offset, and returns how many bytes fit. A gap before the offset is filled with zeros.
     pub fn write(&mut self, id: Id, at: u64, bytes: &[u8], now: u64) -> Answer<usize> {
         let size = self.facts(id)?.size;
         let system = self.node(id)?.system;
@@ -176,7 +174,7 @@ impl Tree {
         if at >= room.file && !bytes.is_empty() {
             return Err(Errno::FBIG);
         }
-        // The file ends where it did, or later by what is left.
+        // The file may grow by the remaining space, up to the maximum size of a file.
         let end = at.saturating_add(bytes.len() as u64).min(room.file).min(size.saturating_add(room.bytes));
         let length = usize::try_from(end.saturating_sub(at)).unwrap_or(0).min(bytes.len());
         if length == 0 && !bytes.is_empty() {
@@ -197,7 +195,7 @@ impl Tree {
         Ok(length)
     }
 
-    /// Makes a file so long, with zeros or without its end.
+    /// Extends a file with zeros, or shortens it.
     pub fn resize(&mut self, id: Id, size: u64, now: u64) -> Answer {
         let was = self.facts(id)?;
         let room = self.room(was.system)?;
@@ -218,7 +216,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes a file, or an empty folder, out of a folder. A file that is open lives until it is closed.
+    /// Removes a file or an empty folder. An open file is freed only after it is closed.
     pub fn remove(&mut self, folder: Id, name: &str, is_folder: bool) -> Answer {
         let id = *self.entries(folder)?.get(name).ok_or(Errno::NOENT)?;
         let facts = self.facts(id)?;
@@ -243,7 +241,7 @@ impl Tree {
         self.free(id);
     }
 
-    /// Gives back the room of a node that is in no folder and not open.
+    /// Frees the space of a file or folder that is neither in a folder nor open.
     fn free(&mut self, id: Id) {
         let Some(node) = self.nodes.get(&id).filter(|node| !node.is_linked && node.open == 0) else { return };
         let (system, size) = (node.system, if let Kind::Written(bytes) = &node.kind { bytes.len() as u64 } else { 0 });
@@ -254,7 +252,7 @@ impl Tree {
         }
     }
 
-    /// Moves a file or folder, instead of a file or an empty folder that is there.
+    /// Moves a file or folder; it replaces an existing file or empty folder.
     pub fn rename(&mut self, from: (Id, &str), to: (Id, &str), now: u64) -> Answer {
         let id = *self.entries(from.0)?.get(from.1).ok_or(Errno::NOENT)?;
         let facts = self.facts(id)?;
@@ -269,7 +267,7 @@ impl Tree {
         if from == to {
             return Ok(());
         }
-        // A folder would be lost in itself.
+        // A folder must not be moved into itself.
         let mut above = to.0;
         loop {
             if above == id {
@@ -296,14 +294,14 @@ impl Tree {
         Ok(())
     }
 
-    /// Notes that a descriptor has a node open.
+    /// Counts an additional open descriptor.
     pub fn opened(&mut self, id: Id) {
         if let Some(node) = self.nodes.get_mut(&id) {
             node.open += 1;
         }
     }
 
-    /// Notes that a descriptor was closed.
+    /// Counts a closed descriptor.
     pub fn closed(&mut self, id: Id) {
         if let Some(node) = self.nodes.get_mut(&id) {
             node.open = node.open.saturating_sub(1);

@@ -1,14 +1,14 @@
-//! How runs end: by themselves, by what they cannot do, and by their limits.
+//! Tests how runs end: normally, by a failure, or by a limit.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// As long as no test is to take.
+/// No test may take longer than this.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Waits for an hour.
+/// A function that sleeps for an hour.
 const SLEEP: &str = "(func $sleep
     (i32.store (i32.const 1016) (i32.const 1))
     (i64.store (i32.const 1024) (i64.const 3600000000000))
@@ -48,11 +48,11 @@ fn an_infinite_loop_ends_in_time_wherever_it_is() {
     for text in [
         "(func (export \"_start\") (loop $l (br $l)))",
         "(func $s (loop $l (br $l))) (start $s) (func (export \"_start\"))",
-        // It spends its time in calls.
+        // These spend their time in calls.
         "(func (export \"_start\") (loop $l (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 100) (i32.const 8))) (br $l)))",
         "(func (export \"_start\") (loop $l (drop (call $random_get (i32.const 0) (i32.const 100000))) (br $l)))",
         "(func (export \"_start\") (loop $l (drop (call $sched_yield)) (br $l)))",
-        // And in instructions that do much.
+        // This one spends its time in expensive instructions.
         "(func (export \"_start\") (drop (memory.grow (i32.const 1000)))
             (loop $l (memory.fill (i32.const 0) (i32.const 1) (i32.const 60000000)) (br $l)))",
     ] {
@@ -104,7 +104,7 @@ fn memory_has_a_limit_and_who_can_do_without_more_goes_on() {
     assert_eq!(end(""), End::Exited(0));
     let size = Trial { limits, ..Trial::of(&grows("(call $proc_exit (memory.size))")) }.run().end;
     assert_eq!(size, End::OutOfMemory, "a status other than 0");
-    // What a module begins with counts too, and so do tables.
+    // The initial memory counts too, and so do tables.
     let large = "(module (memory 1000) (func (export \"_start\")))";
     assert_eq!(Trial { limits, ..Trial::whole(large) }.run().end, End::OutOfMemory);
     let large = "(module (table 10000000 funcref) (func (export \"_start\")))";
@@ -121,7 +121,7 @@ fn what_takes_many_slices_comes_out_right() {
         (if (i64.eq (local.get $sum) (i64.const 499999500000))
             (then (call $print (i32.const 3000) (i32.const 5)))))";
     assert_eq!(Trial::of(sum).printed(), "right");
-    // One instruction that costs more than a slice.
+    // A single instruction that costs more than a slice.
     let fill = "(func (export \"_start\") (drop (memory.grow (i32.const 1000)))
         (memory.fill (i32.const 1000) (i32.const 120) (i32.const 60000000)) (call $print (i32.const 60000000) (i32.const 3)))";
     assert_eq!(Trial::of(fill).printed(), "xxx");

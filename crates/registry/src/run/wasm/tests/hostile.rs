@@ -1,4 +1,5 @@
-//! Whatever numbers a module hands over, no call panics, reaches outside of the memory, or takes more than there is.
+//! Calls WASI functions with random numbers. No call may panic, reach outside of the module's memory, or exceed a
+//! limit.
 
 use proptest::prelude::*;
 use wasmi::{Linker, Store, Val, ValType};
@@ -6,13 +7,13 @@ use wasmi::{Linker, Store, Val, ValType};
 use super::super::{drive, host::Host, wasi};
 use super::*;
 
-/// The names of all calls, as the prelude imports them.
+/// Returns the names of all calls, which the prelude imports.
 fn names() -> Vec<&'static str> {
     let lines = PRELUDE.lines().filter(|line| line.starts_with("(import"));
     lines.filter_map(|line| line.split('"').nth(3)).collect()
 }
 
-/// Numbers that calls take: descriptors, flags, addresses and lengths that mean something, and any other one.
+/// Generates arguments: likely descriptors, flags, addresses and lengths, or any other number.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0_u64..10,
@@ -36,7 +37,7 @@ proptest! {
         let names = names();
         let exports: String = names.iter().map(|name| format!("(export \"{name}\" (func ${name}))")).collect();
         let mut trial = Trial::of(&format!("{exports} (func (export \"_start\"))"));
-        // Nothing is waited for.
+        // With a timeout of zero, no call waits.
         trial.limits = Limits { time: Duration::ZERO, scratch: 1 << 20, file_size: 1 << 19, files: 12, ..Limits::default() };
         let program = trial.program().expect("a program");
         let setup = Setup {

@@ -1,4 +1,4 @@
-//! Modules that are made from text, and run.
+//! Compiles test modules from text, and runs them.
 
 mod calls;
 mod ends;
@@ -14,10 +14,10 @@ use super::*;
 use crate::run::limits::Limits;
 use mcpkg_base::clock::Clock;
 
-/// Every call of WASI preview 1 with the numbers that it has there, a memory, and functions that the tests share.
+/// The start of every test module: imports of all WASI calls, a memory, and shared functions.
 pub(super) const PRELUDE: &str = include_str!("prelude.wat");
 
-/// A run that is to be made.
+/// The setup of a test run.
 pub(super) struct Trial {
     files: Given,
     pub(super) arguments: Vec<String>,
@@ -28,12 +28,12 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Returns the run of a module with this text, to which [`PRELUDE`] is added.
+    /// Returns the setup for a module with this text after [`PRELUDE`].
     pub(super) fn of(text: &str) -> Self {
         Self::whole(&format!("(module {PRELUDE} {text})"))
     }
 
-    /// Returns the run of a module with this text.
+    /// Returns the setup for a module with exactly this text.
     pub(super) fn whole(text: &str) -> Self {
         let module = wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"));
         Self {
@@ -70,7 +70,7 @@ impl Trial {
         run(&program, &setup, None).expect("the interpreter is fine")
     }
 
-    /// Runs it, and returns what it printed; it has to end with status 0.
+    /// Runs the module and returns its standard output; it must end with status 0.
     #[track_caller]
     pub(super) fn printed(&self) -> String {
         let ran = self.run();

@@ -1,4 +1,4 @@
-//! Reading, writing and asking by a descriptor.
+//! WASI calls on descriptors: reading, writing and metadata.
 
 use super::super::errno::{Answer, Errno};
 use super::super::files::{Descriptor, Facts, Open};
@@ -6,10 +6,10 @@ use super::super::guest::{Buffer, Guest};
 use super::super::host::Host;
 use super::{kind, rights};
 
-/// That what is written goes to the end.
+/// The flag for writing to the end of a file.
 pub(super) const APPEND: u16 = 1;
 
-/// Bytes of an entry of a folder, before its name.
+/// The bytes of a folder entry before its name.
 const ENTRY: usize = 24;
 
 pub fn fd_close(host: &mut Host, _guest: &mut Guest<'_>, fd: u32) -> Answer {
@@ -20,7 +20,7 @@ pub fn fd_renumber(host: &mut Host, _guest: &mut Guest<'_>, from: u32, to: u32) 
     host.files.table.renumber(&mut host.files.tree, from, to)
 }
 
-/// All is in memory: nothing has to be written out, and nothing is read ahead.
+/// Does nothing for any valid descriptor: files are in memory, so there is nothing to write out or read ahead.
 pub fn fd_sync(host: &mut Host, _guest: &mut Guest<'_>, fd: u32) -> Answer {
     host.files.table.get(fd).map(drop)
 }
@@ -60,7 +60,7 @@ pub fn fd_fdstat_set_flags(host: &mut Host, _guest: &mut Guest<'_>, fd: u32, fla
     Ok(())
 }
 
-/// Writes what is known of a file as a module reads it.
+/// Writes metadata in the layout that modules expect.
 pub(super) fn put_facts(guest: &mut Guest<'_>, at: u32, facts: &Facts) -> Answer {
     let mut stat = [0; 64];
     stat[..8].copy_from_slice(&(facts.system as u64).to_le_bytes());
@@ -77,7 +77,7 @@ pub(super) fn put_facts(guest: &mut Guest<'_>, at: u32, facts: &Facts) -> Answer
 pub fn fd_filestat_get(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: u32) -> Answer {
     match host.files.table.get(fd)?.id() {
         Some(id) => put_facts(guest, at, &host.files.tree.facts(id)?),
-        // A standard stream has neither number nor size.
+        // A standard stream has neither an id nor a size.
         None => guest.put(at, &[0; 64]),
     }
 }
@@ -94,7 +94,7 @@ pub fn fd_filestat_set_size(host: &mut Host, _guest: &mut Guest<'_>, fd: u32, si
 
 pub fn fd_prestat_get(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: u32) -> Answer {
     let path = given(host, fd)?;
-    // A tag of 0 says that it is a folder.
+    // The tag 0 means "folder".
     guest.put_u32(at, 0)?;
     guest.put_u32(at.checked_add(4).ok_or(Errno::FAULT)?, u32::try_from(path.len()).unwrap_or(u32::MAX))
 }
@@ -107,7 +107,7 @@ pub fn fd_prestat_dir_name(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: 
     guest.put(at, path.as_bytes())
 }
 
-/// Returns the path under which a module was given a folder.
+/// Returns the path of a folder that was open from the start.
 fn given(host: &Host, fd: u32) -> Answer<&'static str> {
     match host.files.table.get(fd)? {
         Descriptor::Folder { given: Some(path), .. } => Ok(path),
@@ -145,7 +145,7 @@ pub fn fd_pread(
     guest.put_u32(number, read)
 }
 
-/// Reads a file from an offset into buffers, and returns how many bytes there were.
+/// Reads from an offset into buffers, and returns the number of bytes read.
 fn read(host: &mut Host, guest: &mut Guest<'_>, id: u64, may: bool, mut at: u64, buffers: &[Buffer]) -> Answer<u32> {
     if !may {
         return Err(Errno::BADF);
@@ -217,20 +217,20 @@ pub fn fd_pwrite(
     guest.put_u32(number, written)
 }
 
-/// Writes buffers into a file from an offset, and returns how many bytes there was room for.
+/// Writes buffers at an offset, and returns how many bytes fit.
 fn write(host: &mut Host, guest: &Guest<'_>, id: u64, may: bool, mut at: u64, buffers: &[Buffer]) -> Answer<u32> {
     if !may {
         return Err(Errno::BADF);
     }
     let now = host.now();
     let mut written = 0;
-    // Zeros before what is written are work too.
+    // Filling the gap before the offset with zeros costs fuel too.
     host.moved(at.saturating_sub(host.files.tree.facts(id)?.size));
     for buffer in buffers {
         let bytes = guest.bytes(buffer.at, buffer.length)?;
         let length = match host.files.tree.write(id, at, bytes, now) {
             Ok(length) => u32::try_from(length).unwrap_or(u32::MAX),
-            // The bytes written so far are reported first.
+            // Report the bytes written so far; the next call reports the error.
             Err(_) if written > 0 => break,
             Err(errno) => return Err(errno),
         };
@@ -287,7 +287,7 @@ pub fn fd_readdir(
         head[20] = if tree.facts(id)?.is_folder { kind::FOLDER } else { kind::FILE };
         listed.extend_from_slice(&head);
         listed.extend_from_slice(name.as_bytes());
-        // A buffer that is full says that there may be more.
+        // A completely filled buffer tells the module that there may be more entries.
         if listed.len() >= room {
             listed.truncate(room);
             break;

@@ -1,4 +1,4 @@
-//! The table of calls: the name of each, its numbers, and the function that answers it.
+//! The table of all WASI calls: the name, the parameters, and the function that implements each.
 
 use wasmi::{Caller, Error, Linker};
 
@@ -8,13 +8,13 @@ use super::super::host::Host;
 use super::paths::{How, Path};
 use super::{descriptors, paths, poll, process};
 
-/// The module that modules import these from.
+/// The name of the module that the calls are imported from.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// The fuel that a call costs, not counting the bytes it moves: the work of about so many instructions.
+/// The fuel for a call apart from the bytes that it moves: the cost of about this many instructions.
 const CALL: u64 = 100;
 
-/// Answers a call, and takes what it cost out of the fuel that is left. Where that is nothing, the module stops at its next
+/// Runs a call, and subtracts its cost from the remaining fuel. If no fuel remains, the module pauses at its next
 /// instruction.
 fn answer(mut caller: Caller<'_, Host>, call: impl FnOnce(&mut Host, &mut Guest<'_>) -> Answer) -> Result<u32, Error> {
     let answered = match caller.data().memory {
@@ -30,7 +30,7 @@ fn answer(mut caller: Caller<'_, Host>, call: impl FnOnce(&mut Host, &mut Guest<
     Ok(answered.map_or_else(|errno| u32::from(errno.0), |()| 0))
 }
 
-/// Defines calls, each by its name, its numbers and the function that answers it.
+/// Defines calls, each with its name, parameters and implementation.
 macro_rules! calls {
     ($linker:ident, $($name:ident($($number:ident: $kind:ty),*) => $answer:expr;)*) => {$(
         $linker.func_wrap(MODULE, stringify!($name), |caller: Caller<'_, Host>, $($number: $kind),*| {
@@ -39,7 +39,7 @@ macro_rules! calls {
     )*};
 }
 
-/// Defines calls that there are not.
+/// Defines calls that are not supported.
 macro_rules! missing {
     ($linker:ident, $($name:ident($($kind:ty),*);)*) => {$(
         $linker.func_wrap(MODULE, stringify!($name), |caller: Caller<'_, Host>, $(_: $kind),*| {
@@ -48,10 +48,7 @@ macro_rules! missing {
     )*};
 }
 
-/// Defines every call of WASI preview 1.
-///
-/// # Errors
-/// None: each name is defined once.
+/// Defines all calls of WASI preview 1. This cannot fail, since each name is defined once.
 pub fn define(linker: &mut Linker<Host>) -> Result<(), Error> {
     of_process(linker)?;
     of_descriptors(linker)?;

@@ -1,6 +1,6 @@
-//! The calls of WASI preview 1, each a function of a host, its module's memory and numbers.
+//! Implements the calls of WASI preview 1, as functions of the host's state, the module's memory and the arguments.
 //!
-//! Those that need more than a module has (sockets, links, signals, times of files) answer that there is no such call.
+//! Calls that would need more than a module has (sockets, links, signals, file times) fail as unsupported.
 
 mod descriptors;
 mod link;
@@ -18,10 +18,10 @@ mod kind {
     pub const FILE: u8 = 4;
 }
 
-/// Rights of descriptors, as bits.
+/// The rights of descriptors, as bits.
 mod rights {
     pub const READ: u64 = 1 << 1;
     pub const WRITE: u64 = 1 << 6;
-    /// All that there are.
+    /// All rights together.
     pub const ALL: u64 = (1 << 30) - 1;
 }

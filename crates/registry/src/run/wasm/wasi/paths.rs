@@ -1,4 +1,4 @@
-//! Opening, making, moving and removing by paths, each relative to a folder that is open.
+//! WASI calls on paths relative to an open folder: opening, creating, moving and removing.
 
 use super::super::errno::{Answer, Errno};
 use super::super::files::{Descriptor, Id, Open, find, place};
@@ -12,33 +12,33 @@ const FOLDER: u32 = 2;
 const NEW: u32 = 4;
 const EMPTY: u32 = 8;
 
-/// A path as a module gives it: a folder, and the text.
+/// A path as a module passes it: a base folder and a text.
 #[derive(Clone, Copy)]
 pub struct Path {
-    /// The descriptor of the folder.
+    /// The descriptor of the base folder.
     pub fd: u32,
-    /// Where the text is.
+    /// The address of the text.
     pub at: u32,
-    /// Bytes of it.
+    /// The length of the text in bytes.
     pub length: u32,
 }
 
 impl Path {
-    /// Returns the folder and the text. Looking up a long path costs more than a call does.
+    /// Reads the base folder and the text. Looking up a long path costs extra fuel.
     fn read<'g>(self, host: &mut Host, guest: &'g Guest<'_>) -> Answer<(Id, &'g str)> {
         host.moved(u64::from(self.length.min(4096)) * 16);
         Ok((host.files.table.folder(self.fd)?, guest.path(self.at, self.length)?))
     }
 }
 
-/// How a file is opened.
+/// The options for opening a file.
 #[derive(Clone, Copy)]
 pub struct How {
-    /// What happens where it is there or not.
+    /// What to do if the file exists, and if it does not.
     pub flags: u32,
-    /// What may be done with it.
+    /// Which operations to allow.
     pub rights: u64,
-    /// How it is written to.
+    /// How writes work, such as appending.
     pub status: u32,
 }
 
@@ -62,7 +62,7 @@ pub fn path_open(host: &mut Host, guest: &mut Guest<'_>, path: Path, how: How, r
         let (reads, appends) = (how.rights & rights::READ != 0, how.status & u32::from(APPEND) != 0);
         Descriptor::File(Open { id, at: 0, reads, writes, appends })
     };
-    // Checked first: a file must not be opened or truncated if its number cannot be returned.
+    // Check the address first: a file must not be opened or truncated if its number cannot be returned.
     guest.put_u32(result, 0)?;
     let fd = host.files.table.add(&mut host.files.tree, descriptor)?;
     if how.flags & EMPTY != 0 && !facts.is_folder {
@@ -132,7 +132,7 @@ pub fn path_rename(host: &mut Host, guest: &mut Guest<'_>, from: Path, to: Path)
     host.files.tree.rename((from.folder, from.name), (to.folder, to.name), host.now())
 }
 
-/// No path leads to a link.
+/// Always fails for an existing path, since there are no links.
 pub fn path_readlink(host: &mut Host, guest: &mut Guest<'_>, path: Path) -> Answer {
     let (base, text) = path.read(host, guest)?;
     find(&host.files.tree, base, text)?;

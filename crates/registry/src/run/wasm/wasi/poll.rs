@@ -1,4 +1,4 @@
-//! Waiting: for a time to come, or for a descriptor, which is always ready.
+//! The WASI call for waiting: for a time, or for a descriptor, which is always ready.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use super::super::guest::Guest;
 use super::super::host::Host;
 use super::process::time;
 
-/// The most that is waited for at once.
+/// The most subscriptions in one call.
 const MAX_SUBSCRIPTIONS: u32 = 1024;
 
-/// Bytes of a subscription, and of an event.
+/// The size of a subscription and of an event in bytes.
 const SUBSCRIPTION: u32 = 48;
 const EVENT: u32 = 32;
 
@@ -18,14 +18,14 @@ const CLOCK: u8 = 0;
 const READ: u8 = 1;
 const WRITE: u8 = 2;
 
-/// Whether the time of a clock is one that it is to show, and not a span.
+/// The flag for an absolute time instead of a duration.
 const ABSOLUTE: u16 = 1;
 
-/// Something that is waited for.
+/// An event to wait for.
 struct Subscription {
     user: u64,
     kind: u8,
-    /// How long it takes to come; none for what is there.
+    /// The time to wait; zero if the event is ready, or an error for this event alone.
     time: Answer<Duration>,
 }
 
@@ -54,14 +54,14 @@ pub fn poll_oneoff(host: &mut Host, guest: &mut Guest<'_>, list: u32, events: u3
     let at = |base: u32, index: u32, size: u32| base.checked_add(index * size).ok_or(Errno::FAULT);
     let read = |index| Subscription::read(host, guest, at(list, index, SUBSCRIPTION)?);
     let subscriptions = (0..count).map(read).collect::<Answer<Vec<_>>>()?;
-    // A failure is reported at once, like a ready descriptor.
+    // A failure is reported immediately, like a ready descriptor.
     let first = subscriptions.iter().map(|subscription| subscription.time.unwrap_or_default()).min();
     let first = first.unwrap_or_default();
     guest.bytes(events, count * EVENT)?;
     guest.put_u32(number, 0)?;
     if !first.is_zero() {
         host.ending.wait(first);
-        // Whether the run is to end is looked at next.
+        // Use up all fuel, so that the module pauses and the end of the run is checked.
         host.work = u64::MAX;
     }
     let due = subscriptions.iter().filter(|subscription| subscription.time.unwrap_or_default() <= first);

@@ -1,4 +1,4 @@
-//! Arguments, variables, clocks and random bytes.
+//! WASI calls for arguments, variables, clocks and random bytes.
 
 use super::super::errno::{Answer, Errno};
 use super::super::guest::{Guest, MAX_MOVED};
@@ -7,7 +7,7 @@ use super::super::host::Host;
 const REALTIME: u32 = 0;
 const MONOTONIC: u32 = 1;
 
-/// Writes texts one after the other to `buffer`, and their addresses to the list at `list`.
+/// Writes texts one after the other to `buffer`, and their addresses to `list`.
 fn texts(guest: &mut Guest<'_>, texts: &[Vec<u8>], list: u32, buffer: u32) -> Answer {
     let (mut entry, mut at) = (list, buffer);
     for text in texts {
@@ -49,11 +49,11 @@ pub fn environ_sizes_get(host: &mut Host, guest: &mut Guest<'_>, number: u32, by
     sizes(guest, &host.variables, number, bytes)
 }
 
-/// Returns what a clock says, in nanoseconds.
+/// Returns the time of a clock in nanoseconds.
 pub(super) fn time(host: &Host, clock: u32) -> Answer<u64> {
     match clock {
         REALTIME => Ok(host.now()),
-        // It begins with the run: how long the machine is up is nobody's business.
+        // This clock starts with the run, so that it does not reveal how long the machine has been up.
         MONOTONIC => Ok(u64::try_from(host.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)),
         _ => Err(Errno::INVAL),
     }
@@ -76,7 +76,7 @@ pub fn random_get(host: &mut Host, guest: &mut Guest<'_>, at: u32, length: u32) 
     if length > MAX_MOVED {
         return Err(Errno::INVAL);
     }
-    // A random byte costs far more than one that is copied.
+    // A random byte costs far more than a copied one.
     host.moved(u64::from(length) * 16);
     host.clock.fill(guest.bytes_mut(at, length)?).map_err(|_| Errno::IO)
 }

@@ -14,13 +14,13 @@ use super::{poll, process, rights};
 use crate::run::limits::Limits;
 use mcpkg_base::clock::Clock;
 
-/// A host, and the memory of its module. Its folders are 3, the package, 4, `/tmp`, and 5, `/output`.
+/// A host and a module's memory. The open folders are 3 (the package), 4 (`/tmp`) and 5 (`/output`).
 struct Machine {
     host: Host,
     memory: Vec<u8>,
 }
 
-/// Where answers are put, and texts and buffers.
+/// The addresses of results, texts and buffers in the memory.
 const RESULT: u32 = 16;
 const TEXT: u32 = 1000;
 const OTHER: u32 = 2000;
@@ -71,7 +71,7 @@ impl Machine {
         Ok(self.result())
     }
 
-    /// Makes the list of one buffer.
+    /// Writes a list with one buffer of this length, and returns its address.
     fn buffer(&mut self, length: u32) -> u32 {
         self.memory[..4].copy_from_slice(&BUFFER.to_le_bytes());
         self.memory[4..8].copy_from_slice(&length.to_le_bytes());
@@ -92,7 +92,7 @@ impl Machine {
         Ok(String::from_utf8(read.to_vec()).expect("text"))
     }
 
-    /// Returns the names in a folder, read by buffers of so many bytes.
+    /// Returns the names in a folder, read with a buffer of this length.
     fn list(&mut self, fd: u32, length: u32) -> Vec<String> {
         let (mut names, mut cookie) = (Vec::new(), 0);
         loop {
@@ -155,7 +155,7 @@ fn a_folder_is_listed_whole_whatever_the_buffer() {
     let file = machine.open(3, "a.txt", 0, rights::READ).expect("a file");
     let listed = machine.call(|host, guest| fd_readdir(host, guest, file, BUFFER, 100, 0, RESULT));
     assert_eq!(listed, Err(Errno::NOTDIR));
-    // A folder that was opened is no way out of the package.
+    // A subfolder that was opened does not give access to its parent.
     assert_eq!(machine.open(data, "../a.txt", 0, rights::READ), Err(Errno::NOTCAPABLE));
     assert!(machine.open(data, "c/../b.txt", 0, rights::READ).is_ok());
 }
@@ -202,7 +202,7 @@ fn files_are_made_moved_and_removed_where_that_may_be() {
     machine.at(path_remove_directory, 5, "one").expect("removed");
     let left = machine.host.files.collect();
     assert_eq!(left.files, [("moved".to_owned(), b"hello".to_vec())]);
-    // What is open lives on.
+    // An open file still works after it is removed.
     machine.at(path_unlink_file, 5, "moved").expect("removed");
     assert_eq!(machine.write(fd, " you"), Ok(4));
     assert_eq!(machine.host.files.collect().files, []);
@@ -237,15 +237,15 @@ fn x28_what_is_written_has_room_and_gives_it_back() {
     assert_eq!(size(&mut machine, two, u64::MAX), Err(Errno::FBIG));
     machine.at(path_unlink_file, 4, "two").expect("removed");
     machine.call(|host, guest| fd_close(host, guest, two)).expect("closed");
-    // A hole counts as what it is long.
+    // A gap counts as if it had been written.
     let list = machine.buffer(1);
     machine.call(|host, guest| fd_pwrite(host, guest, one, list, 1, 599, RESULT)).expect("written");
     let three = machine.open(4, "three", 1, BOTH).expect("made");
     assert_eq!(machine.write(three, &long), Ok(400));
-    // Descriptors have an end too.
+    // The number of descriptors is limited too.
     let opened = (0..20).map(|_| machine.open(3, "a.txt", 0, rights::READ)).find_map(Result::err);
     assert_eq!(opened, Some(Errno::MFILE));
-    // And files without a byte.
+    // The number of files is limited even if they are empty.
     let mut machine = Machine::new(Limits::default());
     let made = (0..10_000)
         .map(|number| machine.at(path_create_directory, 4, &number.to_string()))
@@ -275,7 +275,7 @@ fn standard_streams_are_what_they_are() {
     assert_eq!((machine.host.stdout.text(), machine.host.stderr.text()), ("out".to_owned(), "err".to_owned()));
     assert_eq!(machine.call(|host, guest| fd_seek(host, guest, 1, 0, 0, RESULT)), Err(Errno::SPIPE));
     assert_eq!(machine.write(3, "x"), Err(Errno::ISDIR));
-    // A file can take the place of one.
+    // A file can replace a standard stream.
     let fd = machine.open(5, "log", 1, BOTH).expect("made");
     machine.call(|host, guest| fd_renumber(host, guest, fd, 1)).expect("moved");
     assert_eq!(machine.write(1, "more"), Ok(4));
@@ -334,11 +334,11 @@ fn a_wait_ends_with_what_comes_first() {
             .map(|()| machine.result())
     };
     let user = |machine: &Machine, index: usize| machine.memory[BUFFER as usize + index * 32];
-    // An hour, and a millisecond.
+    // The first event waits for an hour, the second one for a millisecond.
     subscribe(&mut machine, 0, 0, 1, 3_600_000_000_000, 0);
     subscribe(&mut machine, 1, 0, 1, 1_000_000, 0);
     assert_eq!((poll(&mut machine, 2), user(&machine, 0)), (Ok(1), 71));
-    // A time that has been, and a descriptor, which is ready, and one that is none.
+    // A time in the past, a ready descriptor, and an invalid descriptor.
     subscribe(&mut machine, 1, 0, 0, 5, 1);
     subscribe(&mut machine, 2, 1, 0, 0, 0);
     subscribe(&mut machine, 3, 2, 99, 0, 0);
