@@ -1,4 +1,4 @@
-//! `mcpkg tool alias`.
+//! `mcpkg tool alias`: shows, creates and removes aliases of tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool config`.
+//! `mcpkg tool config`: shows and changes the settings of tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

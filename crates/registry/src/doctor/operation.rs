@@ -1,4 +1,4 @@
-//! `mcpkg tool doctor`.
+//! `mcpkg tool doctor`: checks everything about tools and reports each finding.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool import`.
+//! `mcpkg tool import`: runs an import from Enact, or shows what it would do.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `enact__install`, `mcpkg tool install`.
+//! `mcpkg tool install` (`enact__install`): installs a tool from a registry, or from a path.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `enact__learn`, `mcpkg tool learn`.
+//! `mcpkg tool learn` (`enact__learn`): shows what a tool does and how to call it.
 
 use std::sync::Arc;
 

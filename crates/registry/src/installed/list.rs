@@ -1,4 +1,4 @@
-//! `enact__list`, `mcpkg tool list`.
+//! `mcpkg tool list` (`enact__list`): lists the installed tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

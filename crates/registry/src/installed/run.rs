@@ -1,4 +1,4 @@
-//! `enact__run`, `mcpkg tool run`.
+//! `mcpkg tool run` (`enact__run`): runs an action of a tool.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

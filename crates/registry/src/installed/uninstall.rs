@@ -1,4 +1,4 @@
-//! `enact__uninstall`, `mcpkg tool uninstall`.
+//! `mcpkg tool uninstall` (`enact__uninstall`): uninstalls a tool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

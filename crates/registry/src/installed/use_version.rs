@@ -1,4 +1,4 @@
-//! `mcpkg tool use`.
+//! `mcpkg tool use`: chooses which installed version of a tool agents see.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg registry list`.
+//! `mcpkg registry list`: lists the registries.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg registry ...`, and the `mcpkg tool ...` commands that query or change registries.
+//! The commands for registries: `mcpkg registry`, and those of `mcpkg tool` that query or change registries.
 
 mod add;
 mod index;

@@ -1,4 +1,4 @@
-//! `enact__search`, `mcpkg tool search`.
+//! `mcpkg tool search` (`enact__search`): searches the registries for tools.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;

@@ -1,4 +1,4 @@
-//! `mcpkg registry show`.
+//! `mcpkg registry show`: shows the details of a registry.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool yank` and `unyank`.
+//! `mcpkg tool yank` and `unyank`: mark a published version as no longer usable, and revert that.
 
 use schemars::JsonSchema;
 use semver::Version;

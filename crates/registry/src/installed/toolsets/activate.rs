@@ -1,4 +1,4 @@
-//! `mcpkg toolset use`.
+//! `mcpkg toolset use`: chooses the toolset that limits what agents see.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

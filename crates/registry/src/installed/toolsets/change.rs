@@ -1,4 +1,4 @@
-//! `mcpkg toolset rename` and `delete`.
+//! `mcpkg toolset rename` and `delete`: rename and delete toolsets.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

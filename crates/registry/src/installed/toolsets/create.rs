@@ -1,4 +1,4 @@
-//! `mcpkg toolset create`.
+//! `mcpkg toolset create`: creates a toolset.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

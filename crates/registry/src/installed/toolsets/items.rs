@@ -1,4 +1,4 @@
-//! `mcpkg toolset add` and `remove`.
+//! `mcpkg toolset add` and `remove`: change which tools are in a toolset.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg toolset list` and `show`.
+//! `mcpkg toolset list` and `show`: list toolsets and their tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

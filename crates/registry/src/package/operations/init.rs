@@ -1,4 +1,4 @@
-//! `mcpkg tool init`.
+//! `mcpkg tool init`: creates a new package.
 
 use std::path::PathBuf;
 

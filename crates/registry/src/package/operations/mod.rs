@@ -1,4 +1,4 @@
-//! `mcpkg tool init`, `tool validate` and `tool pack`.
+//! The commands for authors of packages: `mcpkg tool init`, `validate` and `pack`.
 
 mod init;
 mod pack;

@@ -1,4 +1,4 @@
-//! `mcpkg tool pack`.
+//! `mcpkg tool pack`: packs a folder into an archive.
 
 use std::fs;
 use std::path::{Path, PathBuf};

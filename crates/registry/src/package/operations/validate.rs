@@ -1,4 +1,4 @@
-//! `mcpkg tool validate`.
+//! `mcpkg tool validate`: checks the manifest of a package.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `mcpkg tool runs`, `tool env` and `tool allow`.
+//! The commands around running tools: `mcpkg tool runs`, `env` and `allow`.
 
 mod allow;
 mod env;

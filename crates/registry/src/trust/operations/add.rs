@@ -1,4 +1,4 @@
-//! `mcpkg tool trust add`.
+//! `mcpkg tool trust add`: trusts an identity as publisher or auditor.
 
 use std::path::Path;
 

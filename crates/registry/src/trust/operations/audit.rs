@@ -1,4 +1,4 @@
-//! `mcpkg tool audit`.
+//! `mcpkg tool audit`: signs the result of an audit.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool trust check`.
+//! `mcpkg tool trust check`: shows whether an identity is trusted for a tool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool key new|list|show|remove`.
+//! `mcpkg tool key`: creates, lists, shows and removes signing keys.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

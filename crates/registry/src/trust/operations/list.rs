@@ -1,4 +1,4 @@
-//! `mcpkg tool trust list`.
+//! `mcpkg tool trust list`: lists the trusted identities and approved archives.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool trust policy`.
+//! `mcpkg tool trust policy`: shows and changes the trust policy.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool trust remove`.
+//! `mcpkg tool trust remove`: ends the trust in an identity, or withdraws the approval of an archive.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

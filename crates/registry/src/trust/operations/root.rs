@@ -1,4 +1,4 @@
-//! `mcpkg tool trust root`.
+//! `mcpkg tool trust root`: shows and replaces the root that Sigstore bundles are checked against.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `mcpkg tool sign`.
+//! `mcpkg tool sign`: signs a tool as its publisher.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg tool verify`.
+//! `mcpkg tool verify`: checks the attestations of a tool and shows the verdict.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
