@@ -133,10 +133,10 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
         }
         let text = format!("{}: {}", key.name(), key.about());
         (context.ask)(Body::lines([text]), &format!("Set {} to {value}?", key.name()))?;
-        // The record comes first: a row without one does not count, and a record without a row does nothing.
+        // The record comes first: the row does not count without it, and the record alone has no effect.
         approve(&context.approved, key, value)?;
     } else if let Some(stored) = before.stored.as_deref().filter(|stored| key.loosens(stored)) {
-        // Before the row: whatever fails then, it does not count any more.
+        // The record is removed before the row: if something fails in between, the value no longer counts.
         withdraw(&context.approved, key, stored)?;
     }
     context.store.write(|db| {

@@ -93,7 +93,7 @@ impl LastLine {
                 [line @ .., b'\n' | b'\r'] => {
                     self.keep(line);
                     if self.begun.len() <= KEPT {
-                        // In UTF-16, each ASCII character contains a zero byte.
+                        // The output may be UTF-16, in which each ASCII character contains a zero byte.
                         let line = String::from_utf8_lossy(&self.begun).replace('\0', "") + "\n";
                         let safe = self.pieces.push(&self.secrets.hidden_in(&line));
                         let line = safe.lines().rfind(|line| !line.trim().is_empty());

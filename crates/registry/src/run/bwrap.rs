@@ -50,7 +50,7 @@ pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
             Mount::Link { to, at } => arguments.add([OsString::from("--symlink"), to.into(), at.into()]),
         }
     }
-    // Both are file systems in memory without a size limit, so they become read-only; nothing else has to be
+    // `/dev` and `/` are file systems in memory without a size limit, so they become read-only; nothing else has to be
     // created in them.
     arguments.add(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE, "--"]);
     arguments.0

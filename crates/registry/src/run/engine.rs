@@ -27,7 +27,7 @@ const VARIABLES: [&str; 7] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Engine {
     pub kind: RunnerKind,
-    /// Whether it can limit the memory and processes of a whole container.
+    /// Whether the engine can limit the memory and processes of a whole container.
     pub limits: bool,
     /// The user of the tool inside the container. It maps to the user who runs mcpkg, so that the tool can read
     /// that user's files.

@@ -67,7 +67,7 @@ fn config() -> Config {
         .ignore_custom_sections(true)
         // Compile all functions now, so that later runs spend no time on it.
         .compilation_mode(CompilationMode::Eager)
-        // The start function was exported instead ([`start`](super::start)).
+        // The start function was exported instead, see start.rs.
         .allow_start_fn(false)
         .set_max_recursion_depth(MAX_CALLS)
         .set_max_stack_height(MAX_STACK);
