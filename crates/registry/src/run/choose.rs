@@ -83,7 +83,8 @@ pub fn each(wanted: Wanted<'_>) -> Vec<Asked> {
     order(&wanted).into_iter().map(|kind| (kind, find(&wanted, kind))).collect()
 }
 
-/// Returns the runners to try: the one that the caller asks for, or else all suitable ones.
+/// Returns the runners to try: the one that the caller asks for, else [`RunnerKind::None`] if the tool may run
+/// without a sandbox, else all suitable ones.
 fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     if let Some(kind) = wanted.kind {
         return vec![kind];
@@ -151,8 +152,8 @@ fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
     Err(Why::Reason("this mcpkg was built without the feature `wasm`".to_owned()))
 }
 
-/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, and a trusted
-/// tool.
+/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, a trusted tool, and
+/// a caller on this machine.
 fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;

@@ -129,7 +129,7 @@ impl Operation for Search {
     }
 }
 
-/// Returns whether no registry responded. This database counts only if no other registry was asked.
+/// Returns whether other registries were asked and all of them failed. A response from this database is ignored.
 fn is_unasked(asked: &[Asked]) -> bool {
     let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
     let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
