@@ -1,4 +1,4 @@
-//! What an answer is: its JSON, else its text, else its bytes.
+//! Decodes the body of an HTTP answer: as JSON, else as text, else as base64.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::media::{Media, is_json};
 use mcpkg_base::http::Answer;
 use mcpkg_base::json::exact;
 
-/// Returns what an answer is: its JSON where it says so, else its text, else its bytes as base64; null where there is none.
+/// Decodes the body of an answer as JSON if its media type says so, else as text, else as base64. An empty body is null.
 ///
 /// # Errors
-/// What is wrong with what is called JSON.
+/// The media type is JSON, but the body is not valid JSON.
 pub fn value(answer: &Answer) -> serde_json::Result<Value> {
     let text = text(answer);
     if answer.body.is_empty() {
@@ -29,8 +29,9 @@ pub fn value(answer: &Answer) -> serde_json::Result<Value> {
     }
 }
 
-/// Returns the text of an answer: of what is text by its type in the encoding that its byte order mark or its charset says, of
-/// all else in UTF-8. `None` where it is not one.
+/// Returns the body of an answer as text, or `None` if it is not text.
+///
+/// The encoding of text media types comes from the byte order mark or the charset. Everything else must be UTF-8.
 pub fn text(answer: &Answer) -> Option<Cow<'_, str>> {
     let media = media(answer);
     let charset = charset(media);
@@ -41,12 +42,10 @@ pub fn text(answer: &Answer) -> Option<Cow<'_, str>> {
     encoding.decode_without_bom_handling_and_without_replacement(&answer.body[mark..])
 }
 
-/// Returns the media type that an answer says it has.
 fn media(answer: &Answer) -> &str {
     answer.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default()
 }
 
-/// Returns the encoding that the parameter `charset` of a media type names.
 fn charset(media: &str) -> Option<&'static Encoding> {
     let parameters = media.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut named = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
@@ -74,7 +73,7 @@ mod tests {
             ("text/plain", b"\xff\xfea\0b\0", "ab"),
             ("text/plain; charset=utf-8", b"\xef\xbb\xbfa", "a"),
             ("text/plain; charset=nonsense", "é".as_bytes(), "é"),
-            // What its charset cannot say is kept byte by byte.
+            // Bytes that are invalid in the declared charset are kept as base64.
             ("text/plain; charset=utf-8", b"\xff\xff", "//8="),
             ("application/octet-stream", b"\xff\xfea\0", "//5hAA=="),
         ] {

@@ -1,5 +1,6 @@
-//! Which catalogs this user imported on this machine. A database that came from somebody else can name one, and make nobody
-//! read its document, ask its API, or send a secret there.
+//! Remembers which catalogs this user has imported on this machine. A catalog that merely arrived with someone else's database
+//! is
+//! not used: mcpkg does not read its document, call its API or send it secrets.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,24 +11,18 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Confirmation, Context};
 
-/// Keeps it that this user uses a catalog as it is.
-///
-/// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// Records that this user trusts a catalog in its current form.
 pub fn approve(context: &Context, catalog: &Catalog) -> Result<()> {
     let note = json!({ "source": catalog.source, "base_url": catalog.base_url, "headers": catalog.headers, "auth": catalog.auth });
     context.approved.put(Kind::Catalog, &key(catalog), &note)
 }
 
-/// Whether this user uses a catalog as it is.
 pub fn is_approved(context: &Context, catalog: &Catalog) -> Result<bool> {
     Ok(context.approved.get(Kind::Catalog, &key(catalog))?.is_some())
 }
 
-/// Refuses a catalog that this user never imported on this machine as it is, unless a person at a terminal says so now.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED` where the person says no.
+/// Refuses a catalog that this user has not imported on this machine in its current form. A person at a terminal may approve
+/// it.
 pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
     if is_approved(context, catalog)? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The arguments of a command: placeholders of its path, parameters, and what its body is made of.
+//! Derives the arguments of a command from the parameters and the request body of an OpenAPI operation.
 
 use serde_json::Value;
 
@@ -9,30 +9,28 @@ use super::violation::{Fault, Rule};
 use crate::passwords::{FORMAT, Places, of_schema};
 use crate::spec::{Body, Flag, Form, Place, Positional, Style};
 
-/// The most characters of a description.
+/// Maximum length of a description, in characters.
 pub const LONGEST: usize = 1_000;
 
-/// Headers that are not parameters, whatever a document says: requests have them anyway.
+/// Headers that OpenAPI forbids as parameters. Requests set them anyway.
 const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// The header by which a server knows a request that it had before.
+/// The header that lets a server recognize a repeated request.
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// What a command takes.
+/// The arguments of one command.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
-    /// The placeholders of the path, in its order.
     pub positionals: Vec<Positional>,
     pub flags: Vec<Flag>,
-    /// The body, where there is one.
     pub body: Option<Body>,
-    /// The path, its placeholders called as the arguments are.
+    /// The path. Its placeholders have the names of the arguments.
     pub path: String,
-    /// What no request can be made of.
+    /// Why mcpkg cannot build a request for this operation, if it cannot.
     pub why_not: Option<String>,
 }
 
-/// A parameter as the document has it.
+/// A parameter of the document.
 #[derive(Clone, Copy)]
 struct Parameter<'d> {
     name: &'d str,
@@ -40,10 +38,7 @@ struct Parameter<'d> {
     value: &'d Value,
 }
 
-/// Returns what an operation of a path takes.
-///
-/// # Errors
-/// A fault of a reference, `duplicate_parameter`, `path_parameter_undeclared`.
+/// Returns the arguments of an operation.
 pub fn of<'d>(
     references: References<'d>,
     path: &str,
@@ -75,7 +70,6 @@ pub fn of<'d>(
     Ok(made)
 }
 
-/// Returns the parameters of a list.
 fn parameters<'d>(references: References<'d>, list: &'d Value) -> Result<Vec<Parameter<'d>>, Fault<'d>> {
     let mut found: Vec<Parameter<'d>> = Vec::new();
     for entry in references.follow(list)?.as_array().into_iter().flatten() {
@@ -140,7 +134,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns how a parameter is written, where that is not the usual way of its place.
+    /// Returns the serialization style of a parameter, or `None` for the default style of its place.
     fn style(&mut self, parameter: Parameter<'_>, place: Place) -> Option<Style> {
         let value = parameter.value;
         let name = value["style"].as_str().unwrap_or(if place == Place::Query { "form" } else { "simple" });
@@ -159,7 +153,7 @@ impl Arguments {
         self.why_not.get_or_insert(why);
     }
 
-    /// Gives arguments of one name, which go to different places, a name each.
+    /// Renames arguments that share a name but go to different places, such as `id` in the path and `id` in the query.
     fn tell_apart(&mut self) {
         let in_path: Vec<String> = self.positionals.iter().map(|positional| positional.name.clone()).collect();
         let names: Vec<String> = self.flags.iter().map(|flag| flag.name.clone()).collect();
@@ -191,7 +185,7 @@ impl Arguments {
     }
 }
 
-/// Returns what a parameter's schema says, and whether it is sent as JSON.
+/// Returns the shape of a parameter's schema, and whether its value is sent as JSON.
 fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Shape<'d>, bool), Fault<'d>> {
     if let Some(schema) = parameter.get("schema") {
         return Ok((Shape::of(references, schema)?, false));
@@ -201,7 +195,8 @@ fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Sha
     Ok((shape.transpose()?.unwrap_or_default(), media.is_some()))
 }
 
-/// Returns where a parameter has passwords: by its schema, or all of it where it is marked itself.
+/// Returns the places of passwords in a parameter. They come from its schema, or are the whole parameter if it is marked as
+/// secret.
 fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places {
     let media = || parameter["content"].as_object()?.values().next()?.get("schema");
     let mut places =
@@ -212,7 +207,9 @@ fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places 
     places
 }
 
-/// Returns a flag with the places of its passwords. Where all of it is one its format says so, unless that is another.
+/// Marks the places of passwords in a flag. A flag that is a password as a whole gets the password format, unless it already
+/// has a
+/// format.
 pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     let passwords = match flag.format.as_deref() {
         Some(FORMAT) => Vec::new(),
@@ -222,12 +219,12 @@ pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     Flag { passwords, ..flag }
 }
 
-/// Returns how an argument of a query is written in a style, where that is not the usual way; `None` where there is no such style.
+/// Returns the serialization style of a query argument: `Some(None)` for the default style, `None` for an unknown style name.
 pub(super) fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
     let explodes = explode.unwrap_or(style == "form");
     Some(match style {
         "form" => (!explodes).then_some(Style::Comma),
-        // A pair for each element, whatever would stand between them.
+        // An exploded array is sent as one pair for each element, so the separator does not matter.
         "spaceDelimited" | "pipeDelimited" if explodes => None,
         "spaceDelimited" => Some(Style::Space),
         "pipeDelimited" => Some(Style::Pipe),
@@ -236,7 +233,7 @@ pub(super) fn query_style(style: &str, explode: Option<bool>) -> Option<Option<S
     })
 }
 
-/// Returns a flag by its schema. Its default is the schema's own, and never the first of its values.
+/// Returns a flag for a schema. Its default is the `default` of the schema, never the first enum value.
 pub(super) fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
     let items = shape.items.and_then(|items| match &items["type"] {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
@@ -264,12 +261,12 @@ pub(super) fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) 
     }
 }
 
-/// What a parameter means, by itself or by its schema.
+/// Returns the description of a parameter, or else the one of its schema.
 fn described(parameter: &Value, shape: &Shape<'_>) -> Option<String> {
     parameter["description"].as_str().or(shape.description).map(short)
 }
 
-/// Returns a description without what is beyond the bound.
+/// Truncates a description to [`LONGEST`] characters.
 pub fn short(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(LONGEST) {
@@ -432,7 +429,7 @@ mod tests {
             (fault.rule, fault.message.as_str()),
             (Rule::PathParameterUndeclared, "the path placeholder `{b}` has no matching path parameter")
         );
-        // The operation's own goes before the path's.
+        // Parameters of the operation override those of the path.
         let item =
             json!({ "parameters": [query("a", json!({ "description": "of the path" })), query("b", json!({}))] });
         let own = json!({ "parameters": [query("a", json!({ "description": "own" }))] });

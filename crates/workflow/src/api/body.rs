@@ -1,4 +1,4 @@
-//! The body of a request as arguments: its keys, its parts, or all of it.
+//! Turns the request body of an operation into arguments: one for each key or part, or one for the whole body.
 
 use serde_json::Value;
 
@@ -11,14 +11,11 @@ use super::violation::Fault;
 use crate::passwords::of_schema;
 use crate::spec::{Body, Flag, Form, Place, Style};
 
-/// The argument that is all of a body, where it has no keys.
+/// Name of the argument for a whole body, used when the body has no named keys.
 pub const WHOLE: &str = "body";
 
 impl Arguments {
-    /// Takes a body in its best form.
-    ///
-    /// # Errors
-    /// A fault of a reference.
+    /// Adds the arguments of a request body, in the best of its media types.
     pub(super) fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
         let content = body["content"].as_object();
         let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));
@@ -29,7 +26,7 @@ impl Arguments {
         let media = references.follow(media)?;
         let schema = media.get("schema").unwrap_or(nothing);
         let shape = Shape::of(references, schema)?;
-        // A form whose schema has no keys is nothing to send.
+        // A form whose schema allows no keys sends nothing.
         if kind == Media::Form && shape.properties.is_empty() && is_closed(references.follow(schema)?) {
             return Ok(());
         }
@@ -66,7 +63,7 @@ impl Arguments {
             Media::Json => {
                 self.flags.push(marked(flag(WHOLE, &shape, Place::Body, required), &passwords));
             }
-            // Its keys are free: they are those of one object.
+            // The form accepts any key, so one object argument holds them all.
             Media::Form => {
                 let whole = marked(flag(WHOLE, &shape, Place::Body, required), &passwords);
                 self.flags.push(Flag { r#type: "object".to_owned(), style: Some(Style::Pairs), ..whole });
@@ -87,8 +84,9 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns how a key of a form is written, by its `encoding`: in a style where that names any part of one, else by its media
-    /// type, which of an object is JSON unless it is said.
+    /// Returns the style of a form key from its `encoding`. If `encoding` has a style field, that decides; otherwise its media
+    /// type does,
+    /// and objects are JSON by default.
     fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
         let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
         if !is_styled {
@@ -96,7 +94,7 @@ impl Arguments {
         }
         let style = encoding["style"].as_str().unwrap_or("form");
         match query_style(style, encoding["explode"].as_bool()) {
-            // Said by the document, an object is a pair for each of its keys.
+            // With an explicit style, an object becomes one pair for each of its keys.
             Some(None) => Some(Style::Pairs),
             Some(style) => style,
             None => {
@@ -107,12 +105,12 @@ impl Arguments {
     }
 }
 
-/// Whether a media type has several parts without being a form.
+/// Whether a media type is a multipart type other than `multipart/form-data`.
 fn is_not_form(media: &str) -> bool {
     !media.to_ascii_lowercase().starts_with("multipart/form-data")
 }
 
-/// Returns an argument as a part of a body. A file is given as base64, or as an object with its name.
+/// Turns an argument into a part of a multipart body. Files are passed as base64, or as an object with a file name.
 fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding: &Value) -> Result<Flag, Fault<'d>> {
     let said = encoding["contentType"].as_str().and_then(|media| media.split(',').next()).map(str::trim);
     let said = said.filter(|media| !media.contains('*'));
@@ -131,7 +129,7 @@ fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding:
     Ok(Flag { r#type, any_of, format, items, media: said.map(str::to_owned), description: Some(description), ..flag })
 }
 
-/// Whether a schema names the keys of an object, and no value beside them is meant.
+/// Whether a schema lists the keys of an object and allows no others.
 fn is_closed(schema: &Value) -> bool {
     schema.get("properties").is_some_and(Value::is_object)
         && schema.get("additionalProperties").is_none_or(|more| *more == false)

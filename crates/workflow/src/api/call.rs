@@ -1,4 +1,4 @@
-//! A call of an API's command: its request with the catalog's secrets, and what is made of the answer.
+//! Calls a command of an API: adds the catalog's secrets to the request, sends it, and decodes the answer.
 
 use std::time::Instant;
 
@@ -30,37 +30,31 @@ const EXCERPT: usize = 300;
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     pub catalog: &'a Catalog,
-    /// One of its commands.
+    /// A command of the catalog.
     pub spec: &'a CommandSpec,
-    /// What it is given.
     pub arguments: &'a Map<String, Value>,
-    /// What the server knows a repeated request by, where the command takes such a key.
+    /// The idempotency key, if the command takes one.
     pub key: Option<&'a str>,
 }
 
-/// What a command answered.
+/// The answer to a command.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// The status, 200 to 299.
+    /// The HTTP status, 200 to 299.
     pub status: u16,
-    /// The answer: its JSON, else its text, else its bytes as base64; null where there is none.
+    /// The decoded body: JSON, else text, else base64. Null if the body is empty.
     pub output: Value,
-    /// How many bytes it had.
+    /// Length of the body in bytes.
     pub bytes: usize,
-    /// The SHA-256 of these bytes.
+    /// SHA-256 of the body.
     pub sha256: [u8; 32],
-    /// How often the request was sent.
+    /// How many times the request was sent.
     pub attempts: u32,
-    /// The address of the next page, where the answer names one in its header `Link`.
+    /// URL of the next page, from the `Link` header.
     pub next: Option<String>,
 }
 
-/// Sends a command's request and waits for the answer, within the catalog's limits.
-///
-/// # Errors
-/// `E_UNAPPROVED` where this user never imported the catalog here, `E_INVALID_ARGUMENT` for the arguments, `E_SECRET_MISSING`,
-/// `E_HTTP_REFUSED` where it would go elsewhere, `E_HTTP_FAILED` where nobody answers or with another status than 2xx,
-/// `E_TIMEOUT`, `E_CANCELLED`.
+/// Sends the request of a command and waits for the answer, within the catalog's limits.
 pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let Call { catalog, spec, arguments, key } = call;
     approval::check(context, catalog)?;
@@ -102,7 +96,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, next: next(&answer) })
 }
 
-/// Adds the secrets of a catalog to a request: those that are kept for the origin that it goes to.
+/// Adds the catalog's secrets to a request. Each secret is sent only to the origin that it is stored for.
 fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing: &mut Outgoing) -> Result<()> {
     let resolve = |reference: &str| reference.parse::<Reference>()?.resolve(&context.cancelled);
     let headers = catalog.headers.iter().filter(|_| catalog.is_own(&outgoing.url)).collect::<Vec<_>>();
@@ -138,12 +132,9 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
     Ok(())
 }
 
-/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command: it goes to the origin that it
-/// is kept for, or is not read.
-///
-/// # Errors
-/// `E_UNAPPROVED` where this user never imported the catalog here, `E_SECRET_MISSING` where nothing is kept by this name or nothing is
-/// there, `E_HTTP_REFUSED` where another origin serves the command, `E_CANCELLED`.
+/// Returns a secret of the catalog for use as an argument. mcpkg reads the secret only if the command goes to the origin that
+/// the
+/// secret is stored for.
 pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
     approval::check(context, catalog)?;
     let base = spec.base_url.as_deref().and_then(Url::parse);
@@ -165,7 +156,8 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
 
-/// Sets a header that has no value yet: a person's own goes before a scheme's, and the first scheme's before the second's.
+/// Sets a header unless it has a value already. Headers set by a person thus win over those of schemes, and the first scheme
+/// wins.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     headers.entry(name).or_insert(value);
 }
@@ -179,7 +171,7 @@ fn sensitive(text: &str, reference: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// Returns the address that an answer's `Link` names as the next page.
+/// Returns the URL of the next page from the `Link` header of an answer.
 fn next(answer: &Answer) -> Option<String> {
     let links = answer.headers.get_all(LINK).iter().filter_map(|links| links.to_str().ok());
     let mut links = links.flat_map(|links| links.split('<').skip(1));
@@ -190,7 +182,7 @@ fn next(answer: &Answer) -> Option<String> {
     })
 }
 
-/// Returns the failure of an answer with another status than 2xx.
+/// Returns the error for an answer with a status other than 2xx.
 fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let message = format!("'{}' answered {}", spec.id, answer.status);
     let error = Error::new(Code::HttpFailed, message).with_details(details(spec, answer));
@@ -210,8 +202,7 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     }
 }
 
-/// Returns what a program does about an answer with this status, where that is not to try again: the same request is answered the
-/// same.
+/// Returns what the caller should do about a status where sending the same request again would not help.
 pub fn next_step(status: u16) -> Option<&'static str> {
     match status {
         408 | 425 | 429 => None,
@@ -221,7 +212,7 @@ pub fn next_step(status: u16) -> Option<&'static str> {
     }
 }
 
-/// Returns what an error tells of an answer: the status, how it begins, without secrets, and what to do about it.
+/// Returns the details of an error: the status, an excerpt without secrets, and the next step.
 fn details(spec: &CommandSpec, answer: &Answer) -> Value {
     let mut details = json!({
         "status": answer.status.as_u16(),
@@ -236,7 +227,7 @@ fn details(spec: &CommandSpec, answer: &Answer) -> Value {
     details
 }
 
-/// Returns how an answer begins. Where it is JSON, the names of its fields tell which of them are secrets.
+/// Returns the beginning of an answer. Secrets in JSON are recognized by the names of their fields, and masked.
 fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
     let text = answer::text(answer).unwrap_or_else(|| String::from_utf8_lossy(&answer.body));
     let value = exact(text.as_bytes()).unwrap_or_else(|_| Value::String(text.into_owned()));
@@ -248,7 +239,7 @@ fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
     shown.chars().take(EXCERPT).collect()
 }
 
-/// Returns the failure of a request that no answer came to.
+/// Returns the error for a request that got no answer.
 pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
     let host = url.host();
     match failure {

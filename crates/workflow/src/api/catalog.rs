@@ -1,4 +1,4 @@
-//! A catalog: a description of an API that was imported, with what a person decided about it.
+//! A catalog: an imported API description, together with a person's settings for it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,55 +23,52 @@ use mcpkg_base::http::{Reach, Url};
 use mcpkg_base::secret::Reference;
 use mcpkg_store::catalogs::{CatalogRow, CommandRow, Facts};
 
-/// How long a call takes at most, unless a person said otherwise.
+/// Default timeout of a call.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest that they may say.
+/// Maximum timeout that can be configured.
 pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Bytes of the longest answer, unless a person said otherwise.
+/// Default limit on the size of an answer, in bytes.
 pub const ANSWER: u64 = 8 << 20;
-/// The most that they may say.
+/// Maximum size limit that can be configured, in bytes.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
-    /// Its key; 0 where it has no row yet.
+    /// Id of the row; 0 before the catalog is stored.
     pub id: i64,
     pub name: String,
-    /// The group of its commands; empty where the first segment of each path is the group.
+    /// The group of all its commands. If empty, the first segment of each path is the group.
     pub prefix: String,
     pub title: String,
     pub version: String,
-    /// The version of OpenAPI.
+    /// The OpenAPI version of the document.
     pub openapi: String,
-    /// Where the document came from: a file's path, or a URL.
+    /// Path or URL of the document.
     pub source: String,
-    /// The document's SHA-256.
+    /// SHA-256 of the document.
     pub sha256: [u8; 32],
-    /// Where its paths begin, where that is known.
+    /// URL that its paths are relative to, if known.
     pub base_url: Option<String>,
-    /// The servers that the document names.
     pub servers: Vec<Server>,
-    /// How the API knows its callers.
+    /// The authentication schemes by name.
     pub schemes: BTreeMap<String, Scheme>,
-    /// Headers that each request has, with where their values are kept.
+    /// Headers to send with each request, with references to their secret values.
     pub headers: BTreeMap<String, String>,
-    /// Schemes, with where their secrets are kept.
+    /// References to the secrets of schemes, keyed by scheme or by `SCHEME@ORIGIN`.
     pub auth: BTreeMap<String, String>,
-    /// Whether addresses that are not public are asked.
+    /// Whether requests may go to private addresses.
     pub private: bool,
-    /// How long a call may take.
     pub timeout: Duration,
-    /// The most bytes of an answer.
+    /// Maximum size of an answer in bytes.
     pub max_answer: u64,
-    /// When it was imported, and when its document was last read, in milliseconds.
+    /// Time of the import, in milliseconds since the epoch.
     pub imported_at: i64,
-    /// See `imported_at`.
+    /// Time when the document was last read, in milliseconds since the epoch.
     pub refreshed_at: i64,
 }
 
 impl Catalog {
-    /// Returns the catalog of a row.
     pub fn of(row: CatalogRow) -> Result<Self> {
         let CatalogRow { id, facts, imported_at, refreshed_at } = row;
         Ok(Self {
@@ -96,7 +93,7 @@ impl Catalog {
         })
     }
 
-    /// Returns it as a row has it.
+    /// Returns the columns of its row.
     pub fn facts(&self) -> Facts {
         Facts {
             name: self.name.clone(),
@@ -117,7 +114,7 @@ impl Catalog {
         }
     }
 
-    /// Returns it as data.
+    /// Returns the catalog as JSON for display.
     pub fn data(&self) -> Value {
         let scheme = |(name, scheme): (&String, &Scheme)| {
             let mut data = json!({ "name": name, "takes": scheme.words() });
@@ -157,17 +154,17 @@ impl Catalog {
         data
     }
 
-    /// Whether an address is of the origin that its secrets are for.
+    /// Whether a URL has the origin of the catalog, which its secrets are meant for.
     pub fn is_own(&self, url: &Url) -> bool {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
     }
 
-    /// Whether a person allowed requests to the origin of an address that is not the catalog's own.
+    /// Whether a person has allowed requests to the foreign origin of a URL.
     pub fn allows(&self, url: &Url) -> bool {
         self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
     }
 
-    /// Returns where the secret of a scheme is kept for requests to an address: each origin has its own.
+    /// Returns the reference to the secret of a scheme for requests to a URL. Each origin has its own secrets.
     pub fn kept_for(&self, url: &Url, scheme: &str) -> Option<&String> {
         if self.is_own(url) {
             return self.auth.get(scheme);
@@ -176,21 +173,18 @@ impl Catalog {
         self.auth.iter().find(|(name, _)| is_for(name)).map(|(_, reference)| reference)
     }
 
-    /// Returns the scheme and the origin of `SCHEME@ORIGIN`.
+    /// Splits `SCHEME@ORIGIN` into the scheme and the origin.
     fn elsewhere<'n>(&self, name: &'n str) -> Option<(&'n str, Url)> {
         let (scheme, origin) = name.split_once('@').filter(|_| !self.schemes.contains_key(name))?;
         Some((scheme, Url::parse(origin)?))
     }
 
-    /// The addresses that its requests may go to.
+    /// Which addresses its requests may go to.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }
     }
 
-    /// Takes references of secrets for schemes that the document names; an empty one takes a secret away.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` for a scheme that is not there, or that no request can satisfy.
+    /// Sets secret references for schemes of the document. An empty reference removes the secret.
     pub fn set_auth(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
             let (scheme, name) = match name.split_once('@').filter(|_| !self.schemes.contains_key(&name)) {
@@ -219,10 +213,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes references of secrets for headers; an empty one takes a header away.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` for what is not a header's name, or a header that requests have anyway.
+    /// Sets secret references for headers. An empty reference removes the header.
     pub fn set_headers(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
             if HeaderName::from_bytes(name.as_bytes()).ok().is_none_or(|header| OWN.contains(&header.as_str())) {
@@ -239,7 +230,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the command of a row, as it is called and run.
+    /// Returns the command of a row in the form that is shown and run, with the catalog's settings and the person's
+    /// corrections.
     pub fn command(&self, row: &CommandRow) -> Result<CommandSpec> {
         let mut spec: CommandSpec = read(&row.spec, &row.given)?;
         call(&mut spec, &row.given);
@@ -248,18 +240,19 @@ impl Catalog {
         Ok(spec)
     }
 
-    /// Whether a command can be run, as the document has it.
+    /// Whether mcpkg can run a command as the document defines it.
     pub fn runs(&self, spec: &CommandSpec) -> bool {
         spec.runnable && !matches!(self.served(spec), Some([own, base]) if self.is_beyond(&own, &base))
     }
 
-    /// Whether a command's address is of another origin than the catalog's, which nobody allowed.
+    /// Whether a command's server has a different origin than the catalog, and nobody has allowed it.
     fn is_beyond(&self, own: &Url, base: &Url) -> bool {
         !own.has_origin_of(base) && !self.allows(own)
     }
 
-    /// Says where a command is asked. One that the document has served elsewhere than the catalog is not run unless a person
-    /// allowed that: secrets are for their own origin alone.
+    /// Sets the base URL of a command. If its server has a different origin than the catalog, the command cannot run until a
+    /// person
+    /// allows that origin, because secrets are sent only to the origin they are meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
@@ -279,18 +272,18 @@ impl Catalog {
         }
     }
 
-    /// Returns where the document has a command served, and where the catalog is, if both are known.
+    /// Returns the URL of a command's own server and the base URL of the catalog, if both are known.
     fn served(&self, spec: &CommandSpec) -> Option<[Url; 2]> {
         Some([Url::parse(spec.base_url.as_deref()?)?, Url::parse(self.base_url.as_deref()?)?])
     }
 }
 
-/// Returns what a person corrected of a command.
+/// Returns a person's corrections to a command.
 pub fn patch(row: &CommandRow) -> Result<Patch> {
     row.patch.as_deref().map_or_else(|| Ok(Patch::default()), |patch| read(patch, &row.given))
 }
 
-/// Returns the row of a command as the document says it, with what a person corrected of it.
+/// Returns the row of a command, with the corrections applied to the columns that search uses.
 pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     let given = command.spec.id.clone();
     let mut spec = Cow::Borrowed(&command.spec);
@@ -320,14 +313,13 @@ pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     }
 }
 
-/// Returns the command that a row keeps, as the document said it.
+/// Returns the command of a row without corrections, as the document defines it.
 pub fn unpatched(row: &CommandRow) -> Result<Command> {
     let mut spec: CommandSpec = read(&row.spec, &row.given)?;
     call(&mut spec, &row.given);
     Ok(Command { method: row.method.clone(), path: row.path.clone(), spec })
 }
 
-/// The word for an effect.
 pub const fn effect_word(effect: CommandEffect) -> &'static str {
     match effect {
         CommandEffect::Read => "read",
@@ -336,10 +328,9 @@ pub const fn effect_word(effect: CommandEffect) -> &'static str {
     }
 }
 
-/// Takes arguments `NAME=REF` apart, where `REF` says where a secret is kept; an empty one takes it away where `may_go`.
+/// Parses arguments `NAME=REF`, where `REF` says where a secret is kept. An empty `REF` removes the secret, if `may_go` is set.
 ///
-/// # Errors
-/// The error does not repeat a value that was given instead of a reference.
+/// Errors never repeat the value: someone may have passed a secret instead of a reference.
 pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {
     let one = |argument: &String| {
         let split = argument.split_once('=').map(|(name, reference)| (name.trim(), reference));
@@ -359,7 +350,7 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
     arguments.iter().map(one).collect()
 }
 
-/// Returns an origin as it is stored.
+/// Normalizes the origin of a `SCHEME@ORIGIN` setting for storage.
 fn other_origin(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private);
     url.map(|url| origin(&url)).ok_or_else(|| {
@@ -368,7 +359,7 @@ fn other_origin(text: &str) -> Result<String> {
     })
 }
 
-/// Returns the origin of an address: scheme, host and port.
+/// Returns the origin of a URL: scheme, host and port.
 fn origin(url: &Url) -> String {
     let text = url.as_str();
     let begins = text.find("://").map_or(0, |at| at + 3);
@@ -389,6 +380,6 @@ fn read<T: DeserializeOwned>(text: &str, of: &str) -> Result<T> {
 }
 
 fn written(value: &impl Serialize) -> String {
-    // Types of our own, whose keys are texts.
+    // Serialization cannot fail: these are our own types, and their map keys are strings.
     serde_json::to_string(value).unwrap_or_default()
 }

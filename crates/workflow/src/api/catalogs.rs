@@ -1,4 +1,4 @@
-//! The source of commands that were imported: rows of the database, and nothing else.
+//! The source of commands that come from imported catalogs. It reads only the database.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ impl CommandSource for Catalogs {
         context.store.read(|db| {
             let mut briefs = Vec::new();
             catalogs::briefs(db, |row| {
-                // Without its aliases a command is found by all else: it must not hide the others.
+                // One broken row must not hide the other commands, so list this command without its aliases.
                 let aliases = stored_json(row.aliases, "the aliases of a command").unwrap_or_else(|error| {
                     tracing::warn!(command = row.id, %error, "the command cannot be found by its aliases");
                     Vec::new()
@@ -81,7 +81,7 @@ impl CommandSource for Catalogs {
     }
 }
 
-/// Adds a whole body to the arguments that go there: as the only one, or each of its keys.
+/// Adds a body, given as one value, to the arguments: as the single body argument, or split into its keys.
 fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
     let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("Invalid body for '{}': {why}", spec.id));
     let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
@@ -105,7 +105,8 @@ fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>
     Ok(())
 }
 
-/// Returns a failure with what is known of the answer, and whether the command may have done its work all the same.
+/// Converts an error to a failure that holds what is known about the answer, and whether the command may have taken effect
+/// anyway.
 fn failed(error: Error) -> Failed {
     let details = error.details();
     let status = details.and_then(|details| details["status"].as_u64()).and_then(|status| u16::try_from(status).ok());
@@ -119,25 +120,22 @@ fn failed(error: Error) -> Failed {
     Failed { error, status, answer, may_be_done }
 }
 
-/// Returns what an error's details tell of an answer.
+/// Reads what an error's details contain about the answer.
 fn refusal(details: &Value) -> Option<Refusal> {
     let sha256 = hex::decode(details["sha256"].as_str()?)?.try_into().ok()?;
     Some(Refusal { bytes: details["bytes"].as_u64()?, sha256, excerpt: details["excerpt"].as_str()?.to_owned() })
 }
 
-/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command. It waits while the database is
-/// away, and runs the program that prints the secret once.
-///
-/// # Errors
-/// `E_NOT_FOUND` where the command is gone.
+/// Returns a secret of the catalog for use as an argument. Retries while the database is unavailable. A program that prints the
+/// secret runs only once.
 pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
     let found = context.store.patiently(|| find(context, id))?;
     let (catalog, spec) = found.ok_or_else(|| gone(id))?;
     call::argument(context, &catalog, &spec, name)
 }
 
-/// Whether it is said where the secrets of a command are kept. Of several schemes one is enough, since a document names
-/// alternatives; a header that a person set may be one too.
+/// Whether the secrets that a command needs are configured. One scheme is enough, because a document lists schemes as
+/// alternatives. A header that a person set may replace them.
 pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
@@ -150,7 +148,7 @@ pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     Ok(has_headers || spec.auth.is_empty() || spec.auth.iter().any(is_kept))
 }
 
-/// Returns the command of an id with its catalog, as [`super::call::call`] takes them.
+/// Returns the command with this id and its catalog.
 pub fn find(context: &Context, id: &str) -> Result<Option<(Catalog, CommandSpec)>> {
     let Some((catalog, row)) = context.store.read(|db| catalogs::find(db, id))? else { return Ok(None) };
     let catalog = Catalog::of(catalog)?;

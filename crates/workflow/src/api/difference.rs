@@ -1,4 +1,4 @@
-//! In what two versions of an API differ, and what of it breaks who uses it.
+//! Compares two versions of an API, and marks the changes that break callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,34 +7,32 @@ use serde_json::{Value, json};
 use super::import::Command;
 use crate::spec::{CommandSpec, Flag, OutputField};
 
-/// In what a refresh differs from what is stored.
+/// The differences between the stored version and the new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The ids of the commands that are new.
+    /// Ids of new commands.
     pub added: Vec<String>,
-    /// The ids of commands that are gone, which breaks their callers.
+    /// Ids of removed commands. Their callers break.
     pub removed: Vec<String>,
     pub changed: Vec<Changed>,
 }
 
-/// A command that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub id: String,
-    /// In what, the grave first.
+    /// Breaking changes come first.
     pub changes: Vec<Change>,
 }
 
-/// A change of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// Whether a call of the command as it was may no longer work.
+    /// Whether calls that worked before may now fail.
     pub breaking: bool,
     pub what: String,
 }
 
 impl Difference {
-    /// Compares what is stored with what a document says now.
+    /// Compares the stored commands with those of the new document.
     pub fn between(before: &[Command], after: &[Command]) -> Self {
         let by_operation = |commands: &[Command]| -> BTreeMap<(String, String), CommandSpec> {
             let one = |command: &Command| ((command.path.clone(), command.method.clone()), alone(command.spec.clone()));
@@ -61,12 +59,12 @@ impl Difference {
         *self == Self::default()
     }
 
-    /// Whether any of it breaks a caller of the API.
+    /// Whether any change breaks a caller.
     pub fn breaks(&self) -> bool {
         !self.removed.is_empty() || self.changed.iter().any(Changed::breaks)
     }
 
-    /// Returns it as lines for people: `+` for what is new, `-` for what is gone, `!` for what breaks, `~` for the rest.
+    /// Returns the differences as lines of text: `+` added, `-` removed, `!` breaking change, `~` other change.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut line = |sign: &str, text: &str| lines.push(format!("{sign} {text}"));
@@ -79,7 +77,6 @@ impl Difference {
         lines
     }
 
-    /// Returns it as data.
     pub fn data(&self) -> Value {
         let changes = |changed: &Changed| {
             let one = |change: &Change| json!({ "what": change.what, "breaking": change.breaking });
@@ -95,13 +92,13 @@ impl Difference {
 }
 
 impl Changed {
-    /// Whether any of its changes breaks a caller.
+    /// Whether any change breaks a caller.
     pub fn breaks(&self) -> bool {
         self.changes.iter().any(|change| change.breaking)
     }
 }
 
-/// Returns in what a command differs, the grave first.
+/// Returns the changes of a command, breaking ones first.
 fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
     let mut found = Vec::new();
     let mut add = |breaking: bool, what: String| found.push(Change { breaking, what });
@@ -148,8 +145,7 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
     found
 }
 
-/// Returns a command without what follows from the other commands of its document: which values an argument takes, and who
-/// hands them out.
+/// Returns a command without what mcpkg derives from the other commands of the document: accepted values and providers.
 fn alone(mut spec: CommandSpec) -> CommandSpec {
     spec.provider_for.clear();
     for flag in &mut spec.flags {

@@ -1,7 +1,7 @@
-//! An OpenAPI document: its text, and the value that it stands for.
+//! Reads an OpenAPI document, and keeps its text so that errors can point to lines.
 //!
-//! It is read as a plain value and not into types of its own: real documents leave out what the specification requires, and
-//! have what it does not know.
+//! The document stays a plain JSON value. Types of our own would not fit: real documents omit required fields and have unknown
+//! ones.
 
 use std::path::Path;
 
@@ -14,23 +14,21 @@ use super::swagger;
 use super::violation::{Fault, Rule, Violation, invalid, placed};
 use mcpkg_base::error::Result;
 
-/// A document that was read.
+/// A parsed document.
 #[derive(Debug)]
 pub struct Document {
     text: String,
     format: Format,
     value: Value,
     files: Vec<Part>,
-    /// The version of OpenAPI or Swagger that it is written in.
+    /// The version of OpenAPI or Swagger.
     version: String,
 }
 
 impl Document {
-    /// Reads a document; `from` is what messages call it. Of one at a path the files are read that it refers to below its folder.
-    ///
-    /// # Errors
-    /// `E_CATALOG_INVALID` where it is not text, larger than it may be, neither JSON nor YAML, or no description of a version
-    /// that is known.
+    /// Reads a document. `from` names it in messages. If the document is a file, the files that it refers to below its folder
+    /// are read
+    /// too.
     pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
         let (text, format, value) = parse(bytes).map_err(refused)?;
@@ -47,27 +45,26 @@ impl Document {
         Ok(document)
     }
 
-    /// The files that it refers to.
+    /// The other files that the document refers to.
     pub fn files(&self) -> &[Part] {
         &self.files
     }
 
-    /// Returns faults with their places; `operation` says for each what was left out for it.
+    /// Adds line numbers to faults. Each fault may name the operation that is skipped because of it.
     pub fn placed(&self, faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
         placed(Parsed { text: &self.text, format: self.format, value: &self.value }, &self.files, faults)
     }
 
-    /// What it stands for.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The version of OpenAPI that it is written in, such as `3.1.0`; `2.0` is that of Swagger.
+    /// The OpenAPI version, such as `3.1.0`. Swagger is `2.0`.
     pub fn openapi(&self) -> String {
         self.version.clone()
     }
 
-    /// Returns what its version breaks.
+    /// Returns a fault if the version is missing or unsupported.
     fn version_fault(&self) -> Option<Fault<'_>> {
         let fault = |message: String, at| Some(Fault { rule: Rule::OpenapiVersion, message, at });
         let root = &self.value;
@@ -87,17 +84,16 @@ impl Document {
     }
 }
 
-/// Returns the version that a document says it is written in.
 fn written_in(root: &Value) -> String {
     root.get("swagger").or(root.get("openapi")).and_then(version).unwrap_or_default()
 }
 
-/// Whether a version is `known`, or one of its patches.
+/// Whether a version is `known` or one of its patch releases.
 fn is_of(version: &str, known: &str) -> bool {
     version.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns a version; YAML reads `3.1` as a number.
+/// Returns a version as text; YAML parses `3.1` as a number.
 fn version(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

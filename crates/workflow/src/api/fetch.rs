@@ -1,4 +1,4 @@
-//! Reading a document: a file of this machine, or a URL.
+//! Reads an API document from a file or a URL.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,9 @@ use mcpkg_base::file;
 use mcpkg_base::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
 use mcpkg_core::op::Context;
 
-/// How long a document may take to come.
+/// Timeout for fetching a document.
 const TIME: Duration = Duration::from_secs(120);
 
-/// Where a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     File(PathBuf),
@@ -28,10 +27,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Returns the place that a user names: a URL, or a file, whose path is made absolute.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` for a URL that is not fetched, `E_NOT_FOUND` for a file that is not there.
+    /// Parses a place that a user named: a URL, or a file, whose path is made absolute.
     pub fn of(text: &str) -> Result<Self> {
         if text.contains("://") {
             return Url::parse(text).filter(Url::is_private).map(Self::Url).ok_or_else(|| {
@@ -44,7 +40,7 @@ impl Place {
         Ok(Self::File(real))
     }
 
-    /// The place as it is stored and shown.
+    /// Returns the place as it is stored and shown.
     pub fn text(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -52,7 +48,7 @@ impl Place {
         }
     }
 
-    /// The address that servers may be told relative to.
+    /// Returns the URL of the document; relative server URLs are resolved against it.
     pub fn url(&self) -> Option<&Url> {
         match self {
             Self::File(_) => None,
@@ -60,10 +56,7 @@ impl Place {
         }
     }
 
-    /// Reads the document. A redirect is followed within the origin alone, and no secret is sent.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, `E_FILE_FAILED`, `E_CATALOG_INVALID` for a file that is too large.
+    /// Reads the document. Redirects are followed only within the same origin, and no secret is sent.
     pub fn read(&self, context: &Context, reach: Reach) -> Result<Vec<u8>> {
         match self {
             Self::File(path) => file::read(path, MOST_JSON as u64).map_err(|error| match error.kind() {

@@ -1,8 +1,8 @@
-//! The files that a document of a file refers to: read once each, and put into the document, so that all references lead to places
-//! inside it.
+//! Collects the files that a document refers to: reads each once, and embeds it in the document so that all references are
+//! internal.
 //!
-//! Only files below the document's own folder are read, and no link leads out of it. What is not there, or lies elsewhere, stays a
-//! reference out of the document.
+//! mcpkg reads only files below the document's own folder, and follows no link out of it. A reference to any other file stays
+//! unchanged.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -14,10 +14,9 @@ use super::parse::{MOST_JSON, parse};
 use super::places::{KEY, Part};
 use mcpkg_base::disk::folders::Folders;
 
-/// The most files that a document may refer to.
 const MOST: usize = 10_000;
 
-/// Reads the files that a document at a path refers to, and those that these refer to, and makes the references lead to them.
+/// Embeds all files that a document refers to, directly or indirectly, and rewrites the references to them.
 pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let mut files = Files {
@@ -29,7 +28,7 @@ pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
         left: MOST_JSON as u64,
     };
     files.point(document, Path::new(name), "");
-    // Each of them may add more.
+    // Each file may add more files.
     let mut next = 0;
     while next < files.parts.len() {
         let mut value = files.values[next].take();
@@ -47,16 +46,16 @@ pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
 struct Files {
     folder: PathBuf,
     folders: Folders,
-    /// Where each file that was asked for stands in the document; `None` where it cannot be read.
+    /// Where each requested file is embedded in the document; `None` if it cannot be read.
     known: HashMap<PathBuf, Option<String>>,
     parts: Vec<Part>,
     values: Vec<Value>,
-    /// How many bytes are still read.
+    /// How many more bytes may be read.
     left: u64,
 }
 
 impl Files {
-    /// Makes the references of a value of the file `name`, which stands at `at` in the document, lead to places in the document.
+    /// Rewrites the references in a value of the file `name`. The value is embedded at `at` in the document.
     fn point(&mut self, value: &mut Value, name: &Path, at: &str) {
         match value {
             Value::Array(values) => values.iter_mut().for_each(|value| self.point(value, name, at)),
@@ -76,7 +75,7 @@ impl Files {
         }
     }
 
-    /// Returns a reference of the file `name` as one within the document; `None` where it stays as it is.
+    /// Rewrites a reference in the file `name` to point inside the document. Returns `None` if it must stay unchanged.
     fn inside(&mut self, reference: &str, name: &Path, at: &str) -> Option<String> {
         let (file, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if !fragment.is_empty() && !fragment.starts_with('/') {
@@ -97,12 +96,12 @@ impl Files {
         at.map(|at| format!("#{at}{fragment}"))
     }
 
-    /// Reads a file, and returns where it stands in the document.
+    /// Reads a file and returns where it is embedded in the document.
     fn read(&mut self, path: &Path) -> Option<String> {
         if self.parts.len() == MOST {
             return None;
         }
-        // A link to a folder above leads out as well, though what holds folders open opens those on the way to its root.
+        // `Folders` alone would accept a link to a parent folder, because it opens the parents itself.
         let held =
             self.folder.join(path.parent()?).canonicalize().ok().filter(|held| held.starts_with(&self.folder))?;
         let whole = held.join(path.file_name()?);
@@ -117,7 +116,7 @@ impl Files {
     }
 }
 
-/// Returns the path that a relative one names from a folder, without `.` and `..`; `None` where it leads out of the root of all.
+/// Resolves `.` and `..` in a path relative to a folder. Returns `None` if the path leads above the root.
 fn below(folder: &Path, relative: &str) -> Option<PathBuf> {
     if relative.contains("://") || relative.contains('\0') {
         return None;

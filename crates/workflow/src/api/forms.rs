@@ -1,29 +1,29 @@
-//! The forms that a value may have: what `type`, `enum` and `const` say, and what compositions make of several schemas.
+//! Determines which types and values a schema accepts, from `type`, `enum`, `const` and compositions such as `anyOf`.
 //!
-//! Each form is a type with the values of it that are taken. A value is valid when one of the forms takes it.
+//! The result is a list of forms. A form is a type with its accepted values, and a value is valid if one of the forms accepts
+//! it.
 
 use serde_json::Value;
 
 use crate::spec;
 
-/// One of the forms of a value.
+/// One type that a value may have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Form<'d> {
-    /// Its type; `None` where it takes any value.
+    /// The JSON type; `None` accepts any value.
     pub kind: Option<&'d str>,
-    /// The values that are taken; empty where all of the type are.
+    /// The accepted values; empty means all values of the type.
     pub values: Vec<&'d Value>,
 }
 
 impl spec::Form {
-    /// Returns a form as a command's spec has it.
     pub fn of(form: &Form<'_>) -> Self {
         let r#enum = form.values.iter().map(|value| (*value).clone()).collect();
         Self { r#type: form.kind.unwrap_or("any").to_owned(), r#enum }
     }
 }
 
-/// Returns the forms that a schema names itself, and whether it names null. Of nothing but null there is no form.
+/// Returns the forms that a schema itself names, and whether it accepts null. A schema that accepts only null has no forms.
 pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     let mut nullable = schema["nullable"] == true || schema["x-nullable"] == true;
     let mut forms = vec![Form::default()];
@@ -50,7 +50,7 @@ pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     (forms, nullable)
 }
 
-/// Returns forms that are what a schema has in mind which names no type.
+/// Guesses the type of a schema that names none, for example `object` if it has `properties`.
 pub fn guessed<'d>(forms: Vec<Form<'d>>, schema: &Value) -> Vec<Form<'d>> {
     let of = |kind| vec![Form { kind: Some(kind), values: Vec::new() }];
     match &forms[..] {
@@ -62,12 +62,12 @@ pub fn guessed<'d>(forms: Vec<Form<'d>>, schema: &Value) -> Vec<Form<'d>> {
     }
 }
 
-/// Returns each type once, with all values that are taken of it.
+/// Merges forms of the same type, with all their accepted values.
 pub fn merged(forms: Vec<Form<'_>>) -> Vec<Form<'_>> {
     if forms.iter().any(|form| form.kind.is_none()) {
         return vec![Form::default()];
     }
-    // A whole number is a number.
+    // JSON Schema's `number` includes integers.
     let takes_numbers = forms.iter().any(|form| form.kind == Some("number") && form.values.is_empty());
     let mut merged: Vec<Form<'_>> = Vec::new();
     for form in forms.into_iter().filter(|form| !takes_numbers || form.kind != Some("integer")) {
@@ -83,7 +83,7 @@ pub fn merged(forms: Vec<Form<'_>>) -> Vec<Form<'_>> {
     merged
 }
 
-/// Returns the forms of values that two schemas take. Where they contradict each other the first one counts.
+/// Returns the forms that two schemas both accept. If they contradict each other, the first schema wins.
 pub fn both<'d>(first: Vec<Form<'d>>, second: Vec<Form<'d>>) -> Vec<Form<'d>> {
     let common = first.iter().flat_map(|one| second.iter().filter_map(|other| common(one, other)));
     match common.collect::<Vec<_>>() {
@@ -102,7 +102,7 @@ fn common<'d>(one: &Form<'d>, other: &Form<'d>) -> Option<Form<'d>> {
     let kind = match (one.kind, other.kind) {
         (None, kind) | (kind, None) => kind,
         (Some(one), Some(other)) if one == other => Some(one),
-        // Values that happen to be whole are still those of a number.
+        // The values happen to be whole, but the type is still number.
         (Some("number"), Some("integer")) if !other.values.is_empty() => Some("number"),
         (Some("integer"), Some("number")) if !one.values.is_empty() => Some("number"),
         (Some("number"), Some("integer")) | (Some("integer"), Some("number")) => Some("integer"),
@@ -117,7 +117,7 @@ fn common<'d>(one: &Form<'d>, other: &Form<'d>) -> Option<Form<'d>> {
     (!is_none).then_some(Form { kind, values })
 }
 
-/// Returns the type of a value that is listed.
+/// Returns the JSON type of an enum value.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "string",
@@ -137,7 +137,7 @@ mod tests {
     use super::super::schema::Shape;
     use super::*;
 
-    /// What a schema takes, as text: the type, the values, and the forms.
+    /// Formats what a schema accepts: the type, the values, and the forms.
     fn taken(schema: &Value) -> String {
         let shape = Shape::of(References::new(schema), schema).expect("a shape");
         let form = |kind: Option<&str>, values: &[&Value]| match values {
@@ -181,7 +181,7 @@ mod tests {
             (json!({ "allOf": [{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }] }), "string [\"b\"]"),
             (json!({ "type": "number", "enum": [1, 2] }), "number [1,2]"),
             (json!({ "type": "object", "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] }), "object"),
-            // A number in quotes, as YAML is often written: no value would be left.
+            // YAML often has unquoted numbers for a string type. Filtering by type would leave no values.
             (json!({ "type": "string", "enum": [1, 2] }), "string"),
         ] {
             assert_eq!(taken(&schema), expected, "{schema}");

@@ -1,4 +1,4 @@
-//! Whether the commands of catalogs can be run, as far as that is seen without asking anybody.
+//! Checks whether the commands of catalogs can run, without sending requests.
 
 use super::approval;
 use super::catalog::Catalog;
@@ -7,12 +7,11 @@ use mcpkg_base::secret::Reference;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::catalogs;
 
-/// The name of the area.
 const AREA: &str = "catalogs";
 
-/// Returns what is to be known of each catalog; nothing of one that is as it should be.
+/// Returns the problems of each catalog.
 pub fn health(context: &Context) -> Vec<Finding> {
-    // Where the database cannot be read, its own finding says so.
+    // An unreadable database is reported by its own health check.
     let rows = context.store.read(catalogs::list).unwrap_or_default();
     let looked = rows.into_iter().map(|row| Catalog::of(row).and_then(|catalog| look(context, &catalog)));
     let told = looked
@@ -35,7 +34,7 @@ fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
         findings.push(finding.action(format!("set the base URL with `mcpkg catalog set {name} --base-url URL`")));
     }
     for reference in catalog.headers.values().chain(catalog.auth.values()) {
-        // A look starts no program.
+        // Health checks must not start programs, so references to commands are not resolved.
         let reference = reference.parse::<Reference>()?;
         if !matches!(reference, Reference::Command(_))
             && let Err(error) = reference.resolve(&context.cancelled)

@@ -1,4 +1,4 @@
-//! From a document to commands.
+//! Turns the operations of an OpenAPI document into commands.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,58 +18,55 @@ use crate::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Place, Source
 use mcpkg_base::error::Result;
 use mcpkg_base::http::Url;
 
-/// The most operations of a document.
 pub const MOST_OPERATIONS: usize = 20_000;
 
-/// The most characters of a summary.
+/// Maximum length of a summary, in characters.
 const SUMMARY: usize = 160;
 
-/// What is known before a document is imported.
+/// Options of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// What messages call the document.
+    /// Name of the document in messages.
     pub from: String,
-    /// Its address, where it has one.
+    /// URL of the document, if it has one.
     pub url: Option<Url>,
-    /// The group of all commands; empty where the first segment of each path is its group.
+    /// The group of all commands. If empty, the first segment of each path is the group.
     pub prefix: String,
-    /// The group of a command whose path has no segment, where there is no prefix.
+    /// Without a prefix: the group of commands whose path has no segment.
     pub fallback: String,
-    /// The ids that commands have already, by method and path.
+    /// Ids of known commands by method and path; they stay the same.
     pub kept: HashMap<(String, String), String>,
-    /// Other ids that are taken.
+    /// Other ids that are in use.
     pub taken: HashSet<String>,
 }
 
-/// What a document says.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub title: String,
     pub version: String,
-    /// The version of OpenAPI.
+    /// The OpenAPI version of the document.
     pub openapi: String,
-    /// Where it is served.
     pub servers: Vec<Server>,
-    /// How it knows its callers.
+    /// The authentication schemes by name.
     pub schemes: BTreeMap<String, Scheme>,
-    /// Its commands, in the order of their ids.
+    /// The commands, sorted by id.
     pub commands: Vec<Command>,
-    /// What was left out, and why.
+    /// The violations that made mcpkg skip operations.
     pub left_out: Vec<Violation>,
 }
 
-/// A command, with the operation that it stands for.
+/// A command, and the operation that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// The method, in upper case.
     pub method: String,
-    /// The path as the document has it.
+    /// The path as written in the document.
     pub path: String,
-    /// The command. Where the operation has no server of its own, `base_url` is left for the catalog to say.
+    /// The command. If the operation has no server of its own, `base_url` is empty and the catalog fills it in.
     pub spec: CommandSpec,
 }
 
-/// An operation of a document.
 struct Operation<'d> {
     method: String,
     path: &'d str,
@@ -83,15 +80,14 @@ impl Operation<'_> {
     }
 }
 
-/// Returns the title of a document.
 pub fn title(document: &Document) -> &str {
     document.value()["info"]["title"].as_str().map(str::trim).filter(|title| !title.is_empty()).unwrap_or("API")
 }
 
-/// Makes commands of a document's operations. One that breaks a rule is left out and named; the rest is imported.
+/// Converts the operations of a document to commands. An operation that breaks a rule is skipped and reported.
 ///
 /// # Errors
-/// `E_CATALOG_INVALID` where nothing can be imported, with every violation and its place.
+/// `E_CATALOG_INVALID` if no operation can be imported, with all violations and their places.
 pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     let root = document.value();
     let references = References::new(root);
@@ -130,7 +126,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     })
 }
 
-/// Returns the operations of a document, in its order.
+/// Returns the operations of a document, in document order.
 fn operations<'d>(
     references: References<'d>,
     root: &'d Value,
@@ -148,7 +144,7 @@ fn operations<'d>(
                 continue;
             }
         };
-        // Beside a reference a path may have operations of its own.
+        // A path item may have operations next to a `$ref`.
         let own = Some(item).filter(|item| !std::ptr::eq(*item, shared));
         for item in [shared].into_iter().chain(own) {
             for (key, value) in methods(item) {
@@ -174,14 +170,14 @@ fn operations<'d>(
     }
 }
 
-/// Returns the methods of a path with what stands below each.
+/// Returns the operations of a path item by method.
 fn methods(item: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let known = item.as_object().into_iter().flatten();
     let known = known.filter(|(key, value)| METHODS.contains(&key.as_str()) && value.is_object());
     known.chain(item["additionalOperations"].as_object().into_iter().flatten())
 }
 
-/// Returns an operation, or the one that a reference stands for in its place.
+/// Returns an operation, following a reference.
 fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Value, Fault<'d>> {
     let operation = references.follow(value)?;
     if operation.is_object() || std::ptr::eq(operation, value) {
@@ -192,7 +188,7 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
-/// Returns the command of an operation, without its name.
+/// Returns the command of an operation, still without its id.
 fn command<'d>(
     references: References<'d>,
     root: &'d Value,
@@ -242,12 +238,13 @@ fn command<'d>(
     })
 }
 
-/// Returns where an operation is served that has a server of its own, or its path has; else, where that is not known, why it
-/// cannot be run.
+/// Returns the server of an operation that has a server of its own or from its path item. If the address is unknown, returns
+/// why
+/// the operation cannot run.
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };
-    // An address relative to the document may be relative to the address of the document too.
+    // A relative server URL is resolved against the document's URL, which the general server may stand in for.
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),
@@ -255,7 +252,7 @@ fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<S
     }
 }
 
-/// Returns what an operation is about, in one line.
+/// Returns a one-line summary of an operation.
 fn summary(value: &Value, item: &Value, name: &str) -> String {
     let texts = [&value["summary"], &value["description"], &item["summary"]];
     let line = |text: &Value| {
@@ -270,7 +267,7 @@ fn summary(value: &Value, item: &Value, name: &str) -> String {
     }
 }
 
-/// What an operation does, by its method, unless the document says it.
+/// Returns the effect of an operation. It follows from the method unless the document sets `x-mcpkg-effect`.
 fn effect(method: &str, value: &Value) -> CommandEffect {
     match (value["x-mcpkg-effect"].as_str(), method) {
         (Some("read"), _) => CommandEffect::Read,
@@ -282,7 +279,7 @@ fn effect(method: &str, value: &Value) -> CommandEffect {
     }
 }
 
-/// What a second call does, by the method, unless the document says it.
+/// Returns whether an operation is safe to repeat. It follows from the method unless the document sets `x-mcpkg-idempotency`.
 fn idempotency(method: &str, value: &Value, has_key: bool) -> Idempotency {
     match (value["x-mcpkg-idempotency"].as_str(), method) {
         (Some("safe"), _) => Idempotency::Safe,
@@ -321,14 +318,14 @@ fn named(made: Vec<(&Operation<'_>, CommandSpec)>, wanted: &Wanted) -> Vec<Comma
         .collect()
 }
 
-/// Calls a command by an id.
+/// Sets the id of a command, with its group and name.
 pub fn call(spec: &mut CommandSpec, id: &str) {
     let (group, name) = id.split_once(':').unwrap_or((id, ""));
     (spec.id, spec.group, spec.name) = (id.to_owned(), group.to_owned(), name.to_owned());
 }
 
-/// Returns the commands of a whole document in the order of their ids, with what follows from all of them together, such as
-/// which hands out values for which argument.
+/// Sorts the commands by id, and fills in what depends on all of them, such as which command provides values for which
+/// argument.
 fn finished(mut commands: Vec<Command>) -> Vec<Command> {
     commands.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
     let (places, mut specs): (Vec<_>, Vec<_>) =

@@ -1,27 +1,25 @@
-//! Media types: what a body is made of.
+//! Classifies the media types of request bodies.
 
-/// Whether a media type is JSON.
 pub fn is_json(media: &str) -> bool {
     let bare = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     bare == "application/json" || bare.ends_with("+json")
 }
 
-/// What bodies are made of, the best first.
+/// The kinds of bodies, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Media {
-    /// JSON.
     Json,
-    /// Pairs, encoded as in a URL.
+    /// URL-encoded pairs.
     Form,
     Text,
-    /// Bytes of any other type.
+    /// Any other type.
     Bytes,
-    /// Several parts, with files among them.
+    /// Several parts, which may be files.
     Multipart,
 }
 
 impl Media {
-    /// Returns what a media type is, or a range of them.
+    /// Returns the kind of a media type, or of a range such as `text/*`.
     pub fn of(name: &str) -> Self {
         let bare = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match bare.as_str() {
@@ -34,7 +32,7 @@ impl Media {
         }
     }
 
-    /// The media type that is sent for a range of them, such as `text/*`.
+    /// Returns the media type to send for a range such as `text/*`.
     pub fn stands_for(self) -> &'static str {
         match self {
             Self::Json => "application/json",

@@ -1,10 +1,11 @@
 //! Catalogs: descriptions of APIs (OpenAPI 3.0, 3.1, 3.2; Swagger 2.0, [converted](swagger)) whose operations become commands.
 //!
-//! A [`document`] is read as it is; its [references](reference) are followed, its [schemas](schema) put together, and each
-//! operation becomes a command ([`import`]) with a [name](naming) for good, [arguments] and an [output]. A [`catalog`] keeps
-//! them with what a person decided: where it is served, which secrets it has, and what they [corrected](patch). [`request`]
-//! makes a request of a command and its arguments; [`call`] sends it. Only a person imports: [`fetch`] reads a file or a URL
-//! for operations that no agent has.
+//! [`document`] reads a description. [`import`] turns each operation into a command: it follows [references](reference), merges
+//! [schemas](schema), derives the [arguments] and the [output], and gives the command a permanent [name](naming). A [`catalog`]
+//! stores the commands together with a person's settings: base URL, secrets and [corrections](patch). [`request`] builds the
+//! request
+//! of a command; [`call`] sends it. Only a person can import: [`fetch`] reads a file or a URL for operations that agents do not
+//! have.
 
 mod answer;
 pub mod approval;

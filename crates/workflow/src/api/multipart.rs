@@ -1,4 +1,4 @@
-//! Bodies of several parts (RFC 7578): forms that carry files.
+//! Builds multipart request bodies (RFC 7578): forms that can carry files.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,19 +10,16 @@ use crate::spec::{Flag, Style};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 
-/// The `format` of what is sent as a file. It is given as base64.
+/// The `format` of arguments that are sent as files. Callers pass them as base64.
 pub const BINARY: &str = "binary";
 
 struct Part {
-    /// What stands before the bytes.
+    /// The headers of the part.
     head: String,
     bytes: Vec<u8>,
 }
 
-/// Returns a body of these arguments, each with its name in the form, and the media type with the boundary between its parts.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a file that is not base64.
+/// Returns a multipart body of these arguments, and its media type with the boundary. Each argument comes with its field name.
 pub fn body(arguments: &[(&Flag, &str, &Value)], media: &str) -> Result<(Vec<u8>, String)> {
     let mut parts = Vec::new();
     for (flag, name, value) in arguments {
@@ -51,7 +48,7 @@ fn part(flag: &Flag, name: &str, value: &Value) -> Result<Part> {
     let (mut disposition, mut media) = (format!("form-data; name=\"{}\"", quoted(name)), flag.media.as_deref());
     let bytes = if flag.format.as_deref() == Some(BINARY) {
         let file = File::of(flag, value)?;
-        // Servers tell a file from a text by its name, and many what it is by the end of that.
+        // Servers recognize a file by its file name, and many take the file's type from the extension.
         disposition += &format!("; filename=\"{}\"", quoted(file.name.unwrap_or(name)));
         media = file.media.or(media).or(Some("application/octet-stream"));
         STANDARD.decode(file.data).map_err(|error| refused(flag, &format!("it is not base64: {error}")))?
@@ -71,7 +68,7 @@ fn part(flag: &Flag, name: &str, value: &Value) -> Result<Part> {
     Ok(Part { head, bytes })
 }
 
-/// A file as it is given: its bytes as base64, or an object with them.
+/// A file argument: base64 text, or an object that contains it.
 #[derive(Default)]
 struct File<'v> {
     name: Option<&'v str>,
@@ -103,13 +100,12 @@ fn refused(flag: &Flag, why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The argument '{}' cannot be sent: {why}", flag.name))
 }
 
-/// Returns a name as it is between quotes, as browsers write it.
+/// Escapes a name for use between quotes, as browsers do.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Returns what stands between the parts and in none of them. The same parts have the same one, so that a request that is sent
-/// again is the same.
+/// Returns the boundary between the parts. It is a hash of the parts, so that a retry sends exactly the same request.
 fn boundary(parts: &[Part]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

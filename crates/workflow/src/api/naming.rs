@@ -1,37 +1,35 @@
-//! Names of commands: made of method and path, unique, and kept for good once a command has one.
+//! Names commands by method and path, such as `apps:list`. Names are unique, and never change afterwards.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::words::stem;
 
-/// An operation that needs a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Unnamed<'a> {
     /// The method, in upper case.
     pub method: &'a str,
-    /// The path, with its placeholders.
     pub path: &'a str,
-    /// Its `operationId`.
     pub operation_id: Option<&'a str>,
 }
 
-/// What names are made with.
+/// Options that names depend on.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
-    /// The group of all commands; empty where the first segment of each path is its group.
+    /// The group of all commands. If empty, the first segment of each path is the group.
     pub prefix: String,
-    /// The group of a command whose path has no segment of its own, where there is no prefix.
+    /// Without a prefix: the group of commands whose path has no segment.
     pub fallback: String,
-    /// The ids that commands have already, by method and path: they keep them.
+    /// Ids of known commands by method and path; they stay the same.
     pub kept: HashMap<(String, String), String>,
-    /// Other ids that are taken.
+    /// Other ids that are in use.
     pub taken: HashSet<String>,
 }
 
-/// Returns the id of each operation, in their order.
+/// Returns the id of each operation, in the order of the operations.
 ///
-/// Where several would have one, it goes to the one with the fewest placeholders, then to the first by path, then by method; the
-/// others are called by the last part of their `operationId`, else by their method too.
+/// If several operations want the same id, the one with the fewest placeholders gets it; then path and method decide. The
+/// others are
+/// named after the last part of their `operationId`, or after their method.
 pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     let shared = shared(operations);
     let patched: HashSet<&str> =
@@ -44,7 +42,7 @@ pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
         let Unnamed { method, path, .. } = operations[*n];
         (path.matches('{').count(), path, method)
     });
-    // First all that get the name they should have: nobody's second choice takes it from them.
+    // All first choices come first, so that nobody's second choice takes one of them.
     let candidates: HashMap<usize, Vec<String>> =
         order.iter().map(|n| (*n, candidates(&operations[*n], shared, &patched, scheme))).collect();
     for choice in 0..3 {
@@ -67,7 +65,7 @@ pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     names.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Returns the ids that an operation would take, the best first.
+/// Returns the ids that an operation may get, best first.
 fn candidates(operation: &Unnamed<'_>, shared: usize, patched: &HashSet<&str>, scheme: &Scheme) -> Vec<String> {
     let mut segments = concrete(operation.path, shared);
     let action = action(operation.method, operation.path, patched.contains(operation.path));
@@ -86,7 +84,7 @@ fn candidates(operation: &Unnamed<'_>, shared: usize, patched: &HashSet<&str>, s
     found
 }
 
-/// What an operation does, in a word.
+/// Returns the verb of an operation, such as `list` or `create`.
 fn action(method: &str, path: &str, is_patched: bool) -> String {
     match method {
         "GET" if names_one(path) => "info".to_owned(),
@@ -99,30 +97,30 @@ fn action(method: &str, path: &str, is_patched: bool) -> String {
     }
 }
 
-/// The formats that paths end in, as `/calls.json` does.
+/// Extensions at the end of paths, as in `/calls.json`.
 const FORMATS: [&str; 2] = [".json", ".xml"];
 
-/// Returns a path without what names no resource: a query, a fragment, and the format at its end.
+/// Strips the query, the fragment and the format extension from a path.
 pub fn resources(path: &str) -> &str {
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let of = |format: &&str| path.strip_suffix(*format).filter(|rest| !rest.ends_with('/'));
     FORMATS.iter().find_map(of).unwrap_or(path)
 }
 
-/// Whether a path names one of several: its last segment is a placeholder.
+/// Whether a path names one resource of a collection, that is, whether its last segment is a placeholder.
 pub fn names_one(path: &str) -> bool {
     let last = resources(path).rsplit('/').next().unwrap_or_default();
     last.contains('{') && kebab(&without_placeholders(last)).is_empty()
 }
 
-/// Returns the segments of a path that are not placeholders and no versions, without the first `shared` of them.
+/// Returns the segments of a path without the first `shared` ones, placeholders and versions.
 fn concrete(path: &str, shared: usize) -> Vec<String> {
     let segments = resources(path).split('/').filter(|segment| !segment.is_empty()).skip(shared);
     let plain = segments.filter(|segment| !is_version(segment)).map(|segment| kebab(&without_placeholders(segment)));
     plain.filter(|segment| !segment.is_empty()).collect()
 }
 
-/// Returns a segment without its placeholders, and without what a format such as `{id}.json` adds to one.
+/// Removes the placeholders from a segment, including an extension as in `{id}.json`.
 fn without_placeholders(segment: &str) -> String {
     let mut kept = String::new();
     let mut rest = segment;
@@ -136,7 +134,7 @@ fn without_placeholders(segment: &str) -> String {
     }
 }
 
-/// How many of the first segments say nothing: `api`, and versions, where all paths begin so.
+/// Counts the leading segments that carry no information: `api` and versions that all paths share.
 fn shared(operations: &[Unnamed<'_>]) -> usize {
     let split = |path: &'_ str| -> Vec<String> {
         path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
@@ -163,12 +161,12 @@ fn is_date(segment: &str) -> bool {
     segment.starts_with(|c: char| c.is_ascii_digit()) && segment.chars().all(|c| c.is_ascii_digit() || "-.".contains(c))
 }
 
-/// Returns the last part of an `operationId` such as `repos/list-for-org` or `listPets`.
+/// Returns the last part of an `operationId`, such as `list-for-org` of `repos/list-for-org`.
 fn last_part(id: &str) -> String {
     kebab(id.rsplit(['/', '.', '#', ':']).find(|part| !part.is_empty()).unwrap_or_default()).replace('_', "-")
 }
 
-/// Returns a text in lower case, with `-` between words and for characters that no id has.
+/// Converts text to lower-case words separated by `-`, for use in ids.
 pub fn kebab(text: &str) -> String {
     let mut made = String::new();
     let mut previous = ' ';
@@ -186,8 +184,8 @@ pub fn kebab(text: &str) -> String {
     made.trim_matches(['-', '.']).to_owned()
 }
 
-/// Returns the name of each placeholder of a path, in order, with its name as an argument: `{id}` becomes the singular of the
-/// segment before it with `_id`, where nothing else is called so.
+/// Returns the placeholders of a path, each with the name of its argument. `/apps/{id}` gives `app_id` for `id`, unless another
+/// placeholder has that name.
 pub fn placeholders(path: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut before = "";
@@ -299,7 +297,7 @@ mod tests {
         let after = operations(&[("GET", "/orgs/apps", ""), ("GET", "/orgs/{org}/apps", "apps/list-for-org")]);
         let scheme = Scheme { kept, ..prefixed("h") };
         assert_eq!(named(&after, &scheme), ["h:orgs:apps:list-get", "h:orgs:apps:list"]);
-        // The order of the document decides nothing.
+        // The order of operations in the document does not matter.
         let mut turned = after.clone();
         turned.reverse();
         let mut names = named(&turned, &prefixed("h"));

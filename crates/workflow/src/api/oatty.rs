@@ -1,40 +1,37 @@
-//! The registry.json of oatty: what it says of each catalog, as far as that means something here.
+//! Reads the `registry.json` of oatty, as far as its settings have a counterpart in mcpkg.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::naming::kebab;
 
-/// A catalog of oatty's.
+/// A catalog in oatty's registry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its title, which is its name there.
+    /// The title, which is also its name in oatty.
     pub title: String,
-    /// The group of its commands.
     pub prefix: Option<String>,
-    /// Where its document was imported from: a path, or a URL.
+    /// Path or URL that the document was imported from.
     pub source: Option<String>,
-    /// Where the API is served.
     pub base_url: Option<String>,
-    /// Other addresses to choose from.
+    /// Alternative base URLs.
     pub other_urls: Vec<String>,
-    /// Headers of each request, with where their values are.
+    /// Headers of each request, and where their values are kept.
     pub headers: Vec<(String, Kept)>,
-    /// Whether it is switched on.
     pub enabled: bool,
 }
 
-/// Where the value of a header is. None of them holds a value.
+/// Where oatty keeps the value of a header. Never contains the value itself.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kept {
     Variable(String),
-    /// In a variable, after the word `Bearer`.
+    /// In a variable, which follows the word `Bearer`.
     Bearer(String),
-    /// In text and variables that are put together.
+    /// A mix of text and variables.
     Mixed,
-    /// In the system's keychain, by this name.
+    /// In the system's keychain, under this name.
     Keychain(String),
-    /// In the file itself.
+    /// In plain text in the registry.
     Raw,
 }
 
@@ -65,17 +62,16 @@ const fn switched_on() -> bool {
     true
 }
 
-/// Reads a registry; returns its catalogs, and a note for each entry that is not one.
+/// Parses a registry. Returns its catalogs, and a note for each invalid entry.
 ///
-/// # Errors
-/// Why it is not a registry, for a person. No value of the file is repeated.
+/// Error messages never repeat a value of the file.
 pub fn entries(text: &str) -> Result<(Vec<Entry>, Vec<String>), String> {
     let mut file: Value = serde_json::from_str(text)
         .map_err(|error| format!("it is not valid JSON at line {}, column {}", error.line(), error.column()))?;
     let Value::Array(written) = file["catalogs"].take() else { return Err("it has no `catalogs` list".to_owned()) };
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     for (index, value) in written.into_iter().enumerate() {
-        // What serde says may hold a secret.
+        // The message from serde may contain a secret.
         match serde_json::from_value::<Written>(value) {
             Ok(written) => entries.push(Entry::of(written)),
             Err(_) => notes.push(format!("skipped catalog {}: it is not in oatty's format", index + 1)),

@@ -1,4 +1,4 @@
-//! What a command answers: its fields, and where the list stands in an answer that is one.
+//! Derives the output contract of a command: the fields of its answer, and where the list is if it returns one.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,13 @@ use super::violation::Fault;
 use crate::passwords;
 use crate::spec::{OutputContract, OutputField};
 
-/// The statuses whose answer counts, the best first.
+/// The success statuses, in order of preference.
 const STATUSES: [&str; 4] = ["200", "201", "202", "204"];
 
-/// The names of properties that are lists, where an answer has several arrays.
+/// Property names of lists, for answers with several arrays.
 const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
-/// Returns what an operation answers when it succeeds. `lists` says whether an object may stand for a list by what is in it.
-///
-/// # Errors
-/// A fault of a reference.
+/// Returns the output contract of an operation. `lists` says whether an object may count as a wrapped list.
 pub fn contract<'d>(
     references: References<'d>,
     responses: &'d Value,
@@ -30,14 +27,14 @@ pub fn contract<'d>(
     Ok(OutputContract { more_fields: Some(cut).filter(|cut| *cut > 0), ..described(outline, list) })
 }
 
-/// Returns the contract of an answer by its schema, where the list is at `list`.
+/// Returns the output contract for a schema with the list at `list`.
 pub fn described(schema: Map<String, Value>, list: Option<String>) -> OutputContract {
     let mut fields = Vec::new();
     leaves(elements(&schema, list.as_deref()), "", &mut fields);
     OutputContract { fields, list, more_fields: None, pagination: None, schema: Some(schema) }
 }
 
-/// Returns the schema of the answer of the first status that counts; a status alone has none.
+/// Returns the schema of the first success status that has one.
 fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result<Option<&'d Value>, Fault<'d>> {
     let Some(responses) = references.follow(responses)?.as_object() else { return Ok(None) };
     let is_success = |status: &&String| status.starts_with('2');
@@ -52,13 +49,13 @@ fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result
     Ok(media.and_then(|media| media.get("schema")))
 }
 
-/// Returns where the list stands in an answer: `.` for the answer itself, else the name of a property.
+/// Returns where the list is in an answer: `.` for the answer itself, else the name of a property.
 fn list_path(schema: &Map<String, Value>, wrapped: bool) -> Option<String> {
     if is_array(schema) {
         return Some(".".to_owned());
     }
     let properties = schema.get("properties").and_then(Value::as_object).filter(|_| wrapped)?;
-    // What has an id is one thing, whatever it has several of.
+    // An object with an id is a single resource, even if it contains arrays.
     if properties.contains_key("id") {
         return None;
     }
@@ -77,7 +74,6 @@ fn is_array(schema: &Map<String, Value>) -> bool {
     kind(schema) == Some("array")
 }
 
-/// The type of an outline.
 fn kind(schema: &Map<String, Value>) -> Option<&str> {
     match schema.get("type")? {
         Value::Array(kinds) => kinds.first()?.as_str(),
@@ -85,7 +81,7 @@ fn kind(schema: &Map<String, Value>) -> Option<&str> {
     }
 }
 
-/// Returns the schema of each element of the list at `list`, or the schema itself where there is none.
+/// Returns the element schema of the list at `list`, or the schema itself if there is no list.
 fn elements<'s>(schema: &'s Map<String, Value>, list: Option<&str>) -> &'s Map<String, Value> {
     let Some(list) = list else { return schema };
     let keys = list.split('.').filter(|key| !key.is_empty());
@@ -93,7 +89,7 @@ fn elements<'s>(schema: &'s Map<String, Value>, list: Option<&str>) -> &'s Map<S
     found.and_then(|list| list.get("items")?.as_object()).unwrap_or(schema)
 }
 
-/// Appends the fields of an object; one that has fields itself is told by its own.
+/// Appends the fields of an object. Nested objects contribute their own fields, such as `owner.login`.
 fn leaves(schema: &Map<String, Value>, prefix: &str, fields: &mut Vec<OutputField>) {
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let Some(property) = property.as_object() else { continue };

@@ -1,26 +1,21 @@
-//! The text of a document, or of a file that it refers to, as the value that it stands for.
+//! Parses the JSON or YAML text of an API document.
 
 use serde_json::Value;
 
 use super::places::{self, Format};
 use super::violation::{Rule, Violation};
 
-/// The most bytes of a document in JSON.
 pub const MOST_JSON: usize = 64 << 20;
 
-/// The most bytes of a document in YAML.
 pub const MOST_YAML: usize = 16 << 20;
 
-/// The most nodes of a document in YAML, with those that its aliases stand for.
+/// Maximum number of YAML nodes after expanding aliases.
 const MOST_NODES: usize = 4_000_000;
 
-/// The deepest that values of a document in YAML lie in each other; serde_json has the same bound for JSON.
+/// Maximum nesting of YAML values; serde_json has the same limit for JSON.
 const DEEPEST: usize = 128;
 
-/// Reads JSON or YAML, and returns its text without a byte order mark, its form and what it stands for.
-///
-/// # Errors
-/// The text is not UTF-8, is too large, or is neither JSON nor YAML.
+/// Parses JSON or YAML. Returns the text without a byte order mark, its format and its value.
 pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
@@ -75,7 +70,7 @@ fn yaml(text: &str) -> Result<Value, Violation> {
         let number = |number: u64| usize::try_from(number).unwrap_or_default().max(1);
         let why = error.to_string();
         let why = why.lines().next().unwrap_or_default();
-        // The reader's own words for the place stand first.
+        // The message begins with a position that the violation reports itself.
         let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
         let why = why.split(" at line ").next().unwrap_or(why);
         let (line, column) = (number(place.line()), number(place.column()));

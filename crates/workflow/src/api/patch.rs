@@ -1,4 +1,4 @@
-//! What a person corrects of a command: kept beside it, and so through every refresh.
+//! A person's corrections to a command. They are stored separately, so that a refresh keeps them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use super::import::call;
 use super::output;
 use crate::spec::{CommandEffect, CommandSpec, Idempotency};
 
-/// Corrections of a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
@@ -34,7 +33,6 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Whether it corrects nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! Where a value stands in a document's text: looked for in a second pass, and only where something is wrong.
+//! Finds the line and column of a value in a document. This needs a second parse, which happens only when there is an error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,37 +7,34 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-/// The key of the document below which its files stand.
+/// The key of the document below which referenced files are embedded.
 pub const KEY: &str = "x-mcpkg-files";
 
-/// A file that a document refers to. What it stands for is in the document.
+/// A file that a document refers to. Its value is embedded in the document.
 #[derive(Debug)]
 pub struct Part {
-    /// Its path below the document's folder.
+    /// Path relative to the document's folder.
     pub name: String,
     pub text: String,
-    /// How it is written.
     pub format: Format,
 }
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As JSON.
     Json,
     Yaml,
 }
 
-/// A text with the value that it stands for.
+/// A text together with its parsed value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parsed<'d> {
     pub text: &'d str,
-    /// How it is written.
     pub format: Format,
     pub value: &'d Value,
 }
 
-/// Returns the JSON pointer of a value that lies in `root`.
+/// Returns the JSON pointer of a value inside `root`. The value is found by its address in memory.
 pub fn pointer(root: &Value, wanted: &Value) -> Option<String> {
     fn walk(value: &Value, wanted: &Value, path: &mut String) -> bool {
         if std::ptr::eq(value, wanted) {
@@ -59,13 +56,12 @@ pub fn pointer(root: &Value, wanted: &Value) -> Option<String> {
     walk(root, wanted, &mut path).then_some(path)
 }
 
-/// Appends a key to a JSON pointer.
 fn push(path: &mut String, key: &str) {
     path.push('/');
     path.push_str(&key.replace('~', "~0").replace('/', "~1"));
 }
 
-/// Returns line and column, each from 1, of the values that these JSON pointers name. One that is not found is left out.
+/// Returns the line and column, counted from 1, of each JSON pointer that is found.
 pub fn find(parsed: Parsed<'_>, pointers: &[String]) -> HashMap<String, (usize, usize)> {
     match parsed.format {
         Format::Json => in_json(parsed.text, pointers),
@@ -73,7 +69,7 @@ pub fn find(parsed: Parsed<'_>, pointers: &[String]) -> HashMap<String, (usize, 
     }
 }
 
-/// Returns line and column of a byte of a text.
+/// Returns the line and column of a byte offset.
 pub fn at(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.rsplit('\n').next().unwrap_or_default();
@@ -90,12 +86,11 @@ fn in_json(text: &str, pointers: &[String]) -> HashMap<String, (usize, usize)> {
     pointers.iter().filter_map(found).collect()
 }
 
-/// Returns the node that a pointer names.
 fn node<'n, 'a>(root: &'n ast::Value<'a>, pointer: &str) -> Option<&'n ast::Value<'a>> {
     let mut keys = pointer.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
     keys.try_fold(root, |value, key| match value {
         ast::Value::Object(object) => {
-            // The last of several keys is the one that counted.
+            // If a key is repeated, the last one counts, as in serde_json.
             object.properties.iter().rev().find(|property| property.name.as_str() == key).map(|found| &found.value)
         }
         ast::Value::Array(array) => array.elements.get(key.parse::<usize>().ok()?),
@@ -103,7 +98,7 @@ fn node<'n, 'a>(root: &'n ast::Value<'a>, pointer: &str) -> Option<&'n ast::Valu
     })
 }
 
-/// A collection whose end has not come: a list with the number of its elements so far, or a mapping with its key.
+/// An unfinished collection: a list with its number of elements so far, or a mapping with its current key.
 enum Open {
     List(usize),
     Mapping(Option<String>),
@@ -125,7 +120,7 @@ fn in_yaml(text: &str, pointers: &[String]) -> HashMap<String, (usize, usize)> {
         if !event.is_node() {
             continue;
         }
-        // A scalar that stands where a key does only names the value after it.
+        // A scalar in the position of a key is not a value.
         if let (Some((Open::Mapping(key @ None), _)), Some((scalar, _))) = (open.last_mut(), event.scalar()) {
             *key = Some(scalar.to_owned());
             continue;

@@ -1,4 +1,5 @@
-//! References within a document: `{"$ref": "#/components/..."}`. Those to files were made such by [`super::files`].
+//! Resolves references within a document: `{"$ref": "#/components/..."}`. References to files were rewritten by
+//! [`super::files`].
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -6,30 +7,28 @@ use serde_json::Value;
 use super::places::KEY;
 use super::violation::{Fault, Rule};
 
-/// How many references may lead to each other, and how deep schemas may be put together of others.
+/// Maximum length of a chain of references, and maximum nesting of composed schemas.
 pub const DEPTH: usize = 64;
 
-/// Follows the references of one document.
 #[derive(Clone, Copy, Debug)]
 pub struct References<'d> {
     root: &'d Value,
 }
 
 impl<'d> References<'d> {
-    /// Returns what follows the references of a document.
     pub fn new(root: &'d Value) -> Self {
         Self { root }
     }
 
-    /// Returns what a value stands for: itself, unless it is a reference.
+    /// Returns the value that a reference leads to, or the value itself if it is not a reference.
     ///
     /// # Errors
-    /// `ref_unknown`, `ref_external`, `ref_cycle`.
+    /// `ref_unknown`, `ref_external` or `ref_cycle`.
     pub fn follow(&self, value: &'d Value) -> Result<&'d Value, Fault<'d>> {
         let mut at = value;
         for _ in 0..=DEPTH {
             let Some(reference) = at.get("$ref") else { return Ok(at) };
-            // A property may be called so.
+            // `$ref` may also be the name of an ordinary property.
             let Value::String(reference) = reference else { return Ok(at) };
             at = self.target(reference, at)?;
             if std::ptr::eq(at, value) {
@@ -40,7 +39,7 @@ impl<'d> References<'d> {
         Err(Fault { rule: Rule::RefCycle, message, at: value.get("$ref").unwrap_or(value) })
     }
 
-    /// Returns what a reference itself leads to, which may be another one; `None` where there is none, or it leads nowhere.
+    /// Returns the direct target of a reference, which may be another reference. `None` if this is not a valid reference.
     pub fn target_of(&self, value: &'d Value) -> Option<&'d Value> {
         self.target(value.get("$ref")?.as_str()?, value).ok()
     }
@@ -61,7 +60,7 @@ impl<'d> References<'d> {
     }
 }
 
-/// Returns a reference as its own file has it.
+/// Returns a reference as it is written in its own file.
 fn shown(reference: &str) -> &str {
     let in_file = reference.strip_prefix('#').and_then(|pointer| pointer.strip_prefix('/')?.strip_prefix(KEY));
     let after = in_file.and_then(|rest| rest[1..].find('/').map(|at| &rest[1 + at..]));

@@ -1,4 +1,4 @@
-//! From a command and its arguments to a request: the one function that makes them.
+//! Builds the HTTP request of a command from its arguments.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use crate::spec::{Body, CommandSpec, Flag, Place, Style};
 use mcpkg_base::error::{Code, Error, Result, nearest};
 use mcpkg_base::http::{Outgoing, Url};
 
-/// Headers that requests have anyway, or that are another's: no argument says them.
+/// Headers that arguments must not set: requests set them anyway, or they belong to the connection.
 pub const OWN: [&str; 11] = [
     "accept-encoding",
     "connection",
@@ -29,19 +29,15 @@ pub const OWN: [&str; 11] = [
     "upgrade",
 ];
 
-/// Returns the request of a command with its arguments. Where it goes is decided by `base` alone: no argument changes the
-/// host, or leads out of the path.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` that names the argument: unknown, missing, or one that cannot be sent. `E_HTTP_REFUSED` where the
-/// command cannot be run at all.
+/// Returns the request of a command. `base` alone decides where it goes: no argument can change the host or leave the base
+/// path.
 pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<Outgoing> {
     let (Some(template), Some(method), true) = (&spec.path, &spec.method, spec.runnable) else {
         let why = spec.why_not.as_deref().unwrap_or("its method or path is missing");
         return Err(Error::new(Code::HttpRefused, format!("The command '{}' cannot be run: {why}", spec.id)));
     };
     check_names(spec, arguments)?;
-    // Documents tell operations of one path apart by what stands behind `#`, which nobody sends; a query is the operation's own.
+    // In a path, `#...` only tells operations apart and is never sent. A query in the path belongs to the operation.
     let template = template.split('#').next().unwrap_or_default();
     let (template, own) = template.split_once('?').map_or((template, None), |(path, own)| (path, Some(own)));
     let mut query: Vec<String> = own.map(|own| filled(spec, own, arguments)).transpose()?.into_iter().collect();
@@ -64,7 +60,7 @@ pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -
     Ok(Outgoing { method, url, headers, body })
 }
 
-/// Refuses arguments that the command does not take, and their lack where it needs them.
+/// Refuses unknown arguments and missing required ones.
 fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()> {
     let flags = spec.flags.iter().map(|flag| flag.name.as_str());
     let known: Vec<&str> = spec.positionals.iter().map(|positional| positional.name.as_str()).chain(flags).collect();
@@ -94,7 +90,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
     Ok(())
 }
 
-/// Returns the arguments of a place that were given.
+/// Returns the given arguments of one place.
 fn given<'a>(
     spec: &'a CommandSpec,
     arguments: &'a Map<String, Value>,
@@ -104,7 +100,7 @@ fn given<'a>(
     flags.filter_map(|flag| Some((flag, arguments.get(&flag.name)?)))
 }
 
-/// Refuses an object whose keys would be other arguments: where each of them is a pair of its own, and where they stand in brackets.
+/// Refuses objects whose keys would be sent as other arguments: keys that become pairs of their own, or contain brackets.
 fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) -> Result<()> {
     let mut names: Vec<&str> = spec.flags.iter().filter(|flag| flag.r#in == Some(place)).map(key).collect();
     for (flag, value) in given(spec, arguments, place) {
@@ -136,7 +132,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
     Ok(())
 }
 
-/// Returns the first key of an object, or of one inside, that holds a bracket.
+/// Returns the first key with a bracket in an object or its nested objects.
 fn bracketed(value: &Value) -> Option<&str> {
     match value {
         Value::Object(fields) => {
@@ -148,8 +144,9 @@ fn bracketed(value: &Value) -> Option<&str> {
     }
 }
 
-/// Returns how a value is written in the query or a form, where that is not a pair for each element and each key. In a form an object
-/// is its JSON, unless the document has it otherwise.
+/// Returns how a value is written in the query or a form, or `None` for one pair per element and key. In a form, an object is
+/// sent as
+/// JSON unless the document says otherwise.
 fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
     match (flag.style, place, value) {
         (None, Place::Body, Value::Object(_)) => Some(Style::Json),
@@ -158,12 +155,11 @@ fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
     }
 }
 
-/// The name of an argument in the request.
+/// Returns the name of an argument in the request.
 fn key(flag: &Flag) -> &str {
     flag.key.as_deref().unwrap_or(&flag.name)
 }
 
-/// Returns a path with its placeholders filled in.
 fn filled(spec: &CommandSpec, template: &str, arguments: &Map<String, Value>) -> Result<String> {
     let mut made = String::new();
     let mut rest = template;
@@ -177,7 +173,7 @@ fn filled(spec: &CommandSpec, template: &str, arguments: &Map<String, Value>) ->
     Ok(made + &path(rest))
 }
 
-/// Returns a value as a part of a path.
+/// Encodes a value as a segment of a path.
 fn segment(name: &str, value: &Value) -> Result<String> {
     let elements: Vec<String> = elements(value).iter().map(|element| encoded(element)).collect();
     match elements.join(",") {
@@ -191,13 +187,13 @@ fn segment(name: &str, value: &Value) -> Result<String> {
     }
 }
 
-/// Returns the URL of a path below a base. It is the very text that was put together, or none.
+/// Returns the URL of a path below a base. The URL must be exactly the assembled text.
 fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
     let mut text = format!("{}{path}", super::servers::base(base));
     if !query.is_empty() {
         text = format!("{text}?{}", query.join("&"));
     }
-    // A URL's parser takes out dots, turns slashes round and drops line ends: then it would be another path.
+    // The URL parser resolves dots, turns backslashes into slashes and drops line ends. The result would be a different path.
     Url::parse(&text)
         .filter(|url| url.as_str() == text && url.has_origin_of(base))
         .ok_or_else(|| Error::new(Code::HttpRefused, format!("The path `{path}` points outside {}", base.as_str())))
@@ -221,7 +217,7 @@ fn header(flag: &Flag, value: &Value) -> Result<(HeaderName, HeaderValue)> {
     Ok((name, value))
 }
 
-/// Returns the body, and says in the headers what it is.
+/// Returns the body, and sets its content type in the headers.
 fn body_of(
     spec: &CommandSpec,
     body: &Body,

@@ -1,4 +1,4 @@
-//! JSON Schemas as OpenAPI documents have them: what one says once its references and compositions are resolved.
+//! Reads JSON Schemas of OpenAPI documents: resolves their references, and merges `allOf`, `oneOf` and `anyOf`.
 
 use serde_json::{Map, Value, json};
 
@@ -9,46 +9,39 @@ use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
 use crate::passwords;
 
-/// The most schemas that are looked at for one command's answer.
+/// Maximum number of schemas visited for one command's answer.
 pub const MOST_NODES: usize = 2_000;
 
-/// What a schema says of a value, with what `allOf`, `oneOf` and `anyOf` add.
+/// What a schema says about a value, including its `allOf`, `oneOf` and `anyOf`.
 #[derive(Clone, Debug, Default)]
 pub struct Shape<'d> {
-    /// Its type; `None` where it has none, or several.
+    /// The type; `None` if there are none or several.
     pub kind: Option<&'d str>,
-    /// Whether it may be null.
     pub nullable: bool,
-    /// Its `format`.
     pub format: Option<&'d str>,
-    /// The values it may have, where they are listed.
+    /// The allowed values, if they are enumerated.
     pub values: Vec<&'d Value>,
-    /// The forms it may have, where they are several and at least one takes more than listed values.
+    /// The alternatives, if there are several and at least one is not just a list of values.
     pub forms: Vec<Form<'d>>,
-    /// Its `default`.
     pub default: Option<&'d Value>,
     pub description: Option<&'d str>,
-    /// The properties of an object, in order.
+    /// The properties of an object, in document order.
     pub properties: Vec<(&'d str, &'d Value)>,
-    /// Those that always have to be there.
     pub required: Vec<&'d str>,
-    /// The elements of an array.
+    /// The schema of array elements.
     pub items: Option<&'d Value>,
-    /// Whether a caller never sends it.
+    /// Whether the property is read-only, so that callers never send it.
     pub read_only: bool,
-    /// The media type of what a text stands for.
+    /// The media type of the content of a string.
     pub content: Option<&'d str>,
-    /// What its values are, as `x-mcpkg-tags` says.
+    /// The tags from `x-mcpkg-tags`.
     pub tags: Vec<&'d str>,
-    /// The schemas that it was put together of.
+    /// Number of schemas merged so far.
     parts: usize,
 }
 
 impl<'d> Shape<'d> {
-    /// Returns what a schema says.
-    ///
-    /// # Errors
-    /// A fault of a reference.
+    /// Resolves a schema.
     pub fn of(references: References<'d>, schema: &'d Value) -> Result<Self, Fault<'d>> {
         let mut shape = Self::default();
         let mut forms = shape.take(references, schema, true, 0)?;
@@ -63,25 +56,25 @@ impl<'d> Shape<'d> {
         Ok(shape)
     }
 
-    /// Returns what a schema says itself of an object, whatever it refers to.
+    /// Returns the properties that a schema lists itself, without following references.
     pub fn named(schema: &'d Value) -> Self {
         let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_NODES);
         let properties = properties.map(|(name, property)| (name.as_str(), property)).collect();
         Self { kind: Some("object"), properties, required: texts(&schema["required"]).collect(), ..Self::default() }
     }
 
-    /// Whether it is a file: bytes, which no text holds.
+    /// Whether the value is a file, that is, binary data.
     pub fn is_file(&self) -> bool {
         let is_bytes = self.content.is_some_and(|media| Media::of(media) == Media::Bytes);
         self.kind.is_none_or(|kind| kind == "string") && (self.format == Some(BINARY) || is_bytes)
     }
 
-    /// The type in an answer: `any` where none is known.
+    /// Returns the type in an answer, `any` if it is unknown.
     pub fn type_name(&self) -> &'d str {
         self.kind.unwrap_or("any")
     }
 
-    /// Adds what a schema says, and returns the forms that it takes; what it requires counts only where it always holds.
+    /// Merges a schema, and returns the forms that it accepts. `required` counts only if the schema always applies.
     fn take(
         &mut self,
         references: References<'d>,
@@ -98,7 +91,7 @@ impl<'d> Shape<'d> {
             let message = format!("a schema has more than {MOST_NODES} parts or properties");
             return Err(Fault { rule: Rule::LimitExceeded, message, at: schema });
         }
-        // In 3.1 a reference may have words of its own beside it.
+        // OpenAPI 3.1 allows `description` and `default` next to `$ref`.
         self.description = self.description.or_else(|| schema["description"].as_str());
         self.default = self.default.or_else(|| schema.get("default"));
         let schema = references.follow(schema)?;
@@ -139,12 +132,11 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns a schema without references, words and examples: types, formats, values, properties and items; and how many
-/// properties and items were left out. A schema within itself ends where it begins again, and after so many schemas only
-/// types are told.
-///
-/// # Errors
-/// A fault of a reference, `limit_exceeded`.
+/// Returns a schema without references, descriptions and examples: only types, formats, values, properties and items. Also
+/// returns
+/// how many properties and items were cut. A recursive schema is cut where it repeats; after [`MOST_NODES`] schemas only types
+/// are
+/// kept.
 pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
     let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
     Ok((outline.of(schema)?, outline.cut))
@@ -161,7 +153,7 @@ impl<'d> Outline<'d> {
     fn of(&mut self, schema: &'d Value) -> Result<Map<String, Value>, Fault<'d>> {
         let target = self.references.follow(schema)?;
         let shape = Shape::of(self.references, schema)?;
-        // A document has tens of thousands of them: none takes more memory than what it says.
+        // Documents contain tens of thousands of these maps, so allocate exactly what is needed.
         let said = [shape.kind.is_some(), shape.format.is_some(), !shape.values.is_empty(), !shape.tags.is_empty()];
         let inner = [!shape.properties.is_empty(), !shape.required.is_empty(), shape.items.is_some()];
         let mut made = Map::with_capacity(said.into_iter().chain(inner).filter(|is| *is).count());
@@ -233,7 +225,7 @@ mod tests {
             },
             "required": ["id"],
         });
-        // The order is that of the composition: own, allOf, oneOf.
+        // The order is: own, `allOf`, `oneOf`.
         assert_eq!(outlined(&root), expected);
     }
 

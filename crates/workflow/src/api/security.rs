@@ -1,4 +1,4 @@
-//! How an API knows its callers: the security schemes of a document.
+//! Reads the security schemes of a document, which say how callers authenticate.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::reference::References;
 
-/// Where a request carries what a scheme asks for.
+/// Where a request carries the credentials of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Scheme {
@@ -15,21 +15,19 @@ pub enum Scheme {
     Bearer,
     /// In `Authorization`, as `user:password` in base64.
     Basic,
-    /// In a header of its own.
     Header {
         name: String,
     },
     Query {
         name: String,
     },
-    /// Elsewhere, so that no request can be made.
+    /// A kind of authentication that mcpkg does not support.
     Unsupported {
         why: String,
     },
 }
 
 impl Scheme {
-    /// Returns a scheme of a document.
     fn of(value: &Value) -> Self {
         let name = value["name"].as_str().unwrap_or_default().to_owned();
         let word = |key: &str| value[key].as_str().unwrap_or_default().to_ascii_lowercase();
@@ -44,7 +42,7 @@ impl Scheme {
         }
     }
 
-    /// What it is, in a few words.
+    /// Describes the scheme in a few words.
     pub fn words(&self) -> String {
         match self {
             Self::Bearer => "bearer token".to_owned(),
@@ -56,24 +54,24 @@ impl Scheme {
     }
 }
 
-/// Returns the schemes of a document; a broken reference among them counts as one that is not supported.
+/// Returns the schemes of a document. A scheme with a broken reference counts as unsupported.
 pub fn schemes<'d>(references: References<'d>, root: &'d Value) -> BTreeMap<String, Scheme> {
     let list = root["components"]["securitySchemes"].as_object();
     let one = |(name, value): (&String, &Value)| (name.clone(), Scheme::of(references.follow(value).unwrap_or(value)));
     list.into_iter().flatten().map(one).collect()
 }
 
-/// What an operation asks of its callers.
+/// The authentication that an operation requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Required {
-    /// The schemes that it takes, each once.
+    /// The schemes that the operation accepts, without duplicates.
     pub schemes: Vec<String>,
-    /// Why no request can be made that satisfies any of what it asks for.
+    /// Why mcpkg cannot authenticate, if it supports none of the alternatives.
     pub why_not: Option<String>,
 }
 
-/// Returns what an operation asks of its callers: its own list, else the document's. Of several alternatives, those that
-/// need what no request can carry are left out.
+/// Returns the authentication for an operation: its own list, or else that of the document. Unsupported alternatives are left
+/// out.
 pub fn required(root: &Value, operation: &Value, schemes: &BTreeMap<String, Scheme>) -> Required {
     let alternatives = operation.get("security").unwrap_or(&root["security"]).as_array();
     let mut required = Required::default();

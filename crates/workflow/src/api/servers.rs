@@ -1,11 +1,10 @@
-//! Where an API is served: the servers that a document names.
+//! Reads the servers that a document names.
 
 use serde_json::Value;
 
 use super::arguments::short;
 use mcpkg_base::http::Url;
 
-/// A server of a document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Server {
     /// Base URL of the paths, without a trailing slash; variables are replaced by their defaults.
@@ -15,8 +14,9 @@ pub struct Server {
     pub description: Option<String>,
 }
 
-/// Returns the servers of a document, a path or an operation that can be asked. One that is told relative to the document
-/// needs `from`, the document's address; one with a variable that has no default is left out.
+/// Returns the usable servers of a document, a path or an operation. A relative URL is resolved against `from`, the document's
+/// own
+/// URL. A server with a variable without a default is left out.
 pub fn of(holder: &Value, from: Option<&Url>) -> Vec<Server> {
     let list = holder["servers"].as_array().into_iter().flatten();
     list.filter_map(|server| {
@@ -28,14 +28,14 @@ pub fn of(holder: &Value, from: Option<&Url>) -> Vec<Server> {
     .collect()
 }
 
-/// Returns where paths begin, as text: without a slash at its end, a query and a fragment.
+/// Returns a URL as a base for paths: without a trailing slash, query and fragment.
 pub fn base(url: &Url) -> String {
     let text = url.as_str();
     let end = text.find(['?', '#']).unwrap_or(text.len());
     text[..end].trim_end_matches('/').to_owned()
 }
 
-/// Returns a URL with the defaults of its variables.
+/// Replaces the variables of a URL by their defaults.
 fn filled(url: &str, variables: &Value) -> Option<String> {
     let mut made = String::new();
     let mut rest = url;

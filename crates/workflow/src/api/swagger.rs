@@ -1,24 +1,23 @@
-//! Swagger 2.0, converted at import: the same operations as OpenAPI 3.0 has them.
+//! Converts Swagger 2.0 documents to OpenAPI 3.0 at import.
 //!
-//! Schemas stay where they are, since references lead to any place of a document. What Swagger has otherwise is put as OpenAPI has
-//! it: bodies and forms are parameters there, and servers and media types stand for the whole document.
+//! Schemas stay in place, because references may point to any part of a document. The rest is rewritten: Swagger defines bodies
+//! and
+//! form fields as parameters, and servers and media types once for the whole document.
 
 use serde_json::{Map, Value, json};
 
 use super::media::{Media, is_json};
 use super::reference::References;
 
-/// The methods that a path may have.
 pub(super) const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
-/// The form of several parts, which files are sent in.
+/// The media type of forms with files.
 const PARTS: &str = "multipart/form-data";
 
-/// Keys of a parameter that are of its schema in OpenAPI 3.
+/// Keys that are part of a parameter in Swagger, and of the parameter's schema in OpenAPI 3.
 const OF_SCHEMA: [&str; 9] =
     ["type", "format", "items", "enum", "default", "x-nullable", "x-mcpkg-tags", "x-secret", "writeOnly"];
 
-/// Returns a Swagger 2.0 document as one of OpenAPI 3.0.
 pub fn converted(root: &Value) -> Value {
     let references = References::new(root);
     let mut made = root.as_object().cloned().unwrap_or_default();
@@ -41,7 +40,7 @@ pub fn converted(root: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Returns where an API is served: by `https` first. Without a host it is where the document came from.
+/// Returns the servers, `https` first. Without a host, the API is served where the document came from.
 fn servers(root: &Value) -> Value {
     let base = root["basePath"].as_str().unwrap_or("/");
     let Some(host) = root["host"].as_str().filter(|host| !host.is_empty()) else { return json!([{ "url": base }]) };
@@ -54,7 +53,7 @@ fn servers(root: &Value) -> Value {
 }
 
 fn item(references: References<'_>, root: &Value, value: &Value) -> Value {
-    // One that cannot be followed is named when its operations are read.
+    // A broken reference stays; it is reported when the operations are read.
     let Some(fields) = references.follow(value).ok().and_then(Value::as_object) else { return value.clone() };
     let shared = fields.get("parameters").unwrap_or(&Value::Null);
     let mut made = Map::new();
@@ -90,7 +89,7 @@ fn operation(references: References<'_>, root: &Value, value: &Value, shared: &V
     }
     if let Some(responses) = value["responses"].as_object() {
         let produces = media("produces");
-        // Nothing that is said stands for JSON.
+        // The default media type is JSON.
         let json = produces.iter().find(|media| is_json(media)).or(produces.first()).unwrap_or(&"application/json");
         let one = |(status, value): (&String, &Value)| (status.clone(), response(references, value, json));
         made.insert("responses".to_owned(), Value::Object(responses.iter().map(one).collect()));
@@ -98,7 +97,7 @@ fn operation(references: References<'_>, root: &Value, value: &Value, shared: &V
     Value::Object(made)
 }
 
-/// Returns the parameters of a list; a reference that leads nowhere stays, and is named when it is followed.
+/// Returns the parameters of a list. A broken reference stays, and is reported when it is followed.
 fn list<'d>(references: References<'d>, list: &'d Value) -> Vec<&'d Value> {
     list.as_array().into_iter().flatten().map(|one| references.follow(one).unwrap_or(one)).collect()
 }
@@ -116,7 +115,7 @@ fn parameter(value: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Returns how a list is written in a query or a form.
+/// Converts the `collectionFormat` of a list in a query or a form.
 fn styled(value: &Value) -> Value {
     match value["collectionFormat"].as_str() {
         Some("multi") => json!({ "style": "form", "explode": true }),
@@ -127,12 +126,13 @@ fn styled(value: &Value) -> Value {
     }
 }
 
-/// Returns how a list is written in a path or a header: with commas, or as no request has it.
+/// Converts the `collectionFormat` of a list in a path or a header. An unsupported format becomes a style that is refused
+/// later.
 fn unlisted(value: &Value) -> &str {
     value["collectionFormat"].as_str().filter(|format| *format != "csv").unwrap_or("simple")
 }
 
-/// Returns the body that the fields of a form are.
+/// Returns the request body for the fields of a form.
 fn form(fields: &[&Value], consumes: &[&str]) -> Value {
     let (mut properties, mut encoding, mut required) = (Map::new(), Map::new(), Vec::new());
     let has_files = fields.iter().any(|field| field["type"] == "file");

@@ -1,4 +1,4 @@
-//! What is wrong in a document: every rule that it breaks, each with its place.
+//! Rules that a document can violate, and the violations with their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,74 +8,70 @@ use serde_json::{Value, json};
 use super::places::{self, KEY, Parsed, Part};
 use mcpkg_base::error::{Code, Error};
 
-/// A rule that a document can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// It is not text of the form that it seems to have.
+    /// The text is not valid JSON or YAML.
     Syntax,
-    /// It is of another version than OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0.
+    /// The version is not OpenAPI 3.0, 3.1 or 3.2, or Swagger 2.0.
     OpenapiVersion,
-    /// It has no object `paths`.
+    /// The document has no `paths` object.
     PathsMissing,
-    /// Its paths have no operation.
+    /// No path has an operation.
     NoOperations,
-    /// It is larger than what is read.
+    /// The document exceeds a size limit.
     LimitExceeded,
-    /// A `$ref` names nothing in the document.
+    /// A `$ref` points to nothing.
     RefUnknown,
-    /// A `$ref` names another document that is not a file below the folder of this one.
+    /// A `$ref` points to a document that is not a file below this document's folder.
     RefExternal,
-    /// References lead back to themselves.
+    /// References form a cycle.
     RefCycle,
-    /// Two parameters of one list have one name and one place.
+    /// Two parameters in a list have the same name and place.
     DuplicateParameter,
-    /// A placeholder of a path is not a parameter.
+    /// A placeholder of a path has no parameter.
     PathParameterUndeclared,
 }
 
 impl Rule {
-    /// The word that stands for it in answers.
+    /// Returns the rule's name in JSON.
     pub fn word(self) -> String {
         serde_json::to_value(self).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
     }
 }
 
-/// Something wrong, at a value of the document.
+/// A violation that still refers to the value, before its line is known.
 #[derive(Clone, Debug)]
 pub struct Fault<'d> {
     pub rule: Rule,
-    /// What it is about.
     pub message: String,
-    /// The value that breaks it.
+    /// The invalid value.
     pub at: &'d Value,
 }
 
-/// Something wrong, with its place.
+/// A violation with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
-    /// The file below the document's folder; `None` for the document itself.
+    /// The file relative to the document's folder; `None` for the document itself.
     pub file: Option<String>,
-    /// The line, from 1; 0 where there is no such thing.
+    /// The line, from 1; 0 if unknown.
     pub line: usize,
     /// The column in code points, from 1.
     pub column: usize,
     pub rule: Rule,
-    /// What it is about.
     pub message: String,
-    /// The JSON pointer of the value that breaks it.
+    /// JSON pointer of the invalid value.
     pub path: String,
-    /// The operation that was left out for it, as `GET /apps`.
+    /// The operation that was skipped because of this, such as `GET /apps`.
     pub operation: Option<String>,
 }
 
 impl Violation {
-    /// Returns a violation at a place of a text that could not be read.
+    /// Returns a violation at a position of an unparsable text.
     pub fn of_text(rule: Rule, message: impl Into<String>, line: usize, column: usize) -> Self {
         Self { file: None, line, column, rule, message: message.into(), path: String::new(), operation: None }
     }
 
-    /// Returns it as data.
     pub fn data(&self) -> Value {
         let mut data = json!({ "code": self.rule, "message": self.message, "path": self.path });
         if self.line > 0 {
@@ -91,7 +87,7 @@ impl Violation {
         data
     }
 
-    /// Returns it as a line for people.
+    /// Returns a line of text for people.
     pub fn line(&self) -> String {
         let file = self.file.as_ref().map(|file| format!("{file}:")).unwrap_or_default();
         let place = if self.line > 0 { format!("{file}{}:{}: ", self.line, self.column) } else { String::new() };
@@ -100,7 +96,7 @@ impl Violation {
     }
 }
 
-/// Returns faults with their places in a document and its files; `operation` says for each what was left out for it.
+/// Adds lines and columns to faults. Each fault may name the operation that is skipped because of it.
 pub fn placed(parsed: Parsed<'_>, files: &[Part], faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
     let at = |fault: &Fault<'_>| in_file(places::pointer(parsed.value, fault.at).unwrap_or_default(), files);
     let at: Vec<(Option<usize>, String)> = faults.iter().map(|(fault, _)| at(fault)).collect();
@@ -130,7 +126,7 @@ pub fn placed(parsed: Parsed<'_>, files: &[Part], faults: &[(Fault<'_>, Option<S
     violations
 }
 
-/// Returns which of a document's files a JSON pointer leads into, with the pointer from there.
+/// Returns which embedded file a JSON pointer leads into, and the pointer within that file.
 fn in_file(pointer: String, files: &[Part]) -> (Option<usize>, String) {
     let inside = pointer.strip_prefix(&format!("/{KEY}/")).filter(|_| !files.is_empty());
     let Some(inside) = inside else { return (None, pointer) };
@@ -141,10 +137,10 @@ fn in_file(pointer: String, files: &[Part]) -> (Option<usize>, String) {
     }
 }
 
-/// The violations that one error names, at most.
+/// Maximum number of violations in one error.
 const NAMED: usize = 100;
 
-/// Returns the failure of a document that no command can be made of.
+/// Returns the error for a document that cannot be imported.
 pub fn invalid(from: &str, violations: &[Violation]) -> Error {
     let what = match violations {
         [] => format!("`{from}` is not an OpenAPI description"),

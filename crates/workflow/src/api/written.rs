@@ -1,14 +1,14 @@
-//! How values are written in URLs, headers and forms.
+//! Encodes values for URLs, headers and forms.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::spec::Style;
 
-/// All but the characters that stand for themselves everywhere (RFC 3986, section 2.3).
+/// Everything except the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// All but what may stand in a path, `%` among it: a document's path is encoded where it has to be.
+/// Everything that is not allowed in a path. `%` is allowed: the path of a document is already encoded where necessary.
 const NO_PATH: &AsciiSet = &RESERVED
     .remove(b'/')
     .remove(b'%')
@@ -26,17 +26,17 @@ const NO_PATH: &AsciiSet = &RESERVED
     .remove(b':')
     .remove(b'@');
 
-/// Returns a text with everything encoded but what stands for itself, in upper-case hex.
+/// Percent-encodes everything except unreserved characters, in upper-case hex.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// Returns a part of a document's path as a URL has it.
+/// Percent-encodes a path of a document.
 pub fn path(text: &str) -> String {
     utf8_percent_encode(text, NO_PATH).to_string()
 }
 
-/// Whether a value holds null where it is written without one: its JSON has it, and so have the elements that are JSON.
+/// Whether a value contains a null that would be lost when it is sent. Only JSON can express null.
 pub fn loses_null(value: &Value, style: Option<Style>) -> bool {
     let goes_on = |value: &Value| style == Some(Style::Deep) && loses_null(value, style);
     match value {
@@ -48,7 +48,7 @@ pub fn loses_null(value: &Value, style: Option<Style>) -> bool {
     }
 }
 
-/// Returns a value as text: numbers and booleans as JSON has them, nothing for null, compact JSON for the rest.
+/// Returns a value as text: nothing for null, compact JSON for arrays and objects.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -57,7 +57,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// Returns the elements of a list, or the keys and values of an object one after the other; a single value is one element.
+/// Returns the elements of a list, or the alternating keys and values of an object. Any other value is a single element.
 pub fn elements(value: &Value) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().map(text).collect(),
@@ -66,7 +66,7 @@ pub fn elements(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns an argument of a query or a form as encoded pairs `name=value`.
+/// Returns a query or form argument as encoded pairs `name=value`.
 pub fn pairs(name: &str, value: &Value, style: Option<Style>) -> Vec<String> {
     let pair = |name: &str, value: &str| format!("{}={value}", encoded(name));
     let joined = |separator: &str| {
@@ -95,7 +95,7 @@ fn deep(name: &str, value: &Value) -> Vec<String> {
         Value::Object(fields) => {
             fields.iter().flat_map(|(key, value)| deep(&format!("{name}[{key}]"), value)).collect()
         }
-        // Servers take repeated names for one value, and elements of several keys for one element: brackets keep them apart.
+        // Servers parse repeated names as one value, so nested elements need indexed brackets to keep their keys apart.
         Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
             values.iter().enumerate().flat_map(|(n, value)| deep(&format!("{name}[{n}]"), value)).collect()
         }

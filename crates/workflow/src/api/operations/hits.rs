@@ -1,4 +1,4 @@
-//! Which saved workflows and waiting drafts use commands that a refresh changes.
+//! Finds the saved workflows and open drafts that use commands changed by a refresh.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct Hit {
     pub changed: Vec<String>,
 }
 
-/// Returns what of all projects uses commands that differ, by project and name.
+/// Returns the workflows and drafts of all projects that use changed commands, sorted by project and name.
 pub fn hits(context: &Context, difference: &Difference) -> Result<Vec<Hit>> {
     if difference.removed.is_empty() && difference.changed.is_empty() {
         return Ok(Vec::new());
@@ -70,7 +70,7 @@ pub fn hits(context: &Context, difference: &Difference) -> Result<Vec<Hit>> {
 }
 
 impl Hit {
-    /// Returns what a person reads of it.
+    /// Returns a line of text for people.
     pub fn line(&self) -> String {
         let draft = self.draft.as_ref().map(|id| format!("draft {id} of ")).unwrap_or_default();
         let uses = [("removed", &self.removed), ("breaking change", &self.breaking), ("changed", &self.changed)];
@@ -83,14 +83,14 @@ impl Hit {
     }
 }
 
-/// What the ways to write a command stand for, each looked for once.
+/// Resolves names of commands to ids, each only once.
 struct Ids<'a> {
     context: &'a Context,
     known: BTreeMap<String, Option<String>>,
 }
 
 impl Ids<'_> {
-    /// Returns the ids of the commands that a text runs, or takes values from.
+    /// Returns the ids of the commands that a workflow text runs, or uses as providers.
     fn used(&mut self, text: &str) -> Result<BTreeSet<String>> {
         let Some(definition) = shaped(text)?.0 else { return Ok(BTreeSet::new()) };
         let providers = definition.inputs.list.iter().filter_map(|named| named.input.provider.as_ref());

@@ -1,4 +1,4 @@
-//! `mcpkg catalog ...`. All of it is the shell's: no agent can have a URL fetched, a file read, or a command changed.
+//! `mcpkg catalog ...`. These commands exist only in the shell: agents must not fetch URLs, read files or change commands.
 
 mod hits;
 mod import;
@@ -29,7 +29,6 @@ use mcpkg_store::Db;
 use mcpkg_store::catalogs::{self, CommandRow};
 use mcpkg_store::plugins;
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<import::Import>(),
     Entry::of::<list::List>(),
@@ -40,20 +39,19 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// What a change of catalogs may alter of what clients see: no list.
+/// A change of catalogs does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// How many of a list of notes a reply shows.
+/// How many notes of a kind a reply shows.
 const SHOWN: usize = 20;
 
 const CATALOGS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
-/// The commands of all catalogs.
 const COMMANDS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::ids(typed.db)?.into_iter().map(|(_, id)| id))));
 
-/// A document that was read from its place.
+/// A document and where it came from.
 struct Read {
     place: Place,
     document: Document,
@@ -76,8 +74,9 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Makes commands of it, and returns them with where it came from; it itself is let go of, since it is the largest part of
-    /// what an import has in memory. Operations keep the ids that they got before, and no other takes one that a person gave.
+    /// Converts the document to commands, and consumes the document to free its memory. Known operations keep their ids. Ids
+    /// that a
+    /// person has set stay reserved.
     fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();
@@ -93,19 +92,19 @@ impl Read {
         Ok((imported, Origin { place: wanted.from, sha256: self.sha256 }))
     }
 
-    /// Returns a name for its API, by its title.
+    /// Derives a name for the API from the document's title.
     fn name(&self) -> String {
         name_of(title(&self.document))
     }
 }
 
-/// Where a document came from, and what it was.
+/// Where a document came from, and its hash.
 struct Origin {
     place: String,
     sha256: [u8; 32],
 }
 
-/// Returns a name for an API of this title, without words that all of them have.
+/// Derives a name from a title, without common words such as `API` and version numbers.
 fn name_of(title: &str) -> String {
     const COMMON: [&str; 8] = ["api", "apis", "openapi", "rest", "spec", "specification", "swagger", "the"];
     let slug = kebab(title).replace('_', "-");
@@ -118,7 +117,7 @@ fn name_of(title: &str) -> String {
     if name.is_empty() { "api".to_owned() } else { name }
 }
 
-/// Refuses groups that are reserved, or that the commands of another catalog or of a plugin have.
+/// Refuses groups that are reserved, or in use by another catalog or a plugin.
 fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
     let groups: BTreeSet<&str> = imported.commands.iter().map(|command| command.spec.group.as_str()).collect();
     for group in &groups {
@@ -143,7 +142,7 @@ fn get(context: &Context, name: &str) -> Result<Catalog> {
     Catalog::of(context.store.read(|db| catalogs::get(db, name))?)
 }
 
-/// Reads where an API is served, as a person says it.
+/// Parses a base URL that a person typed.
 fn base_url(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
     url.map(|url| super::servers::base(&url)).ok_or_else(|| {
@@ -152,7 +151,7 @@ fn base_url(text: &str) -> Result<String> {
     })
 }
 
-/// Returns what is left to decide before all commands of a catalog can be run.
+/// Returns hints about the settings that are missing before all commands of a catalog can run.
 fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let mut hints = Vec::new();
     let name = &catalog.name;
@@ -170,7 +169,7 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     hints
 }
 
-/// Adds what was left out: a warning each, or of many their number, since the data have them all.
+/// Adds a warning for each skipped operation. If there are many, adds only their number; the JSON output has all of them.
 fn telling_left_out(mut reply: Reply, violations: &[Violation]) -> Reply {
     if violations.len() <= SHOWN {
         return reply.warn(violations.iter().map(Violation::line));
@@ -179,12 +178,11 @@ fn telling_left_out(mut reply: Reply, violations: &[Violation]) -> Reply {
     reply.hint(format!("skipped {} parts of the document{LISTED_BY_VERBOSE}", violations.len()))
 }
 
-/// Returns how many commands cannot be run.
 fn not_runnable(catalog: &Catalog, imported: &Imported) -> usize {
     imported.commands.iter().filter(|command| !catalog.runs(&command.spec)).count()
 }
 
-/// Returns the rows of commands with what a person corrected of them before.
+/// Returns the rows of commands, keeping the corrections of the previous rows.
 fn rows(imported: &Imported, before: &[CommandRow]) -> Result<Vec<CommandRow>> {
     let patches = before
         .iter()

@@ -1,4 +1,4 @@
-//! A document that becomes a catalog.
+//! Creates a catalog from a document.
 
 use super::{Read, check_groups, rows};
 use crate::api::catalog::{ANSWER, Catalog, TIMEOUT};
@@ -13,34 +13,30 @@ use mcpkg_store::Db;
 use mcpkg_store::catalogs::{self, CommandRow};
 use mcpkg_store::revisions::Author;
 
-/// What a person says of a document.
+/// The options of an import.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub place: Place,
-    /// The group of its commands; from its title where nothing is said.
+    /// The group of its commands; derived from the title if absent.
     pub prefix: Option<String>,
-    /// The catalog's name; the group where nothing is said, else from the document's title.
+    /// The catalog's name; the group if absent, or else derived from the title.
     pub name: Option<String>,
-    /// Where the API is served; by the document's first server that may be asked where nothing is said.
+    /// The base URL; by default the first server of the document that mcpkg may call.
     pub base_url: Option<String>,
-    /// Whether addresses that are not public are asked.
+    /// Whether requests may go to private addresses.
     pub private: bool,
 }
 
-/// A catalog that has no row yet.
+/// A catalog that is not stored yet.
 #[derive(Debug)]
 pub(super) struct NewCatalog {
     pub catalog: Catalog,
-    /// What its document says.
     pub imported: Imported,
     pub rows: Vec<CommandRow>,
 }
 
 impl NewCatalog {
     /// Reads a document and makes a catalog of it.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` for names that no group has.
     pub fn read(context: &Context, asked: Asked) -> Result<Self> {
         for name in asked.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&asked.name) {
             groups::check(name, "group of commands")?;
@@ -78,7 +74,7 @@ impl NewCatalog {
         Ok(Self { catalog, imported, rows })
     }
 
-    /// Refuses names that others have.
+    /// Refuses names that are in use.
     pub fn check(&self, db: &Db<'_>) -> Result<()> {
         let name = &self.catalog.name;
         if catalogs::list(db)?.iter().any(|row| row.facts.name == *name) {

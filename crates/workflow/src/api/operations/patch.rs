@@ -14,14 +14,14 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::catalogs;
 
-/// What `--list` and `--pagination` say to mean nothing.
+/// The value that clears `--list` or `--pagination`.
 const NONE: &str = "none";
 
-/// The keys of `--pagination`, with those of the contract.
+/// The keys of `--pagination`, each with the field that it sets in the contract.
 const PAGINATION: [(&str, &str); 4] =
     [("style", "style"), ("param", "param"), ("items", "items_path"), ("next", "next_cursor_path")];
 
-/// The ways in which pages follow each other.
+/// The supported kinds of pagination.
 const STYLES: [&str; 4] = ["cursor", "page", "offset", "link"];
 
 /// Correct a command
@@ -135,7 +135,7 @@ impl Operation for PatchCommand {
 }
 
 impl PatchCommand {
-    /// Adds what is said now to what was corrected before.
+    /// Merges the options of this call into earlier corrections.
     fn patched(&self, mut patch: Patch, group: &str) -> Result<Patch> {
         if let Some(name) = &self.name {
             let name = name.strip_prefix(&format!("{group}:")).unwrap_or(name);

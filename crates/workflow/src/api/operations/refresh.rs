@@ -96,15 +96,14 @@ impl Operation for Refresh {
     }
 }
 
-/// What a document says now.
+/// The new version of a catalog.
 struct News {
     after: Catalog,
     imported: Imported,
     rows: Vec<CommandRow>,
     difference: Difference,
-    /// Commands that a person corrected, and that are gone.
+    /// Removed commands that a person had corrected.
     lost: Vec<String>,
-    /// The workflows and drafts that use what changes.
     hits: Vec<Hit>,
 }
 
@@ -120,7 +119,7 @@ impl News {
         Ok(Self { after, imported, rows, difference, lost, hits })
     }
 
-    /// Takes over what the document says, unless that is what is stored; returns whether anything was written.
+    /// Stores the new version unless it equals the stored one. Returns whether anything was written.
     fn write(&self, context: &Context, before: &Catalog, stored: &[CommandRow]) -> Result<bool> {
         let is_same =
             Catalog { refreshed_at: before.refreshed_at, ..self.after.clone() } == *before && self.rows == stored;
@@ -149,7 +148,7 @@ impl News {
         Ok(!is_same)
     }
 
-    /// What changes, for who decides.
+    /// Shows the changes to the person who decides about them.
     fn shown(&self) -> Body {
         match self.difference.is_empty() {
             true => Body::Sentence(format!("The commands of the catalog '{}' are up to date", self.after.name)),

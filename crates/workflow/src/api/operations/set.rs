@@ -83,7 +83,7 @@ impl Operation for Set {
             ));
         }
         let before = get(context, &self.name)?;
-        // A change of one field must not approve the rest of a row from somebody else's database unseen.
+        // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
         approval::check(context, &before)?;
         let after = self.changed(before.clone())?;
         if after == before {
@@ -112,7 +112,7 @@ impl Set {
         !is_given && header.is_empty() && auth.is_empty()
     }
 
-    /// Returns the catalog as it shall be.
+    /// Returns the catalog with the new settings.
     fn changed(&self, mut catalog: Catalog) -> Result<Catalog> {
         if let Some(url) = &self.base_url {
             catalog.base_url = Some(base_url(url)?);

@@ -83,7 +83,7 @@ impl Operation for Show {
     }
 }
 
-/// Returns a fact as a line, or as a line for each of several, whose values stand beside each other.
+/// Formats a field as one line, or a list as one line for each element.
 fn lines(key: &str, value: &Value) -> String {
     let of = |text: &str| format!("{key}: {}\n", cell(text));
     let each = |text: &str| format!("{}: {}\n", key.trim_end_matches('s'), cell(text));

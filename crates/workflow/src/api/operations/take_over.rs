@@ -1,7 +1,8 @@
-//! `mcpkg catalog import --from-oatty`: the catalogs of oatty's registry become catalogs here.
+//! `mcpkg catalog import --from-oatty`: imports the catalogs of oatty's registry.
 //!
-//! What oatty made of a document is not read: each document is read again from where it was imported, by the same rules as any
-//! other. What cannot come in is left with the reason and the command that brings it in once that is gone.
+//! Each document is imported again from its source, by the usual rules; what oatty derived from it is ignored. A catalog that
+//! cannot
+//! be imported is reported with the reason and the command to import it later.
 
 use std::path::Path;
 
@@ -22,18 +23,18 @@ use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
 use mcpkg_core::op::{Context, Reply};
 
-/// A catalog that came in, or waits for the transaction in which all do.
+/// An imported catalog. All of them are stored in one transaction.
 struct Taken {
     entry: Entry,
     made: NewCatalog,
     notes: Vec<String>,
 }
 
-/// A catalog that did not come in.
+/// A catalog that could not be imported.
 struct Left {
     title: String,
     why: String,
-    /// What a person does about it.
+    /// What the person can do about it.
     hint: String,
 }
 
@@ -42,14 +43,14 @@ impl Left {
         Self::with(entry, why, &format!("import it with `{}`", command(entry)))
     }
 
-    /// One whose name or group another has.
+    /// Reports a catalog whose name or group is in use.
     fn taken(entry: &Entry, why: &str) -> Self {
         let document = entry.source.as_deref().unwrap_or("FILE|URL");
         let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
         Self::with(entry, why, &format!("import the catalog under other names with `{line}`"))
     }
 
-    /// An address may hold a password, which is not repeated.
+    /// Redacts the reason and the hint, because a URL may contain a password.
     fn with(entry: &Entry, why: &str, hint: &str) -> Self {
         Self { title: entry.title.clone(), why: redact(why), hint: redact(hint) }
     }
@@ -63,10 +64,7 @@ impl Left {
     }
 }
 
-/// Takes over the catalogs of a registry: those that can come in do in one transaction, the others are named.
-///
-/// # Errors
-/// `E_FILE_FAILED`, `E_INVALID_ARGUMENT` where the file is not a registry.
+/// Imports the catalogs of a registry in one transaction, and reports those that cannot be imported.
 pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result<Reply> {
     let from = path.display();
     let text = file::read_text(path, file::TEXT)
@@ -136,7 +134,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     })
 }
 
-/// Reads the document of a catalog again.
+/// Reads the document of a catalog again from its source.
 fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken, Left>> {
     if !entry.enabled {
         return Ok(Err(Left::of(&entry, "it is disabled in oatty")));
@@ -178,7 +176,7 @@ fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     NewCatalog::read(context, Asked { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private })
 }
 
-/// Says of a catalog where the value of a header is kept; returns what a person should know of it, where there is something.
+/// Sets the secret reference of a header. Returns a note if the person has to do something about it.
 fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String> {
     let set = |flag: &str, name: &str| format!("`{}`", words(&["catalog", "set", &catalog.name, flag, name]));
     let by_hand = set("--header", &format!("{header}=env:{}", variable_of(header)));
@@ -216,7 +214,7 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
     }
 }
 
-/// Returns the command that imports the document of a catalog by hand.
+/// Returns the command that imports this catalog by hand.
 fn command(entry: &Entry) -> String {
     let name = super::name_of(&entry.title);
     let document = entry.source.as_deref().unwrap_or("FILE|URL");
@@ -237,12 +235,12 @@ fn command(entry: &Entry) -> String {
     words(&line)
 }
 
-/// Returns a command line of mcpkg's.
+/// Returns a quoted mcpkg command line.
 fn words(words: &[&str]) -> String {
     std::iter::once("mcpkg".to_owned()).chain(words.iter().map(|word| shell::quote(word))).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name of a variable for a header.
+/// Returns the name of an environment variable for a header.
 fn variable_of(header: &str) -> String {
     header.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
