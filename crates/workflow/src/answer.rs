@@ -1,4 +1,4 @@
-//! What contract 004's tools answer, as their output schemas say it, and the pages of those that list.
+//! Shared parts of the answers of contract 004's tools: the version field, cursors, page limits and shortened text.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,10 +10,10 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{self, Context, PAGE};
 use mcpkg_store::page::Page;
 
-/// The version that every answer and every failure begins with.
+/// The version field of every answer and every error.
 pub const VERSION: &str = "1.0";
 
-/// Bytes of the longest id, or the longest query of a few words.
+/// Maximum length of an id or a short query, in bytes.
 const SHORT: usize = 255;
 
 /// An answer: what the tool gives, or why it failed. It requires nothing, since a client holds failures against it too.
@@ -48,39 +48,32 @@ struct Failure {
     retry_after_ms: Option<u64>,
 }
 
-/// Returns an answer as data.
 pub fn data(answer: &impl Serialize) -> Result<Value> {
     let written = serde_json::to_value(answer);
     written.map_err(|error| Error::internal("a response cannot be written as JSON").with_source(error))
 }
 
-/// Takes one text, where the shell takes several words.
+/// Deserializes a single string into a list, for arguments that the shell splits into several words.
 pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Whether what was asked for is as short as an id or a few words, so that it takes microseconds to find.
+/// Whether a query is as short as an id or a few words. Such a search takes microseconds.
 pub fn is_short(asked: &[String]) -> bool {
     asked.iter().map(String::len).sum::<usize>() <= SHORT
 }
 
-/// Returns how many rows a page has: as many as were asked for, else the usual number.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where none were asked for, or more than `most`.
+/// Returns the size of a page: the requested number if it is from 1 to `most`, else `usual`.
 pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<usize> {
     op::limit(asked, usual as usize, most as usize)
 }
 
-/// Returns the cursor of what comes after a row of `list`, which is at this place.
+/// Returns the cursor for the rows after this place in `list`.
 pub fn cursor(list: &str, place: &impl Serialize) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(data(&(list, place))?.to_string()))
 }
 
-/// Returns the place that a cursor of `list` names.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where the list never gave it out.
+/// Returns the place that a cursor of `list` encodes. A cursor of another list is an error.
 pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result<T> {
     let parsed = (|| {
         let (of, place) = serde_json::from_slice::<(String, T)>(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
@@ -93,11 +86,8 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
     })
 }
 
-/// Returns the page of a list of a project's that a call asks for: everything from the shell, a hundred for an agent, unless
-/// it says.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a limit of 0, and for a cursor that this list of this project never gave out.
+/// Returns the page that a call asks for. By default, a shell gets the whole list and an agent gets a hundred rows. A cursor is
+/// valid only for the same list and project.
 pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, context: &Context) -> Result<Page> {
     let mut page = match limit {
         None if context.is_shell() => Page::all(),
@@ -114,17 +104,17 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
     Ok(page)
 }
 
-/// Returns the cursor of the page behind a row of a project's list; `None` where there is no such row.
+/// Returns the cursor of the next page; `None` if this is the last one.
 pub fn next(list: &str, project: i64, last: Option<&str>) -> Result<Option<String>> {
     last.map(|last| cursor(list, &(project, last))).transpose()
 }
 
-/// Returns a text of at most so many bytes, cut at the end of a word where it can be.
+/// Shortens text to at most `most` bytes, at the end of a word if possible.
 pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    // The sign at the end has three bytes.
+    // `…` takes three bytes.
     let end = (0..=most.saturating_sub(3)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let end = text[..end].rfind(' ').filter(|space| space * 2 > end).unwrap_or(end);
     format!("{}…", &text[..end])

@@ -1,4 +1,4 @@
-//! An argument of a command, whether it has a name or a place in the path: what it takes, and the input that asks for it.
+//! An argument of a command, either a flag or a placeholder of the path: which values it takes, and the workflow input for it.
 
 use serde_json::Value;
 
@@ -8,43 +8,40 @@ use super::source::Commands;
 use super::spec::{Body, CommandSpec, Flag, Form, Place, Positional, SECRET, Style};
 use mcpkg_base::error::Result;
 
-/// An argument of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'s> {
-    /// Its name below `with`.
+    /// Its key in a step's `with`.
     pub name: &'s str,
-    /// A type of JSON Schema's, `secret` or `any`.
+    /// A JSON Schema type, `secret` or `any`.
     pub r#type: &'s str,
-    /// Whether it is required.
     pub required: bool,
-    /// The value that it has where none is given.
     pub default: Option<&'s Value>,
-    /// The values that it takes, where these are few.
+    /// The allowed values, if they are enumerated.
     pub values: &'s [Value],
-    /// The forms that its value may have, where there are several.
+    /// The alternatives, if its value may have several types.
     pub forms: &'s [Form],
-    /// Whether null is a value that it takes.
+    /// Whether it accepts null.
     pub nullable: bool,
-    /// Where a request carries it that has no null there, in words.
+    /// Where the request carries it, such as `in a header`, if that place cannot express null.
     pub no_null: Option<&'static str>,
-    /// Whether a request of HTTP carries it.
+    /// Whether it is part of an HTTP request.
     pub in_request: bool,
     pub about: Option<&'s str>,
-    /// The command whose answers are values for it.
+    /// Id of the command that lists possible values.
     pub provider: Option<&'s str>,
-    /// The tags of values that it takes.
+    /// Tags of the values that it accepts.
     pub accepts: &'s [String],
-    /// The tag to prefer.
+    /// The preferred tag among them.
     pub prefer: Option<&'s str>,
 }
 
-/// Returns the arguments of a command: the placeholders of its path, then the others.
+/// Returns the arguments of a command: first the placeholders of its path, then the flags.
 pub fn all(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
     let flags = spec.flags.iter().map(|flag| Argument { no_null: no_null(flag, spec.body.as_ref()), ..flag.into() });
     spec.positionals.iter().map(Argument::from).chain(flags)
 }
 
-/// Returns where a request carries a flag, where that has no null: all but JSON.
+/// Returns where a request carries a flag, if that place cannot express null. Only JSON can.
 fn no_null(flag: &Flag, body: Option<&Body>) -> Option<&'static str> {
     match flag.r#in? {
         _ if flag.style == Some(Style::Json) => None,
@@ -55,18 +52,16 @@ fn no_null(flag: &Flag, body: Option<&Body>) -> Option<&'static str> {
     }
 }
 
-/// Returns the argument of this name.
 pub fn named<'s>(spec: &'s CommandSpec, name: &str) -> Option<Argument<'s>> {
     all(spec).find(|argument| argument.name == name)
 }
 
 impl Argument<'_> {
-    /// Whether its value is a reference to a secret.
     pub fn is_secret(&self) -> bool {
         self.r#type == SECRET
     }
 
-    /// Returns why a value is not taken, for a sentence that begins with the argument.
+    /// Returns why a value is invalid, as the rest of a sentence that begins with the argument.
     pub fn refuses(&self, value: &Value) -> Option<Refused> {
         if value.is_null() {
             return self.refuses_null().map(Refused::Type);
@@ -81,7 +76,9 @@ impl Argument<'_> {
         (!lists(self.values, value)).then_some(Refused::Value)
     }
 
-    /// Returns why null is not taken. Where a request has no null it is not left out either: what was approved is what is sent.
+    /// Returns why null is invalid. If the request cannot express null, dropping the argument is not an option: the request
+    /// must be the
+    /// one that was approved.
     fn refuses_null(&self) -> Option<String> {
         if let Some(place) = self.no_null {
             return Some(format!("is sent {place}, which cannot express null; leave it out"));
@@ -90,12 +87,12 @@ impl Argument<'_> {
         match self.in_request {
             _ if self.nullable || takes_any => None,
             true => Some(format!("takes {}, not null", self.takes())),
-            // mcpkg's own operations, tools and plugins are given null as it is: for most of them it is as if nothing were given.
+            // Operations, tools and plugins get null as it is; most treat it as an absent argument.
             false => self.required.then(|| "is required".to_owned()),
         }
     }
 
-    /// Returns what it takes, in words: a type, or several with `or` between.
+    /// Describes the accepted types, such as `string or integer`.
     pub fn takes(&self) -> String {
         let one = |form: &Form| match &form.r#enum[..] {
             [] => form.r#type.clone(),
@@ -107,7 +104,7 @@ impl Argument<'_> {
         }
     }
 
-    /// Returns the input of a workflow that asks for it, with its list as the provider where that needs nothing itself.
+    /// Returns a workflow input for this argument. Its provider is kept only if the provider needs no arguments.
     pub fn input(&self, commands: &dyn Commands) -> Result<Input> {
         let provider = match self.provider {
             Some(id) => commands.provider(id)?.filter(|contract| contract.args.is_empty()),
@@ -135,16 +132,16 @@ impl Argument<'_> {
     }
 }
 
-/// Why an argument does not take a value.
+/// Why an argument does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is of another type, or null: why, for a sentence that begins with the argument.
+    /// The type is wrong, or the value is null. The text continues a sentence that begins with the argument.
     Type(String),
-    /// It is not among the values that are listed.
+    /// The value is not one of the allowed values.
     Value,
 }
 
-/// Whether a value is of a type of JSON Schema's. Of a type that is not known anything may be.
+/// Whether a value has a JSON Schema type. Any value fits an unknown type.
 pub fn fits(r#type: &str, value: &Value) -> bool {
     match r#type {
         "string" | SECRET => value.is_string(),
@@ -162,7 +159,6 @@ fn lists(values: &[Value], value: &Value) -> bool {
     values.is_empty() || values.contains(value)
 }
 
-/// Returns the type of a value, in words.
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,5 @@
-//! What a provider's argument is bound to: what the input says, else what fits by its tags, else what has its name.
+//! Binds the arguments of a provider: to what the input says, else to a field with matching tags, else to a field of the same
+//! name.
 
 use serde_json::{Map, Value};
 
@@ -7,46 +8,43 @@ use super::expression::{Node, Segment, Template};
 use super::output::{self, Found};
 use super::spec::{OutputContract, OutputField, ProviderContract};
 
-/// What an argument of a provider has to be given (contract 004, section 3.3).
+/// What a provider's argument accepts (contract 004, section 3.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The tags of values that it takes; none where nothing is known of them.
+    /// Accepted tags; empty if unknown.
     pub accepts: Vec<String>,
-    /// The tag to prefer.
+    /// The preferred tag.
     pub prefer: Option<String>,
-    /// Whether it has to be given.
     pub required: bool,
 }
 
-/// What an argument is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A field of a step's answer: the step's index, and the way to the field.
+    /// A field of a step's output: the step's index, and the path of the field.
     Step(usize, Vec<Segment>),
-    /// An input, by its index, and the way into its value.
+    /// An input: its index, and a path into its value.
     Input(usize, Vec<Segment>),
-    /// A value that was written out.
+    /// A literal value.
     Literal(Value),
-    /// A template that is more than one path, as it was written.
+    /// A template that is not just a single path.
     Template(String),
 }
 
-/// What an argument is bound to, and why.
+/// The source of an argument's value, and the reason for that choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
-    /// What it is bound to; `None` where that is open.
+    /// The source; `None` if nothing fits.
     pub source: Option<Source>,
-    /// What the plan says of it, such as `prefer app_id per contract`.
+    /// A remark for the plan, such as `prefer app_id per contract`.
     pub note: Option<String>,
-    /// What happens where there is no value.
+    /// What to do if the source has no value.
     pub on_missing: OnMissing,
 }
 
-/// What is known of the answers of steps, in the order of the steps; `None` where a step's command is unknown.
+/// The output contracts of the steps, in their order; `None` for a step with an unknown command.
 pub type Contracts<'c> = [Option<&'c OutputContract>];
 
 impl Wanted {
-    /// Returns what an argument of a provider has to be given.
     pub fn of(contract: &ProviderContract, arg: &str) -> Option<Self> {
         let arg = contract.args.get(arg)?;
         let accepts = arg.get("accepts").and_then(Value::as_array).into_iter().flatten();
@@ -57,19 +55,19 @@ impl Wanted {
         })
     }
 
-    /// Whether a value with these tags is taken; where nothing is known of either, it is.
+    /// Whether a value with these tags is acceptable. If either side has no tags, it is.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }
 
-    /// Whether a value with these tags is taken, and another one would be preferred.
+    /// Whether a value with these tags is acceptable but not preferred.
     pub fn prefers_another(&self, tags: &[String]) -> bool {
         let preferred = self.prefer.as_ref().is_some_and(|prefer| tags.contains(prefer));
         self.prefer.is_some() && !preferred && !tags.is_empty() && self.takes(tags)
     }
 }
 
-/// Returns what an input binds an argument to by itself.
+/// Returns the binding that the input states explicitly.
 pub fn stated(definition: &Definition, value: &Value) -> Option<Binding> {
     let of = |source, on_missing| Binding { source: Some(source), note: None, on_missing };
     match Bound::of(value)? {
@@ -105,8 +103,7 @@ fn of_template(definition: &Definition, text: &str) -> Source {
     found.unwrap_or_else(|| Source::Template(text.to_owned()))
 }
 
-/// Returns what an argument of the provider of `input` is bound to. `before` are the steps that were run by then, the last one
-/// first.
+/// Binds an argument of an input's provider. `before` are the steps that have run by then, the last one first.
 pub fn bind(
     definition: &Definition,
     input: &Input,
@@ -160,7 +157,7 @@ fn tagged(before: &[usize], contracts: &Contracts<'_>, tag: &str) -> Option<Sour
     field(before, contracts, |field| field.tags.iter().any(|known| known == tag))
 }
 
-/// Returns the first field that fits, of answers that are not lists.
+/// Returns the first matching field among outputs that are not lists.
 fn field(before: &[usize], contracts: &Contracts<'_>, fits: impl Fn(&OutputField) -> bool) -> Option<Source> {
     before.iter().find_map(|step| {
         let contract = contracts[*step].filter(|contract| contract.list.is_none())?;
@@ -169,7 +166,7 @@ fn field(before: &[usize], contracts: &Contracts<'_>, fits: impl Fn(&OutputField
     })
 }
 
-/// Returns the tags of a source, where something is known of it.
+/// Returns the tags of a source, if known.
 pub fn tags(source: &Source, contracts: &Contracts<'_>) -> Option<Vec<String>> {
     let Source::Step(step, segments) = source else { return None };
     match output::find(contracts[*step]?, segments) {
@@ -178,14 +175,14 @@ pub fn tags(source: &Source, contracts: &Contracts<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the arguments of a provider in the order of its contract, and then those that only the input names.
+/// Returns the arguments of the provider's contract, followed by those that only the input names.
 pub fn args<'a>(contract: &'a ProviderContract, given: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let more = given.keys().filter(|arg| !contract.args.contains_key(*arg));
     contract.args.keys().chain(more).map(String::as_str)
 }
 
 impl Source {
-    /// Returns the path of the source, as expressions write it, or the value as JSON.
+    /// Formats the source as an expression path, or a literal as JSON.
     pub fn shown(&self, definition: &Definition) -> String {
         let with = |begin: String, segments: &[Segment]| {
             segments.iter().fold(begin, |path, segment| path + &segment.to_string())

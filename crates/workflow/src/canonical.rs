@@ -1,4 +1,4 @@
-//! The one form that hashes are made of: JSON without spaces, whose objects have their keys in order.
+//! Canonical JSON for hashing: no spaces, and object keys in sorted order.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::json::push_string;
 
-/// Returns the SHA-256 of a value: the same however its objects are written, and on every machine.
+/// Returns the SHA-256 of a value. It does not depend on key order or on the machine.
 pub fn digest(value: &impl Serialize) -> Result<[u8; 32]> {
     let value = serde_json::to_value(value)
         .map_err(|error| Error::internal("a value to hash cannot be written as JSON").with_source(error))?;

@@ -1,23 +1,21 @@
-//! Names that complete an argument of the commands about commands, workflows and drafts.
+//! Shell completion for arguments that name commands, workflows and drafts.
 
 use super::{operations, tools};
 use mcpkg_core::op::{Name, Names};
 use mcpkg_store::page::Page;
 use mcpkg_store::{drafts, workflows};
 
-/// The groups that there are without any that somebody imported.
+/// The built-in groups; groups of imports are not included.
 pub const GROUPS: Names = Names::Known(|_| [operations::GROUP, tools::GROUP].map(str::to_owned).into());
 
-/// The ids of mcpkg's own commands.
 pub const IDS: Names = Names::Known(operations::ids);
 
-/// The workflows of the project.
 pub const WORKFLOWS: Names = Names::Stored(|typed| {
     let names = workflows::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
     Ok(names.into_iter().map(Name::from).collect())
 });
 
-/// The drafts that wait for a person.
+/// Drafts that a person has not decided on yet.
 pub const DRAFTS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let waiting = drafts::list(typed.db, project.id, true, &Page::all())?.rows;

@@ -1,4 +1,5 @@
-//! Who hands out values for which argument: tags of answers, what arguments accept, and the lists that provide them.
+//! Connects commands: derives tags for the fields of answers and for arguments, and picks the list that provides an argument's
+//! values.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,14 +10,15 @@ use super::from_schema::LISTS;
 use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
 use super::words::{snake, stem};
 
-/// Says which field of an answer is what a person reads.
+/// The tag of the field that people recognize a list element by, such as a name.
 pub const DISPLAY: &str = "display";
 
-/// What names of arguments end in that hold something of a resource, the one to prefer first.
+/// Suffixes of arguments that identify a resource, in order of preference.
 const KEYS: [&str; 3] = ["id", "name", "slug"];
 
-/// Fills in what follows from all commands of a source together: the tags of what they answer, what their arguments accept and
-/// prefer, and which list provides values for which argument. Tags, `accepts` and providers that are there stay.
+/// Fills in everything that depends on all commands of a source: the tags of answers, the accepted and preferred tags of
+/// arguments,
+/// and providers. Tags and providers that are already set stay.
 pub fn complete(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         tag(spec);
@@ -31,7 +33,7 @@ pub fn complete(specs: &mut [CommandSpec]) {
     assign(specs);
 }
 
-/// Returns what a command hands out, where it answers a list.
+/// Returns the provider contract of a command that returns a list.
 pub fn provider(spec: &CommandSpec) -> Option<ProviderContract> {
     if !spec.is_provider() {
         return None;
@@ -56,7 +58,6 @@ pub fn provider(spec: &CommandSpec) -> Option<ProviderContract> {
     })
 }
 
-/// An argument, whether it has a name or a place in the path.
 struct Argument<'a> {
     name: &'a str,
     required: bool,
@@ -64,7 +65,7 @@ struct Argument<'a> {
     prefer: Option<&'a str>,
 }
 
-/// Returns the arguments of a command: the placeholders of its path, then the others.
+/// Returns the arguments of a command: first the placeholders of its path, then the flags.
 fn arguments(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
     let placeholders = spec.positionals.iter().map(|argument| Argument {
         name: &argument.name,
@@ -81,10 +82,10 @@ fn arguments(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
     placeholders.chain(flags)
 }
 
-/// What is filled in of an argument.
+/// The parts of an argument that [`complete`] may set.
 struct ArgumentMut<'a> {
     name: &'a str,
-    /// Whether a value of it can be an element of a list: no flag that is on or off, none with a few fixed values.
+    /// Whether its values can come from a list. Booleans and enumerations cannot.
     is_open: bool,
     provider: &'a mut Option<String>,
     accepts: &'a mut Vec<String>,
@@ -109,8 +110,8 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
     placeholders.chain(flags)
 }
 
-/// Returns what a command is about, in the singular: the last part of its path that is not a placeholder; without a path what its
-/// list is called, else what stands before the action in its name.
+/// Returns the resource that a command is about, in the singular. It is the last segment of the path that is not a placeholder.
+/// Without a path, it is the key of the list, or else the part of the name before the action.
 pub fn resource(spec: &CommandSpec) -> String {
     if let Some(path) = &spec.path {
         return stem(segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group));
@@ -122,7 +123,7 @@ pub fn resource(spec: &CommandSpec) -> String {
     let before = spec.name.rsplit_once(':').map_or(spec.name.as_str(), |(before, _)| before);
     let part = match spec.source {
         SourceKind::Tools => spec.name.split(':').next().and_then(|name| name.rsplit('/').next()),
-        // `list_issues`, `searchNodes`: what comes after the action.
+        // Plugins name the action first: `list_issues`, `searchNodes`.
         SourceKind::Plugins => {
             let words = snake(&spec.name);
             return stem(words.rsplit('_').next().unwrap_or_default());
@@ -141,7 +142,7 @@ fn is_placeholder(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-/// Says of each field of an answer whose value it is, where nobody said so.
+/// Tags the fields of an answer, such as `app_id`, unless they have tags.
 fn tag(spec: &mut CommandSpec) {
     let resource = resource(spec);
     for OutputField { name, tags, .. } in &mut spec.output_contract.fields {
@@ -151,7 +152,7 @@ fn tag(spec: &mut CommandSpec) {
         match name.as_str() {
             "name" => tags.extend([format!("{resource}_name"), DISPLAY.to_owned()]),
             "id" | "slug" | "email" => tags.push(format!("{resource}_{name}")),
-            // `foo_id`, `fooId`, `foo.id`; of a longer path what stands before its end.
+            // `foo_id`, `fooId` and `foo.id` all become `foo_id`. In a longer path, only the last part before the leaf counts.
             _ => {
                 let (before, leaf) = name.rsplit_once('.').unwrap_or(("", name));
                 let named = match leaf {
@@ -164,7 +165,7 @@ fn tag(spec: &mut CommandSpec) {
     }
 }
 
-/// Says which tags an argument accepts, where nobody said so; only those that some command answers.
+/// Sets the accepted tags of an argument, unless it has some. Only tags that some command returns count.
 fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
     if !argument.accepts.is_empty() || !argument.is_open {
         return;
@@ -182,15 +183,15 @@ fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
     *argument.accepts = accepts;
 }
 
-/// A list command, as what may provide the values of an argument.
+/// A command that lists possible values for arguments.
 struct List {
     id: String,
     group: String,
-    /// What it has to be given: each argument's name, and the tags that it accepts.
+    /// Its required arguments, with the tags that each accepts.
     needs: Vec<(String, Vec<String>)>,
 }
 
-/// Says which list provides the values of each argument, and of each list for which arguments it does.
+/// Sets the provider of each argument, and the arguments that each list provides for.
 fn assign(specs: &mut [CommandSpec]) {
     let mut lists: HashMap<String, Vec<List>> = HashMap::new();
     for spec in specs.iter().filter(|spec| spec.is_provider()) {
@@ -203,7 +204,7 @@ fn assign(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         let wanted = wanted(spec);
         let (id, group) = (spec.id.clone(), spec.group.clone());
-        // What the arguments before an argument are: a provider is given one of them.
+        // The arguments so far, which can supply the arguments of a provider.
         let mut earlier: Vec<(String, Vec<String>)> = Vec::new();
         for (argument, resource) in arguments_mut(spec).zip(wanted) {
             if argument.provider.is_none() && argument.is_open {
@@ -222,7 +223,7 @@ fn assign(specs: &mut [CommandSpec]) {
     }
 }
 
-/// Returns of which resource each argument of a command is, in their order: of a placeholder what the path says before it.
+/// Returns the resource of each argument. For a placeholder, it is the segment before it: `app` in `/apps/{id}`.
 fn wanted(spec: &CommandSpec) -> Vec<String> {
     let path: Vec<&str> = spec.path.iter().flat_map(|path| segments(path)).collect();
     let before =
@@ -241,8 +242,9 @@ fn wanted(spec: &CommandSpec) -> Vec<String> {
     wanted
 }
 
-/// Returns the list whose own arguments can all be given from earlier ones: rather one that is given some, since it hands out
-/// what fits them.
+/// Returns the best list whose required arguments can be supplied by earlier ones. A list that takes such arguments is
+/// preferred,
+/// because its results are narrower.
 fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
     let can_be_given = |(name, accepts): &(String, Vec<String>)| {
         earlier.iter().any(|(known, tags)| known == name || tags.iter().any(|tag| accepts.contains(tag)))
@@ -333,11 +335,11 @@ mod tests {
         let specs = hosting();
         let info = spec(&specs, "addons:info");
         assert_eq!(info.positionals[0].provider.as_deref(), Some("apps:list"));
-        // Not `all:addons:list`, which needs nothing: with the app at hand there are fewer to choose from.
+        // `all:addons:list` needs no argument, but `addons:list` returns only the addons of the chosen app.
         assert_eq!(info.positionals[1].provider.as_deref(), Some("addons:list"));
         assert_eq!(spec(&specs, "addons:list").flags[0].provider.as_deref(), Some("apps:list"));
         assert_eq!(spec(&specs, "addons:list").provider_for, ["addons:info.addon"]);
-        // A session is known nowhere, so that no log can be listed.
+        // Nothing returns a session, so nothing can list its logs.
         assert_eq!(spec(&specs, "apps:log").positionals[1].provider, None);
     }
 

@@ -1,42 +1,41 @@
-//! What is found in the text of a workflow: one [`Finding`] with a [`Kind`], and the one table that says what each kind means.
+//! Findings: errors and warnings in the text of a workflow. One table defines all kinds of findings.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::span::Span;
 
-/// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The workflow cannot run as it is.
+    /// The workflow cannot run.
     Error,
-    /// It can, and perhaps does something else than was meant.
+    /// The workflow can run, but may not do what was meant.
     Warning,
 }
 
 macro_rules! kinds {
     ($($variant:ident $name:literal $severity:ident $family:literal $about:literal $example:literal;)*) => {
-        /// What kind of thing was found. The table in this file is the only place that lists them.
+        /// The kinds of findings, all defined in the table of this file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kind {
             $(#[doc = $about] $variant,)*
         }
 
         impl Kind {
-            /// Every kind, in the order of the documentation.
+            /// All kinds, in documentation order.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant,)*];
 
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
             }
 
-            /// How much it weighs.
+            /// The severity of this kind.
             pub const fn severity(self) -> Severity {
                 match self { $(Kind::$variant => Severity::$severity,)* }
             }
 
-            /// What it is about: text, shape, references, expressions, commands, providers, outputs or safety.
+            /// The area: text, shape, references, expressions, commands, providers, outputs or safety.
             pub const fn family(self) -> &'static str {
                 match self { $(Kind::$variant => $family,)* }
             }
@@ -45,7 +44,7 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $about,)* }
             }
 
-            /// A line that has it.
+            /// A line of a workflow with this problem.
             pub const fn example(self) -> &'static str {
                 match self { $(Kind::$variant => $example,)* }
             }
@@ -177,21 +176,19 @@ impl Serialize for Kind {
     }
 }
 
-/// Something that was found, and where.
+/// An error or warning, with its place in the text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// What kind of thing.
     pub code: Kind,
-    /// How much it weighs.
     pub severity: Severity,
-    /// What was found, in a sentence that names it, without a final period.
+    /// A sentence that names the problem, without a final period.
     pub message: String,
-    /// The JSON pointer of the value.
+    /// JSON pointer of the value.
     pub path: String,
     /// The position of the finding in the text.
     #[serde(flatten)]
     pub span: Span,
-    /// What to do about the finding.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The part of a command's contract that the value was checked against.
@@ -205,7 +202,7 @@ pub struct Finding {
     pub details: Option<Value>,
 }
 
-/// The part of a contract that a value is held against.
+/// The tags of a contract that a value does not match.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Why {
     /// The tags that the argument accepts.
@@ -213,11 +210,11 @@ pub struct Why {
     /// The tag that the argument prefers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefer: Option<String>,
-    /// The tags of what was given.
+    /// The tags of the value.
     pub tags: Vec<String>,
 }
 
-/// A text that takes the place of another.
+/// A replacement for a part of the text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fix {
     pub text: String,
@@ -225,32 +222,31 @@ pub struct Fix {
 }
 
 impl Finding {
-    /// Returns a finding without advice.
+    /// Returns a finding without a hint or fix.
     pub fn new(code: Kind, path: impl Into<String>, span: Span, message: impl Into<String>) -> Self {
         let (message, path) = (message.into(), path.into());
         Self { code, severity: code.severity(), message, path, span, hint: None, why: None, fix: None, details: None }
     }
 
-    /// Says what to do.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says which text mends it.
+    /// Sets the text that fixes the problem.
     pub fn fix(&mut self, span: Span, text: impl Into<String>) -> &mut Self {
         self.fix = Some(Fix { text: text.into(), span });
         self
     }
 }
 
-/// Returns whether a list has an error in it.
 pub fn has_errors(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Returns a text with the fixes of its findings applied, and how many there were. Where two of them overlap, the first one
-/// counts; the other is found again in the new text.
+/// Applies the fixes of findings to a text, and returns the new text with the number of fixes. If two fixes overlap, only the
+/// first
+/// is applied; the second problem shows up again when the new text is checked.
 pub fn mended(text: &str, findings: &[Finding]) -> (String, usize) {
     let mut fixes: Vec<&Fix> = findings.iter().filter_map(|finding| finding.fix.as_ref()).collect();
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));

@@ -1,4 +1,4 @@
-//! What JSON Schemas of tools say of their arguments and answers, as a command's spec has it.
+//! Derives the arguments and the output contract of a command from the JSON Schemas of a tool.
 
 use serde_json::{Map, Value};
 
@@ -8,18 +8,17 @@ use super::api::schema::Shape;
 use super::passwords;
 use super::spec::{Flag, Form, OutputContract, OutputField};
 
-/// How deep the paths of fields go.
+/// Maximum depth of nested field paths.
 const DEPTH: usize = 3;
 
-/// What lists are called, whatever they hold: where an answer holds several arrays, the first of these is the list.
+/// Keys that usually hold a list. If an answer has several arrays, the first of these keys is the list.
 pub const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
-/// Returns the arguments that the schema of an object names, those that have to be given first. References within the schema are
-/// followed, and what compositions name counts too.
+/// Returns the arguments of an object schema, required ones first. References are followed, and compositions are merged.
 pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
     let root = Value::Object(schema.clone());
     let references = References::new(&root);
-    // One reference that leads nowhere must not take the other arguments with it.
+    // A single broken reference must not hide the other arguments.
     let whole = Shape::of(references, &root).unwrap_or_else(|_| Shape::named(&root));
     let passwords = passwords::of_schema(references, &root);
     let flag = |(name, property): &(&str, &Value)| {
@@ -43,7 +42,7 @@ pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
     flags
 }
 
-/// Returns what the schema of an answer says of it. `list` is the key of the list, where it is known to be one.
+/// Returns the output contract of an answer's schema. `list` is the key of the list, if known.
 pub fn output(schema: &Map<String, Value>, list: Option<&str>) -> OutputContract {
     let schema = Value::Object(schema.clone());
     let list = list.map(str::to_owned).or_else(|| list_of(&schema));
@@ -58,7 +57,7 @@ pub fn output(schema: &Map<String, Value>, list: Option<&str>) -> OutputContract
     OutputContract { fields, list, schema: Some(schema), ..OutputContract::default() }
 }
 
-/// Returns where the list stands in an answer, where it is one.
+/// Returns where the list is in an answer, if it has one.
 fn list_of(schema: &Value) -> Option<String> {
     if type_of(schema) == Some("array") {
         return Some(".".to_owned());
@@ -75,13 +74,13 @@ fn list_of(schema: &Value) -> Option<String> {
     }
 }
 
-/// Appends the fields of an object, nested ones by their paths; of anything else the value itself, as `.`.
+/// Appends the leaf fields of an object, named by path. A value that is not an object becomes the field `.`.
 fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField>) {
     let properties = schema["properties"].as_object().filter(|properties| !properties.is_empty() && depth <= DEPTH);
     let Some(properties) = properties else {
         let name = if path.is_empty() { "." } else { path };
         let r#type = type_of(schema).map(str::to_owned);
-        // Of an answer without a schema nothing is known.
+        // Without a schema, nothing is known about the answer.
         if !path.is_empty() || r#type.as_deref().is_some_and(|kind| kind != "object") {
             let is_secret = schema["format"] == passwords::FORMAT;
             let tags = is_secret.then(|| passwords::TAG.to_owned()).into_iter().collect();
@@ -95,14 +94,14 @@ fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField
     }
 }
 
-/// Returns the type that a schema names: of several the first that is not null.
+/// Returns the type of a schema; if it allows several, the first one except null.
 fn type_of(schema: &Value) -> Option<&str> {
     let is_one = |name: &&str| *name != "null";
     match &schema["type"] {
         Value::String(name) => Some(name.as_str()).filter(is_one),
         Value::Array(names) => names.iter().filter_map(Value::as_str).find(is_one),
         _ if schema["properties"].is_object() => Some("object"),
-        // A value of a few fixed ones, or of one of several forms.
+        // No type is given: take the first type among the alternatives.
         _ => ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array()?.iter().find_map(type_of)),
     }
 }

@@ -1,4 +1,4 @@
-//! What a workflow is given: values for its inputs, held against what the inputs say.
+//! Validates the values that are given for the inputs of a workflow.
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
@@ -7,11 +7,8 @@ use super::definition::{Definition, Input, InputType, Join, Mode};
 use super::limits::MAX_PATTERN;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the values that were given as the inputs take them: each is of its type, one of its choices and within its rules, and
-/// several that `join` makes one text are one.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` that names the first input whose value is refused, or that is not there.
+/// Validates the given values against the inputs, including choices and rules, and joins lists into one text where an input has
+/// `join`. The error names the first invalid or unknown input.
 pub fn taken(definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut taken = Map::new();
     for (name, value) in given {
@@ -36,7 +33,7 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
         (Mode::Single, _) => std::slice::from_ref(value),
     };
     for value in several {
-        // Several of a list's elements are each of the input's type.
+        // For an input that takes several values, each element has the input's type.
         if !fits(input.r#type, value) {
             return Err(refused(name, &format!("must be of type {}", input.r#type.name())));
         }
@@ -74,7 +71,7 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The value itself is not told: it may be a secret.
+/// Errors never show the value, because it may be a secret.
 fn refused(name: &str, why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The input '{name}' {why}"))
 }
@@ -90,7 +87,7 @@ fn fits(kind: InputType, value: &Value) -> bool {
     }
 }
 
-/// Returns several values as one text, where the input says so.
+/// Joins several values into one text, if the input has `join`.
 fn joined(input: &Input, value: &Value) -> Value {
     let (Some(Join { separator, wrap_each }), Value::Array(values)) = (&input.join, value) else {
         return value.clone();
@@ -103,7 +100,7 @@ fn joined(input: &Input, value: &Value) -> Value {
     values.iter().map(text).collect::<Vec<_>>().join(separator).into()
 }
 
-/// Returns a value that a shell's `NAME=VALUE` gives an input: text for a text, JSON for all else.
+/// Parses the `NAME=VALUE` of a shell: text inputs take it literally, all others take JSON.
 pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     let is_text = definition.inputs.get(name).is_none_or(|input| {
         input.mode == Mode::Single && matches!(input.r#type, InputType::String | InputType::Secret)
@@ -114,7 +111,7 @@ pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     }
 }
 
-/// Returns one of the values that an input takes as a person types it: text for a text, JSON for all else.
+/// Parses a single value that a person typed: text inputs take it literally, all others take JSON.
 pub fn element(input: &Input, text: &str) -> Value {
     match input.r#type {
         InputType::String | InputType::Secret => Value::String(text.to_owned()),

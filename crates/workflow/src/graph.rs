@@ -1,31 +1,31 @@
-//! What has to come before what.
+//! A dependency graph: topological order and cycles.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Which nodes each node needs, by their indices.
+/// Nodes and their dependencies, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     needs: Vec<BTreeSet<usize>>,
 }
 
 impl Graph {
-    /// Returns a graph of so many nodes, none of which needs another.
+    /// Returns a graph of `nodes` nodes without dependencies.
     pub fn new(nodes: usize) -> Self {
         Self { needs: vec![BTreeSet::new(); nodes] }
     }
 
-    /// Says that `node` needs `other`.
+    /// Makes `node` depend on `other`.
     pub fn add(&mut self, node: usize, other: usize) {
         self.needs[node].insert(other);
     }
 
-    /// Returns what `node` needs, in order.
+    /// Returns the direct dependencies of `node`.
     pub fn of(&self, node: usize) -> &BTreeSet<usize> {
         &self.needs[node]
     }
 
-    /// Returns whether `node` needs `other`, perhaps by way of a third.
+    /// Whether `node` depends on `other`, directly or indirectly.
     pub fn reaches(&self, node: usize, other: usize) -> bool {
         let (mut seen, mut waiting) = (BTreeSet::new(), vec![node]);
         while let Some(node) = waiting.pop() {
@@ -41,8 +41,9 @@ impl Graph {
         false
     }
 
-    /// Returns the nodes in an order in which each comes after all that it needs (Kahn's algorithm); where several could be
-    /// next, the first one is. Nodes of circles, and those that need them, are left out.
+    /// Returns the nodes in topological order (Kahn's algorithm), lowest index first among those that are ready. Nodes in
+    /// cycles, and
+    /// nodes that depend on them, are left out.
     pub fn order(&self) -> Vec<usize> {
         let mut open: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
         let mut needed_by = vec![Vec::new(); self.needs.len()];
@@ -64,8 +65,7 @@ impl Graph {
         order
     }
 
-    /// Returns circles that keep nodes from having an order: the nodes of each, from its first one on, as one needs the next.
-    /// No node is in two of them.
+    /// Returns disjoint cycles that prevent a topological order. Each lists its nodes in dependency order.
     pub fn circles(&self) -> Vec<Vec<usize>> {
         let mut done: Vec<bool> = vec![false; self.needs.len()];
         for node in self.order() {
@@ -73,7 +73,7 @@ impl Graph {
         }
         let mut circles = Vec::new();
         for start in 0..self.needs.len() {
-            // The way down from `start`: each node with those of its needs that were not followed yet.
+            // The current path from `start`: each node, with its dependencies that are still to be visited.
             let mut way: Vec<(usize, Vec<usize>)> = Vec::new();
             let mut on_way = BTreeSet::new();
             let mut next = (!done[start]).then_some(start);

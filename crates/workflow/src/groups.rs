@@ -1,17 +1,17 @@
-//! The names of groups: one name space of catalogs, plugins and what is mcpkg's own.
+//! Validates the names of command groups. Catalogs, plugins and mcpkg's own commands share one namespace.
 
 use super::{operations, tools};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::Db;
 use mcpkg_store::catalogs;
 
-/// The most characters of a group that somebody names.
+/// Maximum length of a group name, in characters.
 pub const LONGEST: usize = 64;
 
-/// Groups that are nobody's to name.
+/// Group names that imports must not use.
 const RESERVED: [&str; 3] = [operations::GROUP, tools::GROUP, "workflow"];
 
-/// Refuses a name that could be taken for something else, or is reserved. `what` says what the name is to be.
+/// Refuses a name that is invalid or reserved. `what` describes the name in the error.
 pub fn check(name: &str, what: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -26,7 +26,7 @@ pub fn check(name: &str, what: &str) -> Result<()> {
         .hint("use only a-z, 0-9, -, _ and ., as in `hosting`"))
 }
 
-/// Whether the commands of a plugin cannot have this group, since others have.
+/// Whether a plugin cannot use this group because it is reserved or belongs to a catalog.
 pub fn is_taken(db: &Db<'_>, name: &str) -> Result<bool> {
     Ok(check(name, "group of commands").is_err() || catalogs::has_group(db, name)?)
 }

@@ -1,4 +1,4 @@
-//! The index of words: which commands a query may mean, the best first.
+//! A search index of commands: ranks them by how well their words match a query.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -7,81 +7,78 @@ use super::source::Brief;
 use super::words::{asked, indexed, singular, synonyms};
 use mcpkg_store::search::is_spaceless;
 
-/// What a word of a command weighs by where it stands.
+/// Weights of a word by its place in the command.
 const ID: f32 = 8.0;
 const SUMMARY: f32 = 6.0;
 const ARGUMENTS: f32 = 2.0;
 
-/// How well a word of a query meets one of a command.
+/// Weights of a match by its kind.
 const WHOLE: f32 = 1.0;
 const STEM: f32 = 0.95;
 const SYNONYM: f32 = 0.9;
 const PREFIX: f32 = 0.6;
 const TYPO: f32 = 0.5;
 
-/// By how much each word of its id makes a command count less.
+/// Penalty for each word of a command's id, so that shorter ids rank higher.
 const DAMPING: f64 = 0.08;
 
-/// Letters of the shortest beginning that stands for a word.
+/// Minimum length of a word in a query to match as a prefix.
 const SHORTEST_PREFIX: usize = 2;
 
-/// Letters of the longest word in which one wrong letter is taken, and of longer ones two.
+/// Words of up to this many letters may have one typo, longer words two.
 const SHORT: usize = 5;
 
-/// The commands of one source by their words.
+/// The index of one source.
 pub struct Index {
     briefs: Vec<Brief>,
-    /// How many words each id has.
+    /// Number of words in each command's id.
     lengths: Vec<f64>,
     words: Vec<Word>,
-    /// The places in `words` of those with the same stem.
+    /// Positions in `words`, by stem.
     stems: HashMap<Box<str>, Vec<usize>>,
-    /// The commands by their ids and aliases, in lower case.
+    /// Positions of commands, by id and alias in lower case.
     ids: HashMap<Box<str>, Vec<usize>>,
 }
 
 struct Word {
     text: Box<str>,
-    /// The commands that have it, each with what it weighs there.
+    /// The commands with this word, and its weight in each.
     commands: Vec<(usize, f32)>,
 }
 
-/// A command that was found.
+/// A search result.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
     pub brief: &'a Brief,
-    /// How many words of the query it has.
+    /// Number of words of the query that match.
     pub matched: usize,
-    /// How well it has them.
+    /// Sum of the weights of the matches.
     pub score: f64,
 }
 
-/// What decides the place of a command among those that were found.
+/// The sort key of a search result.
 pub struct Rank<'a> {
-    /// Whether it is no longer to be used.
     pub deprecated: bool,
-    /// How many words of the query it has.
+    /// Number of words of the query that match.
     pub matched: usize,
-    /// How well it has them.
+    /// Sum of the weights of the matches.
     pub score: f64,
     pub id: &'a str,
 }
 
 impl<'a> Found<'a> {
-    /// Returns what decides its place.
     pub fn rank(&self) -> Rank<'a> {
         let Brief { deprecated, id, .. } = self.brief;
         Rank { deprecated: *deprecated, matched: self.matched, score: self.score, id }
     }
 
-    /// Returns which of two comes first.
     pub fn order(&self, other: &Self) -> Ordering {
         self.rank().order(&other.rank())
     }
 }
 
 impl Rank<'_> {
-    /// Returns which of two comes first: what is not deprecated, has more of the words, has them better, is shorter.
+    /// Sorts deprecated commands last, then by number of matching words, score, length of the id, and id.
     pub fn order(&self, other: &Rank<'_>) -> Ordering {
         let (ours, theirs) = (self.id, other.id);
         let words = self.deprecated.cmp(&other.deprecated).then(other.matched.cmp(&self.matched));
@@ -90,7 +87,6 @@ impl Rank<'_> {
 }
 
 impl Index {
-    /// Returns the index of a source's commands.
     pub fn new(mut briefs: Vec<Brief>) -> Self {
         let mut of_words: HashMap<String, Vec<(usize, f32)>> = HashMap::new();
         let mut ids: HashMap<Box<str>, Vec<usize>> = HashMap::new();
@@ -98,12 +94,12 @@ impl Index {
         for (command, brief) in briefs.iter_mut().enumerate() {
             let of_id = indexed(&brief.id);
             lengths.push(of_id.iter().fold(0.0, |length, _| length + 1.0));
-            // They are looked at this once.
+            // The words are needed only here, so free them.
             let of_arguments = indexed(&std::mem::take(&mut brief.words));
             for (found, weight) in [(of_id, ID), (indexed(&brief.summary), SUMMARY), (of_arguments, ARGUMENTS)] {
                 for word in found {
                     let commands = of_words.entry(word).or_default();
-                    // The heavier places come first.
+                    // The places with higher weights come first, so the first weight of a word is kept.
                     if commands.last().is_none_or(|(last, _)| *last != command) {
                         commands.push((command, weight));
                     }
@@ -130,12 +126,12 @@ impl Index {
         &self.briefs
     }
 
-    /// Returns the commands that have this id or alias, in whichever case.
+    /// Returns the commands with this id or alias, ignoring case.
     pub fn named(&self, id: &str) -> impl Iterator<Item = &Brief> {
         self.ids.get(id.to_lowercase().as_str()).into_iter().flatten().map(|command| &self.briefs[*command])
     }
 
-    /// Returns what each command has of a word of a query; nothing where none has it.
+    /// Returns how well each command matches a word of a query; `None` if no command does.
     fn met(&self, asked: &str) -> Option<Vec<f32>> {
         let mut met = Meeting::new(self);
         let stem = singular(asked);
@@ -152,9 +148,10 @@ impl Index {
         met.any.then_some(met.best)
     }
 
-    /// Returns what each command has of a word that was probably meant; nothing where none is near.
+    /// Returns how well each command matches a likely correction of a word; `None` if no word is similar.
     fn nearly_met(&self, asked: &str) -> Option<Vec<f32>> {
-        // Two pairs that share a letter have nothing to do with each other.
+        // In scripts without spaces, words are pairs of letters. Pairs that share a letter are unrelated, so there is no typo
+        // matching.
         if asked.starts_with(is_spaceless) {
             return None;
         }
@@ -171,7 +168,7 @@ impl Index {
     }
 }
 
-/// What the commands of an index have of one word, while that is found out.
+/// Collects how well each command matches one word of a query.
 struct Meeting<'a> {
     index: &'a Index,
     best: Vec<f32>,
@@ -204,8 +201,8 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// Returns the commands of several indexes that have a word of the query and are admitted, in no order; without any word
-/// all that are admitted.
+/// Returns the commands that match a word of the query and are admitted, unsorted. An empty query returns all admitted
+/// commands.
 pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) -> bool) -> Vec<Found<'a>> {
     let asked = asked(query);
     let mut matched: Vec<Vec<usize>> = indexes.iter().map(|index| vec![0; index.briefs.len()]).collect();

@@ -1,27 +1,24 @@
-//! What was made once and may serve again: a few values by their keys, the ones that were used last.
+//! A small in-memory cache that drops the least recently used value.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpkg_base::error::Result;
 
-/// A few values by their keys. One that was not used for the longest time makes room for a new one.
+/// A small LRU cache.
 pub struct Kept<K, V> {
     most: usize,
-    /// The one that was used last stands last.
+    /// Most recently used last.
     values: Mutex<Vec<(K, Arc<V>)>>,
 }
 
 impl<K: PartialEq, V> Kept<K, V> {
-    /// Returns room for so many values.
     pub const fn new(most: usize) -> Self {
         Self { most, values: Mutex::new(Vec::new()) }
     }
 
-    /// Returns the value of a key, and makes it where it is not kept. Nobody else waits while one is made; where two make the
-    /// same, one of them is kept.
-    ///
-    /// # Errors
-    /// What `make` answers; nothing is kept then.
+    /// Returns the cached value, or makes it. The lock is not held while `make` runs, so two threads may make the same value.
+    /// An error is
+    /// not cached.
     pub fn get(&self, key: K, make: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
         if let Some(value) = self.find(&key) {
             return Ok(value);
@@ -29,7 +26,6 @@ impl<K: PartialEq, V> Kept<K, V> {
         Ok(self.keep(key, make()?))
     }
 
-    /// Keeps a value, and returns it.
     pub fn keep(&self, key: K, value: V) -> Arc<V> {
         let value = Arc::new(value);
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +37,7 @@ impl<K: PartialEq, V> Kept<K, V> {
         value
     }
 
-    /// Returns the value of a key; where none is kept, this one is from now on, for all who ask for it at once.
+    /// Returns the cached value, or else stores and returns this one. Concurrent callers all get the same value.
     pub fn or_keep(&self, key: K, value: V) -> Arc<V> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match values.iter().rposition(|(known, _)| *known == key) {
@@ -58,7 +54,6 @@ impl<K: PartialEq, V> Kept<K, V> {
         value
     }
 
-    /// Returns the value of a key, where it is kept.
     pub fn find(&self, key: &K) -> Option<Arc<V>> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         let place = values.iter().rposition(|(known, _)| known == key)?;

@@ -1,4 +1,4 @@
-//! Contract 004: one index of commands from several sources; workflows that are made of them.
+//! Commands and workflows (contract 004): one index of commands from several sources, and workflows that combine them.
 
 mod answer;
 pub mod api;
@@ -61,14 +61,14 @@ use mcpkg_core::op::{Domain, Entry, Group, Listed, Shape};
 use mcpkg_store::drafts;
 use mcpkg_store::runs;
 
-/// The group of this domain.
 pub const GROUP: &str = "workflow";
 
-/// How its tools answer: an object that begins with the version of the contract's forms.
+/// The tools answer with objects that contain the contract's version.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
-/// The tools that a server shows which stands in for contract 004: those of the contract, and two without which a draft never reaches a
-/// person and a long run cannot be read.
+/// The tools of a server that implements contract 004: those of the contract, plus two that it lacks. Without them, a draft
+/// would
+/// never reach a person, and a long run could not be read.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",
@@ -83,10 +83,9 @@ pub const CONTRACT: &[&str] = &[
     "suggest_providers",
 ];
 
-/// The operations that look at the index of commands.
+/// The operations on the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
     operations: &[
@@ -139,7 +138,7 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// Returns the word for one of a few values, as it is typed and as JSON has it.
+/// Returns the name of an enum value, which is the same in the shell and in JSON.
 fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }

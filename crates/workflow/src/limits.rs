@@ -1,26 +1,26 @@
-//! How much of each is taken.
+//! Limits on workflows and expressions.
 
-/// The most bytes of a text.
+/// Bytes of a workflow's text.
 pub const MAX_BYTES: usize = 1 << 20;
-/// The most values inside of each other.
+/// Nesting depth of values.
 pub const MAX_DEPTH: usize = 64;
-/// The most values of a text, those of aliases counted each time.
+/// Values in a text, after expanding aliases.
 pub const MAX_NODES: usize = 100_000;
-/// The most bytes of keys and scalars, those of aliases counted each time.
+/// Bytes of keys and scalars, after expanding aliases.
 pub const MAX_EXPANDED: usize = 4 << 20;
-/// The most steps of a workflow.
+/// Steps of a workflow.
 pub const MAX_STEPS: usize = 1_000;
-/// The most inputs of a workflow.
+/// Inputs of a workflow.
 pub const MAX_INPUTS: usize = 200;
-/// The most bytes of an expression.
+/// Bytes of an expression.
 pub const MAX_EXPRESSION: usize = 4 << 10;
-/// The most parts of an expression inside of each other.
+/// Nesting depth of an expression.
 pub const MAX_EXPRESSION_DEPTH: usize = 32;
-/// The most bytes of a regular expression once it is compiled.
+/// Bytes of a compiled regular expression.
 pub const MAX_PATTERN: usize = 1 << 20;
-/// The most attempts of a step that is repeated.
+/// Attempts of a repeated step.
 pub const MAX_ATTEMPTS: u32 = 10_000;
-/// The longest time that a step may be repeated for, in milliseconds: a day.
+/// Duration for which a step may be repeated, in milliseconds: one day.
 pub const MAX_REPEAT_MS: u64 = 24 * 3_600_000;
-/// The most findings that are returned for one text.
+/// Findings that are returned for one text.
 pub const MAX_FINDINGS: usize = 500;

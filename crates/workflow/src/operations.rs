@@ -1,4 +1,4 @@
-//! mcpkg's own operations as commands: `mcpkg:prompt:create`.
+//! The command source of mcpkg's own operations, such as `mcpkg:prompt:create`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -13,17 +13,16 @@ use super::{contracts, from_schema};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Call, Context, Domains, Effect, Entry, Identity, Surface};
 
-/// The group of these commands.
 pub const GROUP: &str = "mcpkg";
 
-/// What a list's pages follow each other by: an argument, and what stands beside its rows.
+/// The pagination argument of lists, and the response field with the next cursor.
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "next_cursor";
 
-/// The operations that agents have as tools or as commands alone; those that the caller may reach.
+/// The operations that agents may use as a tool or a command, limited to those that the caller may use.
 pub struct Operations;
 
-/// The commands by what a caller may reach: few servers have many different keys.
+/// Commands by the caller's permissions. Few servers have keys with many different permissions.
 static SPECS: Kept<Surface, Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Operations {
@@ -41,7 +40,8 @@ impl CommandSource for Operations {
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
         let entries: HashMap<String, &Entry> = named(context.domains).map(|(entry, id)| (id, entry)).collect();
-        // As in tools/list: what this build cannot do is not offered, but a contract's own server names all of its tools.
+        // As in tools/list: skip operations that this build does not support. A server of contract 004 lists all of its tools,
+        // though.
         let is_offered =
             |entry: &Entry| context.caller.identity() != Identity::Mcpkg || (entry.works)(&context.selection);
         let brief = |spec: &CommandSpec| {
@@ -50,7 +50,8 @@ impl CommandSource for Operations {
                 if !is_offered(entry) {
                     return None;
                 }
-                // What is listed everywhere need not be found, and `search_commands` is described by the words for others.
+                // Tools that are always listed need no search words. Without them, `search_commands` does not match the words
+                // that it describes.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }
@@ -71,12 +72,13 @@ impl CommandSource for Operations {
 
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
         let call = call(context, running.spec, running.with)?;
-        // Its own gates, such as a confirm token or a person's consent, stay as they are; a failure changed nothing.
+        // The operation's own checks, such as confirm tokens and consent, still apply. An operation that fails has changed
+        // nothing.
         Ok(Answered::of(call.run(context)?.into_value()))
     }
 }
 
-/// Returns the operation that a command stands for, where the caller may reach it still.
+/// Returns the operation of a command, if the caller may still use it.
 fn call(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Call> {
     let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
     let found = named(context.domains).find(|(entry, named)| *named == spec.id && served(entry));
@@ -94,17 +96,17 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     })
 }
 
-/// Returns the operations that agents have, each with its id; an operation that runs commands is not one of them.
+/// Returns the operations that agents may use, with their command ids. Operations that run commands are excluded.
 fn named(domains: Domains) -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
     domains.operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
-        // One shell command may stand for two operations.
+        // Two operations may share a shell command; the second one gets its tool name.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))
     })
 }
 
-/// Whether the caller of a command may call the same as a tool and need nobody's consent for it.
+/// Whether the caller could call the same operation as a tool without anybody's consent.
 pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
     let is_free = |entry: &Entry| {
         entry.faces.tool()
@@ -115,12 +117,12 @@ pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && named(context.domains).any(|(entry, id)| id == spec.id && is_free(entry))
 }
 
-/// Returns what only the user does, at a terminal, in short: the id is what they type.
+/// Returns the operations that only the user can run, at a terminal. The id is what the user types.
 pub fn of_the_user(domains: Domains) -> Vec<Brief> {
     let agents: HashSet<&[&str]> =
         domains.operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
     let users = domains.operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
-    // A caller that may only read sees it too.
+    // Marked as read, so that read-only callers see it too.
     let brief = |entry: &Entry| {
         let brief = Brief::of(&spec(entry, format!("{GROUP} {}", entry.cli.join(" "))));
         Brief { effect: CommandEffect::Read, ..brief }
@@ -128,7 +130,7 @@ pub fn of_the_user(domains: Domains) -> Vec<Brief> {
     users.map(brief).collect()
 }
 
-/// Whether a command, by its id or its tool's name, does nothing but read mcpkg's own data.
+/// Whether a command, given by its id or tool name, only reads mcpkg's own data.
 pub fn is_own_read(domains: Domains, command: &str) -> bool {
     static READS: OnceLock<HashSet<String>> = OnceLock::new();
     let reads = READS.get_or_init(|| {
@@ -138,7 +140,6 @@ pub fn is_own_read(domains: Domains, command: &str) -> bool {
     reads.contains(command)
 }
 
-/// Returns the ids of all of them.
 pub fn ids(domains: Domains) -> Vec<String> {
     named(domains).map(|(_, id)| id).collect()
 }
@@ -173,7 +174,7 @@ fn spec(entry: &Entry, id: String) -> CommandSpec {
     }
 }
 
-/// Returns the sentences of a help text that say nothing of how a shell takes the command.
+/// Removes the sentences of a help text that are about the shell.
 fn without_shell(help: &str) -> String {
     const OF_SHELL: [&str; 10] =
         ["--", "@", "`-`", " - ", "-v", "mcpkg ", "standard input", "shell", "terminal", "FILE"];
@@ -182,7 +183,7 @@ fn without_shell(help: &str) -> String {
     sentences.filter(is_told).collect::<String>().trim().to_owned()
 }
 
-/// Returns the first sentence of a text, without its period, and the rest.
+/// Splits off the first sentence of a text, without its period.
 fn first_sentence(text: &str) -> (&str, &str) {
     let (first, rest) = text.split_once(". ").unwrap_or((text, ""));
     (first.trim_end_matches('.'), rest)

@@ -1,4 +1,4 @@
-//! What is known of the outputs of steps, before they ran: which fields there are, of which type, with which tags.
+//! Looks up a path in the output contract of a step, before the step runs: which field it is, with which type and tags.
 
 use std::borrow::Cow;
 
@@ -6,23 +6,23 @@ use super::definition::Step;
 use super::expression::Segment;
 use super::spec::{CommandSpec, OutputContract, OutputField};
 
-/// What a way into an answer leads to.
+/// What a path into an output leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<'c> {
-    /// The answer itself, or a part of it that holds fields.
+    /// The output itself, or an object inside it.
     Whole,
     Field(&'c OutputField),
-    /// What is inside of a field, of which no more is known.
+    /// A place inside a field whose structure is unknown.
     Inside,
-    /// Nothing; these are all the fields that there are.
+    /// No field: the contract is complete and does not have it.
     Missing,
-    /// A field of a list, without saying of which element.
+    /// A field of list elements, but the path has no index.
     NoIndex,
-    /// Perhaps a field: not all are known.
+    /// Possibly a field: the contract is incomplete.
     Unknown,
 }
 
-/// Returns what a step answers: its command's contract, and what the step itself says of the fields.
+/// Returns the output contract of a step: its command's contract with the step's own changes.
 pub fn contract<'c>(spec: &'c CommandSpec, step: &Step) -> Cow<'c, OutputContract> {
     let Some(own) = &step.output_contract else { return Cow::Borrowed(&spec.output_contract) };
     let mut contract = spec.output_contract.clone();
@@ -35,7 +35,7 @@ pub fn contract<'c>(spec: &'c CommandSpec, step: &Step) -> Cow<'c, OutputContrac
     Cow::Owned(contract)
 }
 
-/// Returns what a way into an answer leads to.
+/// Looks up a path in an output.
 pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c> {
     let mut rest = segments;
     if let Some(list) = &contract.list {
@@ -43,7 +43,7 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
             rest = match rest.split_first() {
                 None => return Found::Whole,
                 Some((Segment::Key(given), rest)) if given == key => rest,
-                // Beside the list no field is known.
+                // Nothing is known about fields next to the list.
                 Some(_) => return Found::Unknown,
             };
         }
@@ -76,7 +76,7 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
             return match (is_last, field.r#type.as_deref()) {
                 (true, _) => Found::Field(field),
                 (false, None | Some("object" | "array")) => {
-                    // Fields inside of it may be known as well.
+                    // The contract may also list fields inside this one.
                     let inside = format!("{name}.");
                     match contract.fields.iter().any(|field| field.name.starts_with(&inside)) {
                         true => continue,
@@ -94,7 +94,7 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
     }
 }
 
-/// Returns the way that a path such as `data.items[0].id` writes; `.output` in front of it may be left out.
+/// Parses a path such as `data.items[0].id`. A leading `output.` is ignored.
 pub fn segments(path: &str) -> Vec<Segment> {
     let path =
         path.strip_prefix("output").filter(|rest| rest.is_empty() || rest.starts_with(['.', '['])).unwrap_or(path);

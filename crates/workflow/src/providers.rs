@@ -11,11 +11,11 @@ use super::{GROUP, contracts};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
-/// How many providers a page has unless told otherwise, and at most.
+/// Default and maximum size of a page.
 const USUAL: u32 = 50;
 const MOST: u32 = 200;
 
-/// The name of this list in cursors.
+/// The list's name in cursors.
 const LIST: &str = "providers";
 
 /// Lists the commands that hand out values for arguments.
@@ -78,7 +78,7 @@ impl Operation for Providers {
         ids.truncate(limit);
         let mut providers = Vec::new();
         for id in &ids {
-            // What went away meanwhile is left out.
+            // Skip commands that were removed meanwhile.
             let spec = commands.spec(id)?;
             providers.extend(spec.as_deref().and_then(contracts::provider));
         }

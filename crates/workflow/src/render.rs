@@ -1,14 +1,15 @@
-//! A definition as text: the same definition always gives the same bytes.
+//! Renders a workflow definition as canonical YAML: equal definitions give the same bytes.
 
 use super::definition::Definition;
 use mcpkg_base::error::{Error, Result};
 
-/// Returns a definition as YAML: its fields in their order, the author's order in `inputs`, `with` and `body`; nothing that is
-/// null, empty or usual. There is no line end after the last line.
+/// Renders a definition as YAML. Null, empty and default values are omitted, `inputs`, `with` and `body` keep the author's
+/// order, and
+/// there is no final newline.
 pub fn rendered(definition: &Definition) -> Result<String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,
-        // A template stays on one line however long it is, so that what is found in it has a place.
+        // Never wrap a template: findings point to positions inside it.
         folded_wrap_chars: 1_000_000,
     };
     let mut text = serde_saphyr::to_string_with_options(definition, options)

@@ -1,4 +1,4 @@
-//! What an id, or another way to write it, stands for.
+//! Resolves what a user typed to a command: an id, another spelling of it, or an alias.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::source::{Commands, Resolved};
 use super::spec::{CommandSpec, ProviderContract};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// How many similar ids are named when no command has the id that was typed.
+/// Maximum number of similar ids to suggest for an unknown one.
 const NEAR: usize = 3;
 
-/// Bytes of the longest text that is taken for a mistyped id.
+/// Maximum length of text to suggest similar ids for, in bytes.
 const LONGEST: usize = 255;
 
-/// How like the typed one an id has to be at least.
+/// Minimum similarity of a suggested id.
 const LIKENESS: f64 = 0.75;
 
 impl Commands for Reachable<'_> {
@@ -43,8 +43,7 @@ impl Commands for Reachable<'_> {
     }
 }
 
-/// Returns what was typed stands for: an id `group:name`; `group name`, `group group:name`; an operationId or another alias;
-/// `METHOD /path`.
+/// Resolves an id `group:name`; `group name` or `group group:name`; an operationId or another alias; or `METHOD /path`.
 fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
     let forms = forms(typed);
     for form in &forms {
@@ -63,10 +62,10 @@ fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
     }
 }
 
-/// Returns the one command that was typed.
+/// Resolves what a user typed to exactly one command.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest ones, `E_AMBIGUOUS` with all that it stands for.
+/// `E_NOT_FOUND` with similar ids, or `E_AMBIGUOUS` with all matching ids.
 pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>> {
     match commands.resolve(typed)? {
         Resolved::One(spec) => Ok(spec),
@@ -87,7 +86,7 @@ pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>>
     }
 }
 
-/// Returns the ways to read what was typed: as it is, and as an id where it is `group name` or `group group:name`.
+/// Returns the possible spellings: the text itself, and an id if the text is `group name` or `group group:name`.
 fn forms(typed: &str) -> Vec<String> {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let mut forms = vec![words.join(" ")];
@@ -100,7 +99,7 @@ fn forms(typed: &str) -> Vec<String> {
     forms
 }
 
-/// Returns the ids that are most like what was typed, the most like first.
+/// Returns the most similar ids, best first.
 fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -> Vec<String> {
     let typed: Vec<String> =
         forms.iter().filter(|form| form.len() <= LONGEST).map(|form| form.to_lowercase()).collect();
@@ -109,7 +108,7 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
         let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id));
         like.fold(0.0, f64::max)
     };
-    // A catalog's prefix is easily left away: an id is as like as what follows its first group, where that is an id too.
+    // Users often omit the prefix of a catalog, so the id without its first group is compared as well.
     let likeness = |id: &str| {
         let rest = id.split_once(':').map(|(_, rest)| rest).filter(|rest| rest.contains(':'));
         rest.map_or(0.0, &likeness).max(likeness(id))
@@ -129,7 +128,7 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
 mod tests {
     use super::*;
 
-    /// Knows no command for sure.
+    /// Finds no command, only suggestions.
     struct Unsure(Vec<String>);
 
     impl Commands for Unsure {

@@ -1,4 +1,4 @@
-//! `mcpkg://command/{id}`: a command's spec.
+//! The MCP resource `mcpkg://command/{id}`: the spec of a command.
 
 use super::GROUP;
 use super::answer::VERSION;
@@ -8,10 +8,8 @@ use super::source::{Commands, Resolved};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Live, Resource, Shown, Values};
 
-/// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[COMMAND];
 
-/// The spec of a command, for callers that may reach it.
 const COMMAND: Resource = Resource {
     uri: "mcpkg://command/{id}",
     name: "command",
@@ -32,7 +30,6 @@ fn read(context: &Context, values: &Values) -> Result<Option<String>> {
     Ok(Some(text.to_string()))
 }
 
-/// Returns the ids of all commands: what can complete one.
 fn names(context: &Context) -> Result<Vec<String>> {
     let commands = reachable(context);
     let indexes = commands.indexes(None)?;

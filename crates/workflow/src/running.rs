@@ -1,4 +1,4 @@
-//! A command that is run: what it is given, and what comes back.
+//! The input and the result of running a command.
 
 use serde_json::{Map, Value, json};
 
@@ -6,34 +6,33 @@ use super::spec::CommandSpec;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
 
-/// A command that is run.
+/// A command to run, with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Running<'a> {
     pub spec: &'a CommandSpec,
-    /// Its arguments by name.
     pub with: &'a Map<String, Value>,
-    /// The whole body of the request, where it is given as one.
+    /// The whole request body, if it is given as one value.
     pub body: Option<&'a Value>,
-    /// The idempotency key, where the command takes one.
+    /// The idempotency key, if the command takes one.
     pub key: Option<&'a str>,
 }
 
-/// What a command answered.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct Answered {
     pub output: Value,
-    /// Its status. HTTP only.
+    /// The HTTP status, if the command uses HTTP.
     pub status: Option<u16>,
-    /// Its bytes.
+    /// Length of the response in bytes.
     pub size: u64,
-    /// Their SHA-256.
+    /// SHA-256 of the response.
     pub sha256: [u8; 32],
-    /// The address of the next page, where the answer names one in its header `Link`.
+    /// URL of the next page, from the HTTP header `Link`.
     pub next: Option<String>,
 }
 
 impl Answered {
-    /// Returns the answer of what did not come over HTTP.
+    /// Returns a result that did not come over HTTP.
     pub fn of(output: Value) -> Self {
         let text = output.to_string();
         let (size, sha256) = (text.len() as u64, disk::sha256(text.as_bytes()));
@@ -41,36 +40,35 @@ impl Answered {
     }
 }
 
-/// Why a command has no answer, or none that counts.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failed {
     pub error: Error,
-    /// The status of the answer, where one came.
+    /// The HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// What came, where an answer did and does not count.
+    /// The response, if there was one.
     pub answer: Option<Refusal>,
-    /// Whether it may have done its work all the same: nobody said that it did not.
+    /// Whether the command may have taken effect anyway, because nothing says that it did not.
     pub may_be_done: bool,
 }
 
-/// An answer that says why nothing was done.
+/// A response that reports a failure.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Its bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Their SHA-256.
+    /// SHA-256 of the response.
     pub sha256: [u8; 32],
-    /// Its beginning, without secrets.
+    /// The beginning of the response, without secrets.
     pub excerpt: String,
 }
 
 impl Failed {
-    /// Returns the failure of a command that changed nothing, or said what it did.
+    /// A failure after which it is certain that nothing further changed.
     pub fn known(error: Error) -> Self {
         Self { error, status: None, answer: None, may_be_done: false }
     }
 
-    /// Whether it was given up because its caller wanted so.
     pub fn is_cancelled(&self) -> bool {
         self.error.code() == Code::Cancelled
     }
@@ -82,7 +80,7 @@ impl From<Error> for Failed {
     }
 }
 
-/// Returns the failure of a command that was there when it was planned.
+/// Returns the error for a command that disappeared after it was planned.
 pub fn gone(id: &str) -> Error {
     Error::new(Code::NotFound, format!("The command '{}' no longer exists", id.escape_debug()))
         .with_details(json!({ "id": id, "next_step": "search_commands" }))

@@ -1,4 +1,4 @@
-//! The JSON Schema of a workflow: what `mcpkg://schema/workflow` answers, and what the shape of a text is checked against.
+//! The JSON Schema of workflows. `mcpkg://schema/workflow` returns it, and workflow texts are validated against it.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,6 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     schema.to_value()
 });
 
-/// Returns the JSON Schema of a workflow's text.
 pub fn of_workflow() -> &'static Value {
     &SCHEMA
 }

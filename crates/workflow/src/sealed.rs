@@ -5,20 +5,19 @@ use serde_json::Value;
 use crate::spec::OutputContract;
 use mcpkg_base::redact::{HIDDEN, Secrets, is_secret_name, known_tokens, redact};
 
-/// The secrets that a run was answered, by their values. Those that it sends are known to the whole process.
+/// Secret values that appeared in the answers of a run. Secrets that mcpkg sends are registered for the whole process instead.
 #[derive(Debug, Default)]
 pub struct Known(Secrets);
 
-/// An answer without its secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sealed {
     pub value: Value,
-    /// The JSON pointers of what was taken out.
+    /// JSON pointers of the removed values.
     pub at: Vec<String>,
 }
 
 impl Known {
-    /// Remembers a text or a number that was sent.
+    /// Remembers a string or number that was sent.
     pub fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.0.learn(text),
@@ -27,18 +26,20 @@ impl Known {
         }
     }
 
-    /// Returns a text without the secrets that are known, the passwords of addresses and access keys.
+    /// Removes known secrets, passwords in URLs and access keys from text.
     pub fn hidden_in(&self, text: &str) -> String {
         redact(&self.0.hidden_in(text))
     }
 
-    /// As [`Known::hidden_in`], of the beginning of a text: what stands at its end and may be the beginning of a secret goes too.
+    /// Like [`Known::hidden_in`], for text that was cut off: also removes the end of the text if it may be the start of a
+    /// secret.
     pub fn hidden_in_beginning(&self, text: &str) -> String {
         redact(&self.0.hidden_at_cut(text, "").0)
     }
 
-    /// Returns an answer without its secrets: what a field's name, its tag or its form says to be one, and what is known.
-    /// The values that were taken out are known from then on.
+    /// Removes the secrets from an answer: values that a field's name, tag or form marks as secret, and known secrets. The
+    /// removed values
+    /// become known secrets.
     pub fn seal(&mut self, value: &Value, contract: &OutputContract) -> Sealed {
         let tagged: Vec<&str> = contract
             .fields
@@ -56,7 +57,7 @@ impl Known {
         Sealed { value: sealed, at }
     }
 
-    /// Returns a value without the secrets that are known, and without those that names and forms tell.
+    /// Removes known secrets, and values whose field name or form marks them as secret.
     pub fn shown(&mut self, value: &Value) -> Value {
         self.seal(value, &OutputContract::default()).value
     }
@@ -92,7 +93,7 @@ impl Known {
     }
 }
 
-/// Collects the texts that are secrets by the name or tag of their field, or by their form.
+/// Collects the strings that are secret because of their field's name or tag, or because of their form.
 fn find(value: &Value, path: &str, leaf: &str, inside: bool, tagged: &[&str], found: &mut Vec<String>) {
     match value {
         Value::String(text) => {

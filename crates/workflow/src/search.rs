@@ -19,20 +19,20 @@ use super::{GROUP, word};
 use mcpkg_base::error::{Code, Result, nearest};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Reply, Shape, Table, cell};
 
-/// How many commands a page has unless told otherwise, and at most.
+/// Default and maximum size of a page.
 const USUAL: u32 = 8;
 const MOST: u32 = 100;
 
-/// How many groups are named when the caller names an unknown one.
+/// How many groups to suggest for an unknown one.
 const SUGGESTED: usize = 8;
 
-/// The name of this list in cursors.
+/// The list's name in cursors.
 const LIST: &str = "commands";
 
-/// The most bytes of a summary among what was found: twenty of them are 4 KiB with all else.
+/// Maximum length of a summary in results, in bytes. It keeps twenty results within 4 KiB.
 const SUMMARY: usize = 72;
 
-/// What only the user does, by its words: an agent that looks for it learns whom to ask.
+/// Index of the operations that only the user can run. An agent that searches for one learns to ask the user.
 static OF_THE_USER: OnceLock<Arc<Index>> = OnceLock::new();
 
 /// Searches the commands.
@@ -119,8 +119,9 @@ impl Hit {
     }
 }
 
-/// What decides the place of a command among those that were found, as a cursor has it: whether it is deprecated, how many
-/// words it has, the bits of its score (as text that would not come back to the last one), its id.
+/// A position in the results: deprecated, number of matching words, score, id. The score is stored as bits, because a float may
+/// not
+/// survive the round trip through text.
 #[derive(Serialize, Deserialize)]
 struct Place(bool, usize, u64, String);
 
@@ -129,7 +130,6 @@ impl Place {
         Self(found.brief.deprecated, found.matched, found.score.to_bits(), found.brief.id.clone())
     }
 
-    /// Whether a command comes after this one.
     fn is_before(&self, found: &Found<'_>) -> bool {
         let Self(deprecated, matched, score, id) = self;
         let rank = Rank { deprecated: *deprecated, matched: *matched, score: f64::from_bits(*score), id };
@@ -137,8 +137,9 @@ impl Place {
     }
 }
 
-/// Returns the command that a query names by its id or an alias. A single word is looked for as a word, too: `status` may be
-/// the name of one command, and what others are about.
+/// Returns the command whose id or alias is the whole query. A single word does not count: `status` may be the name of one
+/// command
+/// and the topic of others.
 fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Option<String> {
     let query = query.trim();
     let is_word = query.chars().all(char::is_alphanumeric);
@@ -148,21 +149,23 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
-/// Whether an agent may not run any command that `execute` alone runs. A server of contract 004 shows them also then: its agents write
-/// workflows, and run none.
+/// Whether the agent may not run any command that needs `execute`. A server of contract 004 lists such commands even then,
+/// because its
+/// agents write workflows without running them.
 fn runs_none(context: &Context) -> bool {
     !context.is_shell()
         && context.caller.identity() != Identity::Assistant
         && gates::policy(context).is_err_and(|error| error.code() == Code::ExecuteDenied)
 }
 
-/// Whether a command is the user's: one that is typed at a terminal has no group.
+/// Whether only the user can run a command. Such a command has a shell command line instead of an id.
 fn is_of_the_user(brief: &Brief) -> bool {
     !brief.id.contains(':')
 }
 
-/// Returns which of what was found is left to the user: commands that the caller may not run, and what is typed at a terminal where it
-/// has more words of the query than anything that the caller may run.
+/// Returns the results that only the user can run. A shell command is included only if it matches more words of the query than
+/// any
+/// command that the caller may run.
 fn left_to_the_user(mut found: Vec<Found<'_>>, best: Option<&Found<'_>>, most: usize) -> Vec<ForTheUser> {
     let matched = best.map_or(0, |best| best.matched);
     found.retain(|found| !is_of_the_user(found.brief) || found.matched > matched);
@@ -170,7 +173,7 @@ fn left_to_the_user(mut found: Vec<Found<'_>>, best: Option<&Found<'_>>, most: u
     found.iter().take(most).map(|found| ForTheUser::of(found.brief)).collect()
 }
 
-/// Returns which groups are called most like one that there is not, or which there are; nothing where it is one.
+/// Returns a hint with similar or existing groups if this group does not exist.
 fn no_group(commands: &Reachable<'_>, group: &str) -> Result<Option<String>> {
     let indexes = commands.indexes(None)?;
     let all = commands.search(&indexes, "", |_| true);
@@ -247,7 +250,7 @@ impl Operation for Search {
         }
         let more = found.len() > limit;
         if more {
-            // The rest stays as it is: most of what has one of the words is never looked at.
+            // Select before sorting: most commands match only one word and need no order.
             found.select_nth_unstable_by(limit - 1, Found::order);
             found.truncate(limit);
         }

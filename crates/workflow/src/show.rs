@@ -17,10 +17,10 @@ use super::{GROUP, word};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
-/// The most fields of an answer that are shown without `detail: full`.
+/// Maximum number of output fields shown without `detail: full`.
 const FIELDS: usize = 60;
 
-/// The keys of the contract, in its order; all others follow.
+/// The keys of the contract that come first, in this order.
 const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "positionals", "output_contract"];
 
 /// Shows a command.
@@ -49,10 +49,10 @@ pub enum Detail {
     Full,
 }
 
-/// What was told to agents last, as JSON.
+/// The JSON of the most recently shown commands.
 static TOLD: Kept<(Same, Detail), String> = Kept::new(64);
 
-/// A command that was read. Reading it again gives a different one.
+/// A spec, compared by address: reading the command again gives a different one.
 struct Same(Arc<CommandSpec>);
 
 impl PartialEq for Same {
@@ -101,7 +101,7 @@ impl Operation for Show {
     }
 }
 
-/// Returns the data of a command: the contract's keys first, then all others.
+/// Returns the JSON of a command, with the contract's keys first.
 pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
     let spec_hash = spec.hash();
     let mut spec = spec.clone();
@@ -119,7 +119,7 @@ pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
     Ok(Value::Object(ordered))
 }
 
-/// Returns a command as a person reads it.
+/// Formats a command for people.
 fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let mut lines = vec![format!("{}  {}", spec.id, word(spec.effect))];
     lines.extend(spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}")));
@@ -171,7 +171,7 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
     Body::Several(parts)
 }
 
-/// Returns what a person reads of an argument: the values there are, and what it is for.
+/// Describes an argument for people: its values and its description.
 fn about(values: &[Value], description: Option<&String>) -> Option<String> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let values: Vec<String> = values.iter().map(plain).collect();

@@ -1,4 +1,4 @@
-//! Where commands come from, and how a check of a text finds them.
+//! Interfaces for sources of commands, and for looking commands up while a workflow is checked.
 
 use std::sync::Arc;
 
@@ -9,63 +9,53 @@ use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-/// One source of commands. Asking it loads, starts and connects nothing but rows of the database.
+/// A source of commands. Reading it only queries the database; it starts and connects to nothing.
 pub trait CommandSource: Sync {
-    /// Which one it is.
     fn kind(&self) -> SourceKind;
 
-    /// The group of all its commands, where it is one.
+    /// The group of all its commands, if they share one.
     fn group(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns a text that differs whenever any of its briefs or specs does, for this caller.
+    /// Returns a text that changes whenever one of its commands changes for this caller.
     fn validator(&self, context: &Context) -> Result<String>;
 
-    /// Returns all its commands in short, for the index.
+    /// Returns all its commands in the short form that is indexed.
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>>;
 
-    /// Returns the command of this id, where there is one.
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
 
-    /// Returns what a command would do with these arguments, a line each, where a person cannot read it off them.
+    /// Returns what a command would do with these arguments, one line each, if the arguments alone do not make it clear.
     ///
-    /// # Errors
-    /// What keeps it from being run.
+    /// Fails if something prevents the command from running.
     fn foresee(&self, _context: &Context, _spec: &CommandSpec, _with: &Map<String, Value>) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// Runs one of its commands, under the rights of the caller.
-    ///
-    /// # Errors
-    /// What keeps it from being run, or what it answers where it fails.
+    /// Runs one of its commands with the permissions of the caller.
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed>;
 }
 
-/// A command in short: what the index keeps of it.
+/// The short form of a command that the index keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// Its id, `group:name`.
+    /// The id, `group:name`.
     pub id: String,
-    /// What it does, in one line.
     pub summary: String,
-    /// The names of its arguments and what else it is found by, with spaces between.
+    /// Names of arguments and other search words, separated by spaces.
     pub words: String,
-    /// Other ids that find it, such as an operationId or `METHOD /path`.
+    /// Other ids that find the command, such as an operationId or `METHOD /path`.
     pub aliases: Vec<String>,
-    /// What it does to what is there.
     pub effect: CommandEffect,
-    /// Whether it is no longer to be used.
     pub deprecated: bool,
-    /// Whether its answer is a list, so that it is a provider.
+    /// Whether the command returns a list, so that it can be a provider.
     pub lists: bool,
-    /// Whether agents run it through `execute` alone: it is not a tool, and does more than read mcpkg's own data.
+    /// Whether agents need `execute` to run it: it is not a tool, and does more than read mcpkg's own data.
     pub executed: bool,
 }
 
 impl Brief {
-    /// Returns a command in short.
     pub fn of(spec: &CommandSpec) -> Self {
         let flags = spec.flags.iter().map(|flag| flag.name.as_str());
         let arguments: Vec<&str> =
@@ -84,37 +74,36 @@ impl Brief {
     }
 }
 
-/// The commands that a caller may reach: what a text is checked against.
+/// The commands that a caller may use, for checking a workflow against them.
 pub trait Commands {
-    /// Returns what an id, or another way to write it, stands for.
+    /// Resolves an id or another spelling of it.
     fn resolve(&self, typed: &str) -> Result<Resolved>;
 
-    /// Returns the contract of a provider, where a command of this id is one.
+    /// Returns the contract of a provider.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
 
-    /// Returns whether any command of a group can be reached. A source that does not know its groups answers yes.
+    /// Whether the caller may use any command of a group. The default is true, for sources that do not know their groups.
     fn has_group(&self, _group: &str) -> Result<bool> {
         Ok(true)
     }
 
-    /// Returns whether it is said where the secrets of a command are kept; of several that are alternatives one is enough. Who does
-    /// not know says yes.
+    /// Whether the secrets of a command are configured; of several alternatives, one is enough. True if unknown.
     fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }
 
-    /// Returns the value of a variable that the project allows workflows to use; never of the process's own environment.
+    /// Returns the value of a variable that the project allows workflows to read, never one of mcpkg's own environment.
     fn variable(&self, _name: &str) -> Result<Option<String>> {
         Ok(None)
     }
 }
 
-/// What an id, or another way to write it, stands for.
+/// The result of resolving an id.
 #[derive(Clone, Debug)]
 pub enum Resolved {
     One(Arc<CommandSpec>),
-    /// Several, by their ids: it is ambiguous.
+    /// The text is ambiguous: the ids of all matching commands.
     Several(Vec<String>),
-    /// None; these are the nearest, three at most.
+    /// No command matches: at most three similar ids.
     None(Vec<String>),
 }

@@ -1,45 +1,38 @@
-//! Where something stands in a text.
+//! A span: the position of something in a text.
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// A part of a text. Lines and columns count from 1, a column counts code points, and the end is exclusive.
+/// A part of a text. Lines and columns count from 1, columns count code points, and the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
-    /// The offset of the first byte.
     #[serde(skip)]
     pub start: usize,
-    /// The offset of the byte after the last byte.
     #[serde(skip)]
     pub end: usize,
-    /// The line of its beginning.
     pub line: usize,
-    /// The column of its beginning.
     pub column: usize,
-    /// The line of its end.
     pub end_line: usize,
-    /// The column of its end.
     pub end_column: usize,
 }
 
 impl Span {
-    /// The beginning of a text.
     pub const BEGINNING: Self = Self { start: 0, end: 0, line: 1, column: 1, end_line: 1, end_column: 1 };
 
-    /// Returns the bytes.
     pub fn bytes(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Returns the part from the beginning of this one to the end of `last`.
+    /// Extends this span to the end of `last`.
     #[must_use]
     pub fn to_end_of(self, last: Self) -> Self {
         Self { end: last.end, end_line: last.end_line, end_column: last.end_column, ..self }
     }
 
-    /// Returns a part of this one, which has to stand on one line of `text`: `range` counts bytes from its beginning.
-    /// `None` where it does not, or `range` does not begin and end between characters of it.
+    /// Returns the part of this span at a byte range that is relative to its start. `None` if the span is not on a single line
+    /// of `text`,
+    /// or the range does not fall on character boundaries.
     pub fn part(&self, text: &str, range: Range<usize>) -> Option<Self> {
         if self.line != self.end_line {
             return None;

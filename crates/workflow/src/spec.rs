@@ -1,4 +1,4 @@
-//! What a command is: contract 004's `CommandSpec` and `ProviderContract`, whatever source it comes from.
+//! What a command is: `CommandSpec` and `ProviderContract` of contract 004, the same for all sources.
 
 use std::sync::OnceLock;
 
@@ -75,7 +75,7 @@ pub struct CommandSpec {
     pub hashed: Hashed,
 }
 
-/// The hash of a command that stays as it is. A clone has none, since it may be changed.
+/// The cached hash of a spec. A clone starts without it, because the clone may be changed.
 #[derive(Debug, Default)]
 pub struct Hashed(OnceLock<String>);
 
@@ -85,7 +85,7 @@ impl Clone for Hashed {
     }
 }
 
-/// Whether a hash was asked for is no difference between two commands.
+/// The cache does not matter when specs are compared.
 impl PartialEq for Hashed {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -93,7 +93,7 @@ impl PartialEq for Hashed {
 }
 
 impl CommandSpec {
-    /// Returns a command that takes nothing, answers nothing known and is harmless; `id` is `GROUP:NAME`.
+    /// Returns a harmless command without arguments and known output; `id` is `GROUP:NAME`.
     pub fn new(id: impl Into<String>, source: SourceKind) -> Self {
         let id = id.into();
         let (group, name) = id.split_once(':').unwrap_or((&id, ""));
@@ -124,7 +124,7 @@ impl CommandSpec {
         }
     }
 
-    /// Returns the flags that have to be given beside those that are: what goes into a body that may be left out, where it is not.
+    /// Returns the required flags. If any flag of an optional body is given, they include the flags that the body requires.
     pub fn needed(&self, is_given: impl Fn(&str) -> bool) -> impl Iterator<Item = &Flag> {
         let goes_there = |flag: &Flag| flag.r#in == Some(Place::Body);
         let has_body = self.flags.iter().any(|flag| goes_there(flag) && is_given(&flag.name));
@@ -133,13 +133,13 @@ impl CommandSpec {
         self.flags.iter().filter(is_needed).filter(|flag| flag.default.is_none())
     }
 
-    /// Whether its answers are values for arguments: it reads, and answers a list.
+    /// Whether the command can provide values for arguments: it only reads, and returns a list.
     pub fn is_provider(&self) -> bool {
         self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
     }
 
-    /// Returns the SHA-256 of what is said of it, in hex: it differs whenever anything does, in whichever order objects are
-    /// written. Of which arguments it is a provider is said of others.
+    /// Returns the SHA-256 of the spec in hex, independent of key order. `provider_for` is excluded, because it depends on
+    /// other commands.
     pub fn hash(&self) -> String {
         let hashed = self.hashed.0.get_or_init(|| {
             let own = Self { provider_for: Vec::new(), ..self.clone() };
@@ -253,7 +253,7 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// Returns an argument of which nothing else is known.
+    /// Returns a flag with default settings.
     pub fn new(name: impl Into<String>, r#type: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -1,4 +1,4 @@
-//! Tools that are data, such as installed ones, as commands: `tool:NAME`, `tool:NAME:ACTION`.
+//! The command source of tools that are stored as data, such as installed tools: `tool:NAME`, `tool:NAME:ACTION`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,16 +13,15 @@ use super::{contracts, from_schema};
 use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::{Context, Domains, Projected, Projections, Validator};
 
-/// The group of these commands.
 pub const GROUP: &str = "tool";
 
-/// How many tools are read at once.
+/// How many tools to read at once.
 const PAGE: usize = 100;
 
-/// The tools of every domain that has some which are data; those alone that the caller may call by their names, too.
+/// The stored tools of all domains, including those that the caller may call only by name.
 pub struct Tools;
 
-/// The commands of the callers that asked last, by database and validator.
+/// The most recently used commands, by database and validator.
 static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Tools {
@@ -54,11 +53,11 @@ impl CommandSource for Tools {
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
         let Running { spec, with, .. } = running;
         let tool = find(context, spec)?.ok_or_else(|| gone(&spec.id))?;
-        // Trust and the sandbox are asked by the tool itself.
+        // The tool itself checks trust and applies the sandbox.
         match tool.call(context, Value::Object((*with).clone())) {
             Ok(reply) => Ok(Answered::of(reply.into_value())),
             Err(error) => {
-                // One that was ended in the middle had begun.
+                // The tool was stopped while running, so it may have changed something.
                 let may_be_done = matches!(error.code(), Code::Cancelled | Code::ToolTimeout | Code::ToolLimit);
                 Err(Failed { error, status: None, answer: None, may_be_done })
             }
@@ -98,7 +97,7 @@ fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
             let is_last = page.len() < PAGE;
             all.extend(page);
             if is_last {
-                // A tool that runs commands is not a command itself.
+                // Tools that run commands must not be commands themselves.
                 all.retain(|tool| !tool.runs_commands);
                 return Ok(all);
             }
@@ -106,7 +105,7 @@ fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
     })
 }
 
-/// Returns the tool that a command stands for, where it is there still and the caller may call it by its name.
+/// Returns the tool of a command, if it still exists and the caller may call it by name.
 fn find(context: &Context, spec: &CommandSpec) -> Result<Option<Projected>> {
     let audience = context.audience();
     context.store.read(|db| {

@@ -1,17 +1,17 @@
-//! Words of commands: how texts are cut into them, and which ones mean the same.
+//! Splits text into search words, and knows plurals and synonyms.
 
 use mcpkg_store::search;
 
-/// The most words of a query that are looked for: each costs a look at all commands.
+/// Maximum number of words searched per query; each word scans all commands.
 const MOST: usize = 32;
 
-/// Words that say nothing about what is looked for.
+/// Words that searches ignore.
 const STOP: &[&str] = &[
     "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "do", "for", "from", "how", "i", "in", "into", "is",
     "it", "its", "me", "my", "of", "on", "or", "our", "please", "that", "the", "their", "this", "to", "want", "with",
 ];
 
-/// Words for what a command does, each with those that mean the same.
+/// Action words with their synonyms.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("add", &["create", "update"]),
     ("create", &["add"]),
@@ -28,7 +28,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("update", &["edit", "set"]),
 ];
 
-/// Plurals that no rule makes a singular of, and words that only look like a plural.
+/// Irregular plurals, and words that only look like plurals.
 const IRREGULAR: &[(&str, &str)] = &[
     ("aliases", "alias"),
     ("alias", "alias"),
@@ -47,7 +47,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("statuses", "status"),
 ];
 
-/// Returns the words of a text in lower case: runs of letters and digits, and `appId` as `app` and `id`.
+/// Splits text into lower-case words of letters and digits; `appId` gives `app` and `id`.
 pub fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -65,13 +65,14 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns the words of a text as the index has them: of scripts without spaces pairs of letters.
+/// Splits text into words for the index. Scripts without spaces are split into pairs of letters.
 pub fn indexed(text: &str) -> Vec<String> {
     words(&search::cut(text))
 }
 
-/// Returns the words of a query, each once and without those that say nothing; with them where it has no others. Of a long text
-/// the first ones count.
+/// Returns the distinct words of a query without stop words, unless there are only stop words. Of a long query, only the first
+/// words
+/// count.
 pub fn asked(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
     for word in words(&search::asked(query).0) {
@@ -86,12 +87,12 @@ pub fn asked(query: &str) -> Vec<String> {
     if telling.is_empty() { asked } else { telling }
 }
 
-/// Returns the words that mean the same, where this one says what a command does.
+/// Returns the synonyms of an action word.
 pub fn synonyms(word: &str) -> &'static [&'static str] {
     SYNONYMS.iter().find(|(known, _)| *known == word).map_or(&[], |(_, same)| same)
 }
 
-/// Returns a word, in lower case, without what makes it a plural.
+/// Converts a lower-case word to the singular.
 pub fn singular(word: &str) -> String {
     if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {
         return (*singular).to_owned();
@@ -111,12 +112,12 @@ pub fn singular(word: &str) -> String {
     }
 }
 
-/// Returns a name as `foo_id`, however it was written: `fooId`, `foo-id`, `foo.id`.
+/// Converts a name to snake case: `fooId`, `foo-id` and `foo.id` become `foo_id`.
 pub fn snake(name: &str) -> String {
     words(name).join("_")
 }
 
-/// Returns a name as `foo_bar`, with its last word in the singular.
+/// Converts a name to snake case, with its last word in the singular.
 pub fn stem(name: &str) -> String {
     let name = snake(name);
     match name.rsplit_once('_') {

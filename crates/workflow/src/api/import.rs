@@ -244,7 +244,7 @@ fn command<'d>(
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };
-    // A relative server URL is resolved against the document's URL, which the general server may stand in for.
+    // A relative server URL is resolved against the document's URL or, if that is unknown, against the general server's.
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),
