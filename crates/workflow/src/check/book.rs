@@ -1,4 +1,4 @@
-//! Where the findings of a check are gathered: each knows its place by the JSON pointer of a value.
+//! Collects the findings of a check, and locates each in the text by the JSON pointer of the value.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::limits::MAX_FINDINGS;
 use crate::span::Span;
 use crate::yaml::places::Places;
 
-/// The findings so far, and what tells where they stand.
+/// The findings so far, and the positions of all values in the text.
 pub(super) struct Book<'a> {
     text: &'a str,
     places: &'a Places,
@@ -22,26 +22,27 @@ impl<'a> Book<'a> {
         Self { text, places, findings }
     }
 
-    /// Adds what was found at a value, or where it should be.
+    /// Adds a finding about a value. If the value is missing, the finding points to its nearest parent.
     pub(super) fn at(&mut self, kind: Kind, pointer: &str, message: impl Into<String>) -> &mut Finding {
         let place = self.places.nearest(pointer);
         let span = match self.places.get(pointer) {
             Some(place) => place.value,
-            // Of what is missing the nearest thing above is pointed at by its key, since its value may be long.
+            // Point only to the parent's key, because the parent's value may be long.
             None => place.key.unwrap_or_else(|| first_line(self.text, place.value)),
         };
         self.push(kind, pointer, span, message)
     }
 
-    /// Adds what was found at the key of a value.
+    /// Adds a finding about the key of a value.
     pub(super) fn at_key(&mut self, kind: Kind, pointer: &str, message: impl Into<String>) -> &mut Finding {
         let place = self.places.nearest(pointer);
         let span = place.key.unwrap_or_else(|| first_line(self.text, place.value));
         self.push(kind, pointer, span, message)
     }
 
-    /// Adds what was found in the text of a scalar: `range` counts its bytes. Where the text is not what stands there to the
-    /// byte, the scalar is pointed at.
+    /// Adds a finding about a byte range inside a scalar. If the scalar's text is not literally in the source, for example
+    /// because of
+    /// escapes, the finding covers the whole scalar.
     pub(super) fn inside(
         &mut self,
         kind: Kind,
@@ -54,17 +55,17 @@ impl<'a> Book<'a> {
         self.push(kind, pointer, span, message)
     }
 
-    /// Returns where a part of a scalar's text stands, where that is known to the byte.
+    /// Returns the span of a byte range inside a scalar, if the scalar's text is literally in the source.
     pub(super) fn part(&self, pointer: &str, range: &Range<usize>) -> Option<Span> {
         self.places.get(pointer)?.exact?.part(self.text, range.clone())
     }
 
-    /// Whether a text has a value of this pointer.
+    /// Whether the text has a value at this pointer.
     pub(super) fn has(&self, pointer: &str) -> bool {
         self.places.get(pointer).is_some()
     }
 
-    /// Whether anything was found at a pointer so far.
+    /// Whether there is a finding at this pointer.
     pub(super) fn is_found(&self, pointer: &str) -> bool {
         self.findings.iter().any(|found| found.path == pointer)
     }
@@ -77,12 +78,12 @@ impl<'a> Book<'a> {
         self.findings.last_mut().expect("it was pushed just now")
     }
 
-    /// Whether anything found so far keeps the workflow from running.
     pub(super) fn has_errors(&self) -> bool {
         crate::finding::has_errors(&self.findings)
     }
 
-    /// Returns what was found, by line, column and code; where it is too much, the first findings and one that says so.
+    /// Returns the findings sorted by line, column and code. If there are too many, keeps the first ones and adds one that says
+    /// so.
     pub(super) fn close(self) -> Vec<Finding> {
         let mut findings = self.findings;
         findings.sort_by(|a, b| {
@@ -105,7 +106,7 @@ impl<'a> Book<'a> {
     }
 }
 
-/// Returns the part of a value that stands on its first line.
+/// Returns the first line of a span.
 fn first_line(text: &str, span: Span) -> Span {
     if span.line == span.end_line {
         return span;

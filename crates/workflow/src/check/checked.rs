@@ -1,4 +1,4 @@
-//! One check after the other.
+//! Runs all checks of a workflow text, one after the other.
 
 use std::sync::Arc;
 
@@ -19,57 +19,54 @@ use crate::yaml;
 use crate::yaml::places::Places;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A text that was checked.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// What was found, by line, column and code.
+    /// The findings, sorted by line, column and code.
     pub findings: Vec<Finding>,
-    /// What can be run; `None` where a finding is an error.
+    /// The workflow, if there are no errors.
     pub sound: Option<Sound>,
-    /// What could be read of the definition, where the text is one at all: what was wrong with it is left out or empty.
+    /// The readable parts of the definition, if the text is a mapping at all. Invalid parts are missing or empty.
     pub readable: Option<Definition>,
-    /// Where each value stands.
+    /// The position of each value in the text.
     pub places: Places,
 }
 
-/// A workflow without errors.
+/// A workflow without errors, ready to run.
 #[derive(Clone, Debug)]
 pub struct Sound {
-    /// What the text says.
     pub definition: Definition,
     /// The command of each step.
     pub specs: Vec<Arc<CommandSpec>>,
-    /// Which steps need which, whether that was said or follows from a reference.
+    /// Dependencies between steps, whether stated or implied by a reference.
     pub graph: Graph,
-    /// The steps in the order in which they run.
+    /// The steps in execution order.
     pub order: Vec<usize>,
-    /// Its templates, and where each is used.
+    /// The templates, and where each is used.
     pub uses: Vec<Use>,
-    /// Which values its templates name are passwords.
+    /// The inputs, variables and outputs that contain passwords.
     pub passwords: Sources,
 }
 
 impl Checked {
-    /// Returns the definition, where no finding is an error.
+    /// Returns the definition, if there are no errors.
     pub fn definition(&self) -> Option<&Definition> {
         self.sound.as_ref().map(|sound| &sound.definition)
     }
 
-    /// Returns the findings that are errors.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|found| found.severity == Severity::Error)
     }
 
-    /// Returns the findings that are warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|found| found.severity == Severity::Warning)
     }
 }
 
-/// Checks a text, YAML or JSON, against the schema and against the commands that can be reached.
+/// Checks a YAML or JSON text against the schema and against the commands that the caller may use.
 ///
 /// # Errors
-/// `E_SCHEMA_VERSION` where the text says that it is of a version that is not known.
+/// `E_SCHEMA_VERSION` if the text declares an unknown version.
 pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     let read = yaml::read(text);
     let places = read.places;
@@ -86,8 +83,8 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     Ok(Checked { findings, sound, readable, places })
 }
 
-/// Reads a text as far as its shape goes: no command is looked for, and nothing is asked of what the values mean. Returns the
-/// definition, where the text is one at all, and what was found.
+/// Checks only the shape of a text, without looking up commands. Returns the definition, if the text is a mapping, and the
+/// findings.
 pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
     let read = yaml::read(text);
     let mut book = Book::new(text, &read.places, read.findings);
@@ -98,7 +95,7 @@ pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
     Ok((definition, book.close()))
 }
 
-/// Holds a value against the schema; returns the definition that is left, where the value is a mapping.
+/// Checks a value against the schema. Returns the definition without its invalid parts, if the value is a mapping.
 pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
     version(&value)?;
     let is_mapping = value.is_object();
@@ -109,7 +106,7 @@ pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Defi
     })
 }
 
-/// Looks at what the values mean; returns the workflow where all its commands are known.
+/// Checks the meaning of a definition. Returns the workflow if all its commands are known.
 fn semantics(book: &mut Book<'_>, definition: &Definition, commands: &dyn Commands) -> Result<Option<Sound>> {
     let known = Known::new(definition, commands)?;
     let answers = known.contracts();
@@ -131,7 +128,7 @@ fn semantics(book: &mut Book<'_>, definition: &Definition, commands: &dyn Comman
     Ok(specs.map(|specs| Sound { definition: definition.clone(), specs, graph, order, uses, passwords }))
 }
 
-/// Refuses a text of a version whose rules are not known.
+/// Refuses a text that declares an unknown version.
 fn version(value: &Value) -> Result<()> {
     let Some(version) = value.get("schema_version").and_then(Value::as_str) else { return Ok(()) };
     let is_known = version == "1"

@@ -1,4 +1,4 @@
-//! Commands: what a step runs is there, and is given what it takes.
+//! Checks that the command of each step exists and accepts the step's arguments.
 
 use serde_json::Value;
 
@@ -115,7 +115,6 @@ fn not_listed(book: &mut Book<'_>, spec: &CommandSpec, argument: &Argument<'_>, 
     found.hint = near.map(|near| format!("did you mean `{near}`?"));
 }
 
-/// Checks the elements of a list.
 fn elements(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, pointer: &str) {
     let (Some(items), Value::Array(values)) = (&flag.items, value) else { return };
     for (index, value) in values.iter().enumerate() {
@@ -127,7 +126,7 @@ fn elements(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value,
     }
 }
 
-/// Looks for arguments that have to be given and are not.
+/// Reports missing required arguments.
 fn missing(
     book: &mut Book<'_>,
     spec: &CommandSpec,
@@ -151,7 +150,6 @@ fn missing(
     }
 }
 
-/// Returns the names of a command's arguments.
 fn names(spec: &CommandSpec) -> impl Iterator<Item = &str> {
     spec.positionals.iter().map(|arg| &*arg.name).chain(spec.flags.iter().map(|flag| &*flag.name))
 }
@@ -164,13 +162,13 @@ fn taken(spec: &CommandSpec) -> Option<String> {
     })
 }
 
-/// Returns the type of an argument; `None` where there is no such argument.
+/// Returns the type of an argument, if the command has it.
 fn type_of<'s>(spec: &'s CommandSpec, arg: &str) -> Option<&'s str> {
     let positional = spec.positionals.iter().find(|known| known.name == arg).map(|known| &*known.r#type);
     positional.or_else(|| spec.flags.iter().find(|known| known.name == arg).map(|known| &*known.r#type))
 }
 
-/// Whether a value of one type can be of another.
+/// Whether a value of type `given` may fit type `wanted`.
 fn may_be(wanted: &str, given: &str) -> bool {
     const KNOWN: [&str; 7] = ["string", "secret", "integer", "number", "boolean", "array", "object"];
     let is_text = |name: &str| matches!(name, "string" | "secret");
@@ -181,7 +179,7 @@ fn may_be(wanted: &str, given: &str) -> bool {
         || wanted == "number" && given == "integer"
 }
 
-/// Returns the type of what an expression makes, where it is known.
+/// Returns the type of an expression's value, if known.
 fn type_of_expression(known: &Known<'_>, contracts: &Contracts<'_>, expression: &Expression) -> Option<String> {
     match &expression.node {
         Node::Literal(value) => Some(kind_of(value).to_owned()),
@@ -209,7 +207,7 @@ fn type_of_expression(known: &Known<'_>, contracts: &Contracts<'_>, expression: 
     }
 }
 
-/// Returns a value as people read it.
+/// Formats a value for people.
 pub(super) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! What the checks of a definition know: its names, its commands, and what those answer.
+//! What the checks know about a definition: names, commands and output contracts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,14 +10,13 @@ use crate::source::{Commands, Resolved};
 use crate::spec::{CommandSpec, OutputContract};
 use mcpkg_base::error::Result;
 
-/// What is known of a definition.
+/// A definition with its resolved commands and its names.
 pub(super) struct Known<'a> {
     pub(super) definition: &'a Definition,
-    /// The commands that can be reached.
     pub(super) commands: &'a dyn Commands,
-    /// What each step's `run` stands for.
+    /// The resolved `run` of each step.
     pub(super) resolved: Vec<Resolved>,
-    /// Whether it is said where the secrets of each step's command are kept.
+    /// Whether the secrets of each step's command are configured.
     pub(super) has_secrets: Vec<bool>,
     steps: HashMap<&'a str, usize>,
     inputs: HashMap<&'a str, usize>,
@@ -44,7 +43,7 @@ impl<'a> Known<'a> {
             has_secrets.push(has);
         }
         let (mut steps, mut inputs) = (HashMap::new(), HashMap::new());
-        // Of two that have one name the first one counts.
+        // The first of several equal names wins, so insert in reverse order.
         for (index, step) in definition.steps.iter().enumerate().rev() {
             steps.insert(step.id.as_str(), index);
         }
@@ -62,17 +61,15 @@ impl<'a> Known<'a> {
         self.inputs.get(id).copied()
     }
 
-    /// Returns the names of all steps that have one.
     pub(super) fn step_names(&self) -> impl Iterator<Item = &'a str> {
         self.definition.steps.iter().map(|step| step.id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the names of all inputs.
     pub(super) fn input_names(&self) -> impl Iterator<Item = &'a str> {
         self.definition.inputs.list.iter().map(|named| named.id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the command of a step, where it is one.
+    /// Returns the command of a step, if its id is known and unambiguous.
     pub(super) fn spec(&self, step: usize) -> Option<&Arc<CommandSpec>> {
         match self.resolved.get(step)? {
             Resolved::One(spec) => Some(spec),
@@ -80,18 +77,18 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns what each step answers, where its command is known.
+    /// Returns the output contract of each step whose command is known.
     pub(super) fn contracts(&self) -> Answers<'_> {
         let of = |(index, step)| self.spec(index).map(|spec| output::contract(spec, step));
         Answers(self.definition.steps.iter().enumerate().map(of).collect())
     }
 }
 
-/// What each step answers.
+/// The output contract of each step.
 pub(super) struct Answers<'k>(Vec<Option<Cow<'k, OutputContract>>>);
 
 impl Answers<'_> {
-    /// Returns the answers in the form that bindings take.
+    /// Returns the contracts in the form that `binding` expects.
     pub(super) fn borrowed(&self) -> Vec<Option<&OutputContract>> {
         self.0.iter().map(|contract| contract.as_deref()).collect()
     }

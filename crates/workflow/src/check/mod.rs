@@ -1,7 +1,8 @@
-//! Checks the text of a workflow: everything that is wrong with it at once, each with its place.
+//! Checks the text of a workflow, and reports all problems at once, each with its position.
 //!
-//! The families of findings follow each other. Each looks at what the ones before left: what a finding made unusable is left out
-//! or empty, so that one mistake hides no other.
+//! The checks run one after the other. Each leaves out or empties what it found to be unusable, so that one mistake does not
+//! hide
+//! others.
 
 mod book;
 mod checked;

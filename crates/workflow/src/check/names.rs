@@ -1,4 +1,4 @@
-//! Names: each can be written in an expression, and stands for one thing; there are no more of them than are taken.
+//! Checks names: each must be valid in expressions and unique, and there must not be too many.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is missing was said already, so that an empty name is passed over.
+/// Skips an empty name that stands for a missing one: its absence was already reported.
 fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool) {
     if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;

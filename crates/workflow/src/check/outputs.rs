@@ -1,4 +1,4 @@
-//! Outputs: what an expression takes from an answer is in it.
+//! Checks that the output fields that expressions use exist.
 
 use super::book::Book;
 use super::known::Known;
@@ -32,7 +32,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
     }
 }
 
-/// Returns what is wrong with a way into the answer of a step.
+/// Returns the problem with a path into the output of a step, if there is one.
 fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Kind, String, Option<String>)> {
     let way: String = segments.iter().map(Segment::to_string).collect();
     match output::find(contract, segments) {
@@ -60,7 +60,7 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
     }
 }
 
-/// Returns the three fields whose names are most like a way.
+/// Returns the three fields with the most similar names.
 fn nearest_three<'c>(way: &str, contract: &'c OutputContract) -> Vec<&'c str> {
     let mut names: Vec<&str> = contract.fields.iter().map(|field| &*field.name).collect();
     names.sort_by(|a, b| {

@@ -1,4 +1,4 @@
-//! Providers: who offers values is a list, is given what it takes, and returns what is selected.
+//! Checks providers: each must return a list, get the arguments that it needs, and have the selected field.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the steps that ran before an input is used for the first time, the last one first.
+/// Returns the steps that run before the first use of an input, the last one first.
 pub(super) fn before(known: &Known<'_>, uses: &[Use], input: usize, order: &[usize]) -> Vec<usize> {
     let name = &known.definition.inputs.list[input].id;
     let names = |used: &&Use| used.paths().iter().any(|path| matches!(&path.root, Root::Input(input) if input == name));
@@ -155,7 +155,7 @@ fn args(
     }
 }
 
-/// Whether the command takes an argument that its contract as a provider does not name, such as an optional one.
+/// Whether a command has an argument that its provider contract does not list, such as an optional one.
 fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
     match known.commands.resolve(id) {
         Ok(Resolved::One(spec)) => {
@@ -165,7 +165,7 @@ fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
     }
 }
 
-/// Looks whether what is bound is there, and named by `depends_on`.
+/// Checks that the source of a binding exists and is listed in `depends_on`.
 fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value, at: &str) {
     let (key, id, is_known, names): (_, _, _, Vec<&str>) = match Bound::of(value) {
         None => {
@@ -194,7 +194,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
     }
 }
 
-/// Holds what a step's argument is given against what the argument accepts.
+/// Checks the tags of a step's argument against those that the argument accepts.
 fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
     let Slot::With(step, arg) = &used.slot else { return };
     let Some(spec) = known.spec(*step) else { return };
@@ -209,7 +209,7 @@ fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contrac
     hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer);
 }
 
-/// Holds the tags of a source against what an argument accepts and prefers.
+/// Checks the tags of a source against those that an argument accepts and prefers.
 fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contracts: &Contracts<'_>, at: &str) {
     let Some(tags) = binding::tags(source, contracts) else { return };
     let better = || {

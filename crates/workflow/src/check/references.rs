@@ -1,4 +1,4 @@
-//! References: what an expression or `depends_on` names is there, and nothing waits for itself.
+//! Checks references: the names in expressions and `depends_on` must exist, and there must be no cycles.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Looks for defaults that do not say what they are taken from.
+/// Reports defaults whose `from` is incomplete.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {
@@ -33,7 +33,7 @@ fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     }
 }
 
-/// Looks at every reference; returns which steps need which.
+/// Checks all references. Returns the dependencies between steps.
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Result<Graph> {
     let definition = known.definition;
     let mut graph = Graph::new(definition.steps.len());
@@ -91,7 +91,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
             }
         }
     }
-    // What an input's provider needs, the steps that use the input need.
+    // A step that uses an input also depends on the steps that the input's provider uses.
     for (step, input) in inferred {
         for needed in needed_by_provider(known, input) {
             if needed != step {
@@ -139,7 +139,7 @@ fn stated(book: &mut Book<'_>, known: &Known<'_>, graph: &mut Graph) {
     }
 }
 
-/// Returns the steps whose answers the provider of an input is given.
+/// Returns the steps whose output the provider of an input uses.
 fn needed_by_provider(known: &Known<'_>, input: usize) -> Vec<usize> {
     let input = &known.definition.inputs.list[input].input;
     let bound = input.provider_args.values().filter_map(|value| match Bound::of(value)? {
@@ -151,7 +151,7 @@ fn needed_by_provider(known: &Known<'_>, input: usize) -> Vec<usize> {
     bound.chain(named).collect()
 }
 
-/// Looks at what inputs wait for, and whether anybody uses them.
+/// Checks the dependencies of inputs, and reports unused inputs.
 fn inputs(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], used: &mut HashSet<usize>) {
     let definition = known.definition;
     let mut graph = Graph::new(definition.inputs.list.len());
@@ -214,7 +214,7 @@ fn circles(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     }
 }
 
-/// A step that runs in any case and needs one that perhaps does not.
+/// Reports a step without a condition that depends on a step with one.
 fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     let steps = &known.definition.steps;
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.condition.is_none()) {

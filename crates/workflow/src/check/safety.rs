@@ -1,4 +1,4 @@
-//! Safety: no secret in the text, none to a stranger, and a look before each change.
+//! Checks safety: no secrets in the text, no secrets sent to other hosts, and a read before each change.
 
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
     }
 }
 
-/// Returns the places of the passwords that stand in the text of a step, and of references that do.
+/// Returns the pointers of passwords and secret references that are written literally in a step.
 fn passwords_of(spec: &CommandSpec, step: &Step) -> Vec<String> {
     let is_reference = |name: &str| spec.flags.iter().any(|flag| flag.name == name && flag.r#type == passwords::TAG);
     let is_literal = |value: &Value| value.as_str().is_some_and(|text| !Template::may_be(text));
@@ -82,7 +82,7 @@ fn tokens(book: &mut Book<'_>, pointer: &str, value: &Value) {
     tokens_but(book, pointer, value, &|_| false);
 }
 
-/// Looks for texts that are secrets by their look, and were not found yet.
+/// Reports text that looks like a secret and was not reported before.
 fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn Fn(&str) -> bool) {
     match value {
         Value::String(_) if is_found(pointer) => {}
@@ -103,7 +103,7 @@ fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn 
     }
 }
 
-/// Whether a text is an id or a template, neither of which is a secret.
+/// Whether text is a UUID, a template, or too short to be a secret.
 fn is_identifier(text: &str) -> bool {
     text.len() < 16 || Template::may_be(text) || uuid::Uuid::try_parse(text).is_ok()
 }
@@ -112,14 +112,14 @@ fn is_reference(text: &str) -> bool {
     ["env:", "file:", "command:"].iter().any(|begin| text.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// A secret goes to the commands of its own catalog only.
+/// Checks that each secret is used only by commands of its own catalog.
 fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
     for used in uses {
         for path in used.paths() {
             let Root::Secret(name) = &path.root else { continue };
             let spec = used.slot.step().and_then(|step| known.spec(step));
             let is_argument = matches!(used.slot, Slot::With(..) | Slot::Body(_));
-            // Of a command that is unknown nothing can be said but that.
+            // An unknown command was already reported, and nothing else can be said about it.
             let is_unknown = used.slot.step().is_some() && spec.is_none();
             if is_unknown || is_argument && spec.is_some_and(|spec| spec.auth.contains(name)) {
                 continue;
@@ -167,7 +167,7 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             book.at(Kind::MutationBeforeRead, &pointer, message)
                 .hint("add an earlier step that reads what this step will change");
         }
-        // What a step uses of another's answer is a need of its too.
+        // A step that uses the output of another also depends on it.
         let guarded = step.condition.is_some()
             || graph
                 .of(*index)
@@ -182,12 +182,12 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     }
 }
 
-/// Returns the last part of a command's name, which says what it does.
+/// Returns the last part of a command's name, which is the action.
 fn action(spec: &CommandSpec) -> &str {
     spec.name.rsplit(':').next().unwrap_or_default()
 }
 
-/// Returns the parts of a command's name before that.
+/// Returns the command's name without the action.
 fn resource(spec: &CommandSpec) -> &str {
     spec.name.rsplit_once(':').map_or("", |(resource, _)| resource)
 }

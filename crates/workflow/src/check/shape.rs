@@ -1,4 +1,4 @@
-//! Shape: every value is of the type that the schema says, known by its key, and there where it has to be.
+//! Checks the shape of a text against the schema: types, known keys and required keys.
 
 use serde_json::{Map, Value, json};
 
@@ -8,15 +8,15 @@ use crate::finding::Kind;
 use crate::yaml::places::below;
 use mcpkg_base::error::nearest;
 
-/// Keys of other workflow languages, and what stands for them here.
+/// Keys of other workflow languages, each with our key.
 const RESERVED: [(&str, &str); 5] =
     [("condition", "if"), ("flags", "with"), ("positional_args", "with"), ("hints", "hint"), ("examples", "example")];
 
-/// Another word for a key.
+/// Synonyms for keys.
 const ALIASES: [(&str, &str); 1] = [("when", "if")];
 
-/// Holds a text's value against the schema. What does not fit is found, and left out or made empty, so that the rest can be
-/// looked at.
+/// Checks a value against the schema. Invalid parts are reported, and then removed or emptied so that the other checks can go
+/// on.
 pub(super) fn check(book: &mut Book<'_>, schema: &Value, value: &mut Value) {
     let mut shape = Shape { book, pointer: String::new() };
     if !shape.fits(schema, value) {
@@ -30,7 +30,7 @@ struct Shape<'b, 'a> {
 }
 
 impl Shape<'_, '_> {
-    /// Looks at a value; returns whether it may stay.
+    /// Checks a value. Returns false if the value must be removed.
     fn fits(&mut self, schema: &Value, value: &mut Value) -> bool {
         if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
             return match options.iter().find(|option| is_of_type(option, value)) {
@@ -118,7 +118,7 @@ impl Shape<'_, '_> {
                 });
                 continue;
             }
-            // A field that is null is one that was left out.
+            // Null is the same as an absent field.
             if value.is_null() && !required.contains(&name) {
                 continue;
             }
@@ -149,7 +149,7 @@ impl Shape<'_, '_> {
             let is_free = !fields.contains_key(*name) && !self.has_beside(name);
             let found = self.book.at_key(Kind::ReservedKey, &self.pointer, message);
             found.hint(format!("write `{name}`"));
-            // Of the others the value would be another one too.
+            // Only `condition` can be renamed safely: for the other keys, the value would have to change too.
             if key == "condition" && is_free {
                 let span = found.span;
                 found.fix(span, *name);
@@ -161,13 +161,13 @@ impl Shape<'_, '_> {
         found.hint = near.map(|near| format!("did you mean `{near}`?"));
     }
 
-    /// Whether the value beside the one that is looked at has this key too.
+    /// Whether the parent mapping of the current value also has this key.
     fn has_beside(&self, key: &str) -> bool {
         let above = self.pointer.rsplit_once('/').map_or("", |(above, _)| above);
         self.book.has(&below(above, key))
     }
 
-    /// A default that is the value itself.
+    /// Reports a default that is given as a bare value, with a fix.
     fn default(&mut self, value: &mut Value) -> bool {
         let message = "`default` must be a mapping with `from` and `value`";
         let mended = format!("{{from: literal, value: {value}}}");
@@ -187,7 +187,7 @@ fn is_default(schema: &Value) -> bool {
     is(schema) || schema.get("anyOf").and_then(Value::as_array).is_some_and(|options| options.iter().any(is))
 }
 
-/// Returns the types that a schema takes, as it names them.
+/// Returns the names of the types that a schema accepts.
 fn types(schema: &Value) -> Vec<&str> {
     if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
         return options.iter().flat_map(types).collect();
@@ -195,13 +195,13 @@ fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
-        // Words, each with what it means.
+        // An enumeration of strings.
         _ if !words(schema).is_empty() => vec!["string"],
         _ => Vec::new(),
     }
 }
 
-/// Returns the words that a schema takes, where it takes words.
+/// Returns the strings of a schema that is an enumeration.
 fn words(schema: &Value) -> Vec<&str> {
     let of = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
     let listed = of("enum").filter_map(Value::as_str);
@@ -228,7 +228,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         })
 }
 
-/// Returns the emptiest value of a schema.
+/// Returns the smallest valid value of a schema.
 fn blank(schema: &Value) -> Value {
     match types(schema).first() {
         Some(&"string") => words(schema).first().map_or_else(|| json!(""), |word| json!(word)),
@@ -248,11 +248,11 @@ fn blank(schema: &Value) -> Value {
     }
 }
 
-/// Returns types, which `or` stands between, each with its article.
+/// Adds articles to types that are separated by `or`: `string or array` becomes `a string or an array`.
 pub(super) fn a(types: &str) -> String {
     let one = |name: &str| match name {
         "null" | "any" => name.to_owned(),
-        // A value that is written out.
+        // A literal value, not a type.
         name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => name.to_owned(),
         name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
         name => format!("a {name}"),

@@ -1,4 +1,4 @@
-//! Which inputs, variables and answers of a workflow are passwords: by their names, and by the arguments that they are passed to.
+//! Finds the inputs, variables and outputs that contain passwords, by their names and by the arguments that they are passed to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +11,16 @@ use crate::passwords::{self, Named, Places};
 use crate::spec::CommandSpec;
 use crate::yaml::places::below;
 
-/// Where the values that templates name have passwords.
+/// The password places inside the values that templates use.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     passed: HashMap<Root, Places>,
-    /// The inputs whose values are references, which may be shown.
+    /// Inputs whose values are secret references. These may be shown.
     references: HashSet<String>,
 }
 
 impl Sources {
-    /// Returns the sources of a workflow. `spec` returns the command of a step, where it is known.
+    /// Returns the sources of a workflow. `spec` returns the command of a step, if known.
     pub(super) fn of<'s>(
         definition: &Definition,
         uses: &[Use],
@@ -37,19 +37,19 @@ impl Sources {
         sources
     }
 
-    /// Calls `f` with each password inside the value of a source, and with its JSON pointer.
+    /// Calls `f` with each password inside a source's value, and its JSON pointer.
     pub fn each(&self, source: &Root, value: &mut Value, f: &mut impl FnMut(&str, &mut Value)) {
         let named = match source {
             Root::Input(name) if self.references.contains(name) => return,
             Root::Input(name) | Root::Env(name) => Named::of(name),
             Root::Step(_) => Named::Plain,
-            // It is known by its name alone.
+            // A secret is identified by name, and its value is never in a source.
             Root::Secret(_) => return,
         };
         passwords::each(value, "", self.passed.get(source).unwrap_or(&Places::default()), named, f);
     }
 
-    /// Returns the value of a source without its passwords.
+    /// Returns the value of a source with its passwords masked.
     pub fn hidden(&self, source: &Root, value: &Value) -> Value {
         let mut kept = value.clone();
         self.each(source, &mut kept, &mut |_, value| *value = mcpkg_base::redact::HIDDEN.into());
@@ -57,7 +57,7 @@ impl Sources {
     }
 }
 
-/// Returns where what a template makes has passwords, by the place of the template in what its step is given.
+/// Returns the password places inside the value that a template produces, which depend on where its step uses it.
 fn received(used: &Use, spec: &CommandSpec) -> Option<Places> {
     let (begin, mut places, mut named) = match &used.slot {
         Slot::With(step, argument) => (

@@ -1,4 +1,4 @@
-//! What is known of a text that may have mistakes: as much as can be read of it.
+//! Reads as much as possible of a workflow text that may contain errors.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::yaml;
 use crate::yaml::places::Places;
 use mcpkg_base::error::Result;
 
-/// What is known of a text.
+/// The readable parts of a text.
 #[derive(Debug)]
 pub struct Surveyed {
-    /// What could be read of it.
+    /// The readable parts of the definition.
     pub definition: Definition,
-    /// Where each value stands.
+    /// The position of each value in the text.
     pub places: Places,
-    /// The command of each step, where it is known.
+    /// The command of each step, if known.
     pub specs: Vec<Option<Arc<CommandSpec>>>,
     /// The templates, and where each is used.
     pub uses: Vec<Use>,
-    /// The steps in the order in which they would run; those that wait for each other are left out.
+    /// The steps in execution order, without those in cycles.
     pub order: Vec<usize>,
 }
 
-/// Reads as much of a text as can be read; `None` where it is not a mapping.
+/// Surveys a text; returns `None` if it is not a mapping.
 pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>> {
     let read = yaml::read(text);
     let places = read.places;
-    // A check reports what is found, not this function.
+    // Discard these findings: the check reports them.
     let mut book = Book::new(text, &places, Vec::new());
     let Some(value) = read.value else { return Ok(None) };
     let Some(definition) = shape(&mut book, value)? else { return Ok(None) };

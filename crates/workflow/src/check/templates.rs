@@ -1,4 +1,4 @@
-//! Expressions: every template is read once; durations, patterns and repeats are what they have to be.
+//! Checks templates: parses each once, and validates durations, patterns and repeats.
 
 use regex::RegexBuilder;
 use serde_json::Value;
@@ -13,34 +13,33 @@ use crate::yaml::places::below;
 /// A template of a workflow, and where it is used.
 #[derive(Clone, Debug)]
 pub struct Use {
-    /// What it is used for.
     pub slot: Slot,
-    /// The JSON pointer of its text.
+    /// JSON pointer of the template's text.
     pub pointer: String,
-    /// The template; a condition is one that is an expression alone.
+    /// The parsed template. A condition is a template that consists of a single expression.
     pub template: Template,
-    /// Whether it is the whole value of an argument, and not a part of one.
+    /// Whether the template is the whole value of an argument, not a part of it.
     pub is_whole: bool,
 }
 
-/// What a template is used for.
+/// The place where a template is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
     If(usize),
-    /// The condition that ends a step's repeats.
+    /// The condition that ends the repetition of a step.
     Until(usize),
     /// An argument of a step.
     With(usize, String),
-    /// The body of a step.
+    /// The body of a step's request.
     Body(usize),
     /// An argument of an input's provider.
     ProviderArg(usize, String),
-    /// The answer of the workflow.
+    /// The output of the workflow.
     FinalOutput,
 }
 
 impl Slot {
-    /// The step that it belongs to.
+    /// Returns the index of the step that the template belongs to, if any.
     pub fn step(&self) -> Option<usize> {
         match self {
             Self::If(step) | Self::Until(step) | Self::With(step, _) | Self::Body(step) => Some(*step),
@@ -50,7 +49,6 @@ impl Slot {
 }
 
 impl Use {
-    /// Returns every path in it.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths = Vec::new();
         self.template.expressions().for_each(|expression| expression.paths(&mut |path, _| paths.push(path)));
@@ -58,13 +56,13 @@ impl Use {
     }
 }
 
-/// Reads every template; returns those that could be read.
+/// Parses all templates, and returns the valid ones.
 pub(super) fn check(book: &mut Book<'_>, definition: &Definition) -> Vec<Use> {
     let mut reader = Reader { book, uses: Vec::new() };
     for (index, named) in definition.inputs.list.iter().enumerate() {
         let pointer = definition.inputs.pointer(index);
         for (arg, value) in &named.input.provider_args {
-            // A mapping binds a step or an input, and is not a template.
+            // A mapping is a binding to a step or an input, not a template.
             if !value.is_object() {
                 let at = below(&format!("{pointer}/provider_args"), arg);
                 reader.value(&Slot::ProviderArg(index, arg.clone()), &at, value, true);
@@ -213,7 +211,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a value may have a template in it.
+/// Whether a value may contain a template.
 fn may_hold(value: &Value) -> bool {
     match value {
         Value::String(text) => Template::may_be(text),

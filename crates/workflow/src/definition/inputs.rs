@@ -1,4 +1,4 @@
-//! What a workflow is given.
+//! The inputs of a workflow.
 
 use std::borrow::Cow;
 
@@ -10,29 +10,27 @@ use serde_json::{Map, Value};
 
 use super::fields::{is_default, is_empty_map, is_unsaid, scalar};
 
-/// The inputs in the author's order.
+/// The inputs, in the author's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
-    /// How they were written, and so how they are written again.
+    /// The original form, which is kept when the workflow is written out.
     pub form: Form,
-    /// Each with its name.
     pub list: Vec<NamedInput>,
 }
 
-/// How inputs are written.
+/// The form of `inputs` in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// A mapping by name.
+    /// A mapping keyed by name.
     #[default]
     Map,
     /// A list of mappings with `name`.
     List,
 }
 
-/// An input with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedInput {
-    /// The name, by which expressions know it: inputs.NAME.
+    /// The name; expressions use it as inputs.NAME.
     pub id: String,
     pub input: Input,
 }
@@ -203,43 +201,40 @@ pub struct Validate {
     pub max_length: Option<u32>,
 }
 
-/// What a provider's argument is bound to.
+/// The source that an argument of a provider is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound<'a> {
-    /// A value, or a template.
+    /// A literal value or a template.
     Value(&'a Value),
-    /// The answer of a step.
+    /// The output of a step.
     Step {
         id: &'a str,
-        /// The path in its answer; the whole of it where there is none.
+        /// The path in the output; `None` for the whole output.
         path: Option<&'a str>,
-        /// What happens where there is no value.
         on_missing: OnMissing,
     },
     Input {
         id: &'a str,
-        /// The path in its value.
+        /// The path in the input's value; `None` for the whole value.
         path: Option<&'a str>,
-        /// What happens where there is no value.
         on_missing: OnMissing,
     },
 }
 
-/// What happens where a bound value is missing: a person is asked, the argument is left out, or the run fails.
+/// What to do if the source of a binding has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMissing {
-    /// A person is asked.
+    /// Ask a person.
     Prompt,
-    /// The argument is left out.
+    /// Omit the argument.
     Skip,
     Fail,
-    /// It was not said: it fails where the argument is required, else the argument is left out.
+    /// Not specified: fail if the argument is required, else omit it.
     Unsaid,
 }
 
 impl<'a> Bound<'a> {
-    /// Returns what a value of `provider_args` binds; `None` where it is a mapping that names both a step and an input, or
-    /// neither.
+    /// Parses a value of `provider_args`. Returns `None` for a mapping that names both a step and an input, or neither.
     pub fn of(value: &'a Value) -> Option<Self> {
         let Value::Object(map) = value else { return Some(Self::Value(value)) };
         let text = |key: &str| map.get(key).and_then(Value::as_str);
@@ -259,24 +254,23 @@ impl<'a> Bound<'a> {
 }
 
 impl DefaultValue {
-    /// Returns the text that says what it is taken from.
+    /// Returns the name of the source.
     pub fn text(&self) -> Option<&str> {
         self.value.as_ref().and_then(Value::as_str)
     }
 
-    /// Returns the workflow whose answer it is, and the path in that; the whole of it where the path is empty.
+    /// For a default from a workflow's output: returns the workflow and the path in its output. An empty path means the whole
+    /// output.
     pub fn output(&self) -> Option<(&str, &str)> {
         self.text().map(|text| text.split_once('.').unwrap_or((text, "")))
     }
 }
 
 impl Inputs {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the input of this name.
     pub fn get(&self, id: &str) -> Option<&Input> {
         self.list.iter().find(|named| named.id == id).map(|named| &named.input)
     }
@@ -285,19 +279,19 @@ impl Inputs {
     pub fn pointer(&self, index: usize) -> String {
         match self.form {
             Form::List => format!("/inputs/{index}"),
-            // No expression can write a name that needs escapes.
+            // A name that needs escaping is invalid anyway, but errors still have to point to it.
             Form::Map => format!("/inputs/{}", self.list[index].id.replace('~', "~0").replace('/', "~1")),
         }
     }
 }
 
 impl Input {
-    /// Whether there has to be a value.
+    /// Whether the input must have a value.
     pub fn is_required(&self) -> bool {
         !self.optional && self.validate.as_ref().and_then(|validate| validate.required) != Some(false)
     }
 
-    /// The allowed values, if the set is fixed.
+    /// Returns the allowed values, if they are enumerated.
     pub fn choices(&self) -> &[Value] {
         match (&self.validate, &*self.r#enum) {
             (Some(validate), []) => &validate.r#enum,
@@ -386,7 +380,7 @@ impl JsonSchema for Inputs {
     }
 }
 
-/// The schema of a provider's arguments.
+/// The schema of `provider_args`.
 fn provider_args(_: &mut SchemaGenerator) -> Schema {
     let text = |description: &str| json_schema!({ "type": "string", "description": description });
     json_schema!({ "type": "object", "additionalProperties": { "anyOf": [

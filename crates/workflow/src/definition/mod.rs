@@ -1,6 +1,6 @@
-//! What a workflow is: the fields of its text, in the order in which they are written.
+//! The definition of a workflow: the fields of its text, in the order in which they are written.
 //!
-//! The JSON Schema of these structs is what `mcpkg://schema/workflow` answers, and what the shape of a text is checked against.
+//! The JSON Schema of these structs is published as `mcpkg://schema/workflow`, and texts are checked against it.
 
 mod fields;
 mod inputs;
@@ -17,7 +17,7 @@ pub use inputs::{
     Validate,
 };
 
-/// The version of the form that is written here.
+/// The format version that mcpkg writes.
 pub const SCHEMA_VERSION: &str = "1.0";
 
 /// A workflow.
@@ -110,13 +110,12 @@ pub struct StepContract {
 }
 
 impl Definition {
-    /// Returns the index of the step of this name.
     pub fn step(&self, id: &str) -> Option<usize> {
         self.steps.iter().position(|step| step.id == id)
     }
 }
 
-/// Returns how long a duration is, in milliseconds: `250ms`, `10s`, `5m`, `1h`, or bare seconds as a number or a text.
+/// Parses a duration to milliseconds: `250ms`, `10s`, `5m`, `1h`, or seconds as a number or text.
 pub fn milliseconds(value: &Value) -> Option<u64> {
     let text = match value {
         Value::Number(number) => return number.as_f64().filter(|s| *s >= 0.0).map(|s| (s * 1000.0) as u64),
@@ -135,7 +134,7 @@ pub fn milliseconds(value: &Value) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Whether a name can be written in an expression: letters, digits, `_` and `-`, a letter or `_` first, 64 at most.
+/// Whether a name is valid in expressions: up to 64 letters, digits, `_` and `-`, beginning with a letter or `_`.
 pub fn is_identifier(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

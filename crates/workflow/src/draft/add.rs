@@ -83,7 +83,7 @@ impl Operation for Add {
                 return Err(too_many(project));
             }
             let kept = Kept::named(db, project, &uuid.to_string())?;
-            // Made from what is no longer there, it would wait for nothing.
+            // Fail now if the base has changed: the draft would be stale at once.
             kept.unless_stale(db)?;
             Ok(kept)
         })?;
@@ -98,7 +98,7 @@ impl Operation for Add {
 }
 
 impl Add {
-    /// Returns what the draft is made from.
+    /// Returns the revision that the draft is based on; `None` for a new workflow.
     fn base(&self, db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Base>> {
         let Some(replaces) = &self.replaces else {
             if workflows::find(db, project.id, name)?.is_some() {
@@ -123,7 +123,7 @@ impl Add {
     }
 }
 
-/// Returns the failure of a draft that is not stored since too many wait.
+/// Returns the error for too many pending drafts.
 fn too_many(project: &Project) -> Error {
     Error::new(Code::TooMany, format!("Project '{}' has reached its limit of pending drafts", project.name))
         .hint("a person can list the drafts with `mcpkg draft list`, and decide with `mcpkg draft approve` or `mcpkg draft reject`")

@@ -1,4 +1,4 @@
-//! `mcpkg draft approve`: a person at a terminal makes a revision of a draft.
+//! `mcpkg draft approve`: a person at a terminal turns a draft into a revision of the workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -73,7 +73,7 @@ impl Operation for Approve {
 }
 
 impl Approve {
-    /// Writes what was shown, where it still is that.
+    /// Stores the draft, if it is still what the person was shown.
     fn take(&self, context: &Context, shown: &Kept, model: &Model) -> Result<Workflow> {
         let id = shown.draft.uuid.to_string();
         context.write("draft.approve", &id, |db, project, author| {
@@ -95,7 +95,7 @@ impl Approve {
     }
 }
 
-/// What a person sees before deciding: the proposer and the reason, what it means, the text, and what is found in it.
+/// Returns what a person sees before deciding: proposer, reason, changes, text and findings.
 fn preview(kept: &Kept, findings: &[Finding]) -> Body {
     let diff = changes::body(shown(&kept.diff()), &kept.changes());
     let found = model::lines(findings).into_iter().map(|line| line + "\n").collect::<String>();

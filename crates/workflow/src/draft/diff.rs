@@ -1,4 +1,4 @@
-//! `mcpkg draft diff`: what a draft changes, as a unified diff and by what it means.
+//! `mcpkg draft diff`: shows what a draft changes, as a unified diff and as a list of changes in meaning.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg draft edit`: the user's editor on a draft, which mends what is wrong with it and takes in what was changed since.
+//! `mcpkg draft edit`: opens a draft in the user's editor. Saving also rebases a stale draft onto the current revision.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::drafts::{self, State};
 
-/// Begins the lines that tell what was changed since, before the text.
+/// Prefix of the lines before the text that show what has changed since the draft was made.
 const TOLD: &str = "#|";
 
 /// Edit a draft
@@ -66,7 +66,7 @@ impl Operation for Edit {
     }
 }
 
-/// Returns the lines that tell a person what was changed since.
+/// Returns the lines that tell a person what has changed since the draft was made.
 fn told(kept: &Kept, moved: &str) -> String {
     let now = match &kept.now {
         Some(now) => format!("it is now at revision {}", now.revision),
@@ -78,7 +78,7 @@ fn told(kept: &Kept, moved: &str) -> String {
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }
 
-/// Keeps the edited text, where nobody edited or decided the draft meanwhile; it is made from what is there now.
+/// Stores the edited text, based on the current revision, unless somebody edited or decided the draft meanwhile.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
     let text = model::given(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();
@@ -86,7 +86,7 @@ fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said
     let id = before.draft.uuid.to_string();
     let kept = context.write("draft.edit", &id, |db, project, author| {
         let kept = Kept::waiting(db, project, &id)?;
-        // What moved in this very moment was not looked at.
+        // The person has not seen a change that happened while they were editing.
         let is_same = kept.now == before.now && kept.draft.base == before.draft.base;
         let base = kept.now.as_ref().map(base_of);
         if !is_same || !drafts::edit(db, kept.draft.uuid, before.draft.blob, author.now, said.stored(base))? {

@@ -1,4 +1,4 @@
-//! A stored draft: found by its id, with its texts, and how it stands to what it was made from.
+//! A stored draft: finds it by id, loads its texts, and checks whether its base has changed.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::workflows::{self, Workflow};
 use mcpkg_store::{Db, blobs};
 
-/// The fewest characters of an id's end that name a draft.
+/// Minimum length of an abbreviated draft id, which is the end of the full id.
 const SHORTEST: usize = 4;
 
 /// A draft with its texts.
@@ -24,16 +24,17 @@ const SHORTEST: usize = 4;
 pub(super) struct Kept {
     pub(super) draft: Draft,
     pub(super) text: String,
-    /// The text that it was made from; empty for a new workflow.
+    /// The text that the draft is based on; empty for a new workflow.
     pub(super) base: String,
-    /// What that workflow is now, or the one that took the name of a new one; `None` where there is none.
+    /// The current state of that workflow, or the workflow that took the name of a new one. `None` if there is none.
     pub(super) now: Option<Workflow>,
     pub(super) project: String,
 }
 
 impl Kept {
-    /// Returns the draft of the project that `id` names: its id, or a part at its end that only one has, since ids of one
-    /// hour begin alike.
+    /// Returns the draft with this id. The unique end of an id is enough; the beginning would not help, because ids made within
+    /// an hour
+    /// begin alike.
     pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
         let now = match draft.base {
@@ -44,28 +45,25 @@ impl Kept {
         Ok(Self { text: model::stored(db, draft.blob)?, base, now, project: project.name.clone(), draft })
     }
 
-    /// As [`Kept::named`], for what only a draft that waits is good for.
-    ///
-    /// # Errors
-    /// `E_DRAFT_STALE` where a person decided already.
+    /// Like [`Kept::named`], but fails with `E_DRAFT_STALE` if a person has already decided.
     pub(super) fn waiting(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let kept = Self::named(db, project, id)?;
         if kept.draft.state.waits() { Ok(kept) } else { Err(decided(&kept.draft)) }
     }
 
-    /// Returns the unified diff from what it was made from.
+    /// Returns the unified diff from the base to the draft.
     pub(super) fn diff(&self) -> String {
         let name = &self.draft.name;
         let old = self.draft.base.map_or_else(|| "/dev/null".to_owned(), |base| format!("{name} {}", base.revision));
         diff::unified(&self.base, &self.text, &old, &format!("{name} (draft)"))
     }
 
-    /// Returns what it changes by what that means; `None` where a text cannot be read. All of a new workflow is new.
+    /// Returns the changes in meaning; `None` for a new workflow, or if a text cannot be read.
     pub(super) fn changes(&self) -> Option<Vec<Change>> {
         self.draft.base.and_then(|_| changes::of_texts(&self.base, &self.text))
     }
 
-    /// Refuses a draft whose base moved, with what was changed there.
+    /// Refuses a draft whose base has changed, and shows what changed.
     pub(super) fn unless_stale(&self, db: &Db<'_>) -> Result<()> {
         if self.draft.state != State::Stale {
             return Ok(());
@@ -97,7 +95,7 @@ impl Kept {
             .with_details(details))
     }
 
-    /// Returns the unified diff from what the draft was made from to what is there now.
+    /// Returns the unified diff from the base to the current revision.
     pub(super) fn moved(&self, db: &Db<'_>) -> Result<String> {
         let name = &self.draft.name;
         let now = self.now.as_ref().map(|now| model::stored(db, now.blob)).transpose()?.unwrap_or_default();
@@ -107,7 +105,7 @@ impl Kept {
         Ok(diff::unified(&self.base, &now, &revision(old), &revision(new)))
     }
 
-    /// Returns what people read before its text.
+    /// Returns the header that people see above the text.
     pub(super) fn head(&self) -> String {
         let Draft { uuid, name, state, message, base, actor, created_at, .. } = &self.draft;
         let of =
@@ -120,7 +118,7 @@ impl Kept {
         shown(&lines.join("\n"))
     }
 
-    /// Returns its data with its text and what was found in it.
+    /// Returns the JSON of the draft, with its text and findings.
     pub(super) fn data(&self) -> Value {
         let mut data = data(&self.project, &self.draft);
         data.insert("yaml".to_owned(), self.text.clone().into());
@@ -132,10 +130,10 @@ impl Kept {
     }
 }
 
-/// Returns the data of a draft, without its text.
+/// Returns the JSON of a draft without its text.
 pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     let findings = blobs::shown_json(&draft.findings);
-    // How many there are of what is damaged nobody knows.
+    // The count is null if the stored findings are damaged.
     let count = |severity: &str| {
         let of = |found: &&Value| found["severity"] == severity;
         json!(findings.as_array().map(|findings| findings.iter().filter(of).count()))
@@ -162,12 +160,12 @@ pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     data
 }
 
-/// Returns a text as a terminal may show it: no character of it moves the cursor or turns a line around.
+/// Escapes control and bidirectional characters, so that the text is safe for a terminal.
 pub(super) fn shown(text: &str) -> String {
     text.lines().map(|line| marks::text(line).into_owned() + "\n").collect()
 }
 
-/// Returns the failure of a draft that a person decided already.
+/// Returns the error for a draft that a person has already decided.
 pub(super) fn decided(draft: &Draft) -> Error {
     let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
     let what = format!("Draft {} was already {}{by}", draft.uuid, draft.state.word());
@@ -175,7 +173,7 @@ pub(super) fn decided(draft: &Draft) -> Error {
         .with_details(json!({ "draft": draft.uuid.to_string(), "state": draft.state.word() }))
 }
 
-/// Returns the failure of a draft that somebody edited or decided in this very moment.
+/// Returns the error for a draft that somebody edited or decided at the same time.
 pub(super) fn overtaken(id: Uuid) -> Error {
     Error::new(
         Code::DraftStale,
@@ -203,12 +201,12 @@ fn missing(project: &Project, id: &str) -> Error {
         .with_details(json!({ "id": id }))
 }
 
-/// Returns the base of a draft that is made from a workflow as it is now.
+/// Returns a draft's base: the current revision of a workflow.
 pub(super) fn base_of(workflow: &Workflow) -> drafts::Base {
     drafts::Base { item: workflow.uuid, revision: workflow.revision, blob: workflow.blob }
 }
 
-/// Returns the base of a draft that is made from an earlier revision of a workflow.
+/// Returns a draft's base: an earlier revision of a workflow.
 pub(super) fn base_at(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<drafts::Base> {
     let revision = workflows::revision(db, project, name, number)?;
     if revision.action == "delete" {

@@ -1,4 +1,4 @@
-//! Drafts of workflows: proposed by agents or people, read and decided by a person.
+//! Drafts of workflows: agents and people propose them, a person decides.
 
 pub mod add;
 pub mod approve;
@@ -19,7 +19,6 @@ use mcpkg_core::op::Entry;
 use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 
-/// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
     Entry::of::<list::List>(),
@@ -32,10 +31,7 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<reject::Reject>(),
 ];
 
-/// Returns the text of a draft that waits for a person.
-///
-/// # Errors
-/// `E_DRAFT_STALE` where it was decided.
+/// Returns the text of a draft that nobody has decided yet; fails with `E_DRAFT_STALE` otherwise.
 pub fn waiting_text(db: &Db<'_>, project: &Project, id: &str) -> Result<String> {
     kept::Kept::waiting(db, project, id).map(|kept| kept.text)
 }

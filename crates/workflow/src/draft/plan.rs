@@ -1,4 +1,4 @@
-//! `mcpkg draft plan`: what a run of a draft would do.
+//! `mcpkg draft plan`: shows what running a draft would do.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

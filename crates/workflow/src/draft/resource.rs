@@ -1,4 +1,4 @@
-//! Drafts as resources.
+//! The MCP resource `mcpkg://draft/{id}`: a proposed workflow.
 
 use super::kept::Kept;
 use mcpkg_base::error::{Code, Result};
@@ -9,10 +9,8 @@ use mcpkg_store::projects;
 
 const JSON: Option<&str> = Some("application/json");
 
-/// The resources, in documentation order.
 pub(crate) const RESOURCES: &[Resource] = &[DRAFT];
 
-/// A draft: its text, what was found in it, and what became of it.
 const DRAFT: Resource = Resource {
     uri: "mcpkg://draft/{id}",
     name: "draft",

@@ -1,4 +1,4 @@
-//! What a draft says: its text, what is found in it, and its plan.
+//! The content of a draft: its text, findings and plan.
 
 use serde_json::{Value, json};
 
@@ -8,20 +8,19 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::drafts::{self, Base};
 
-/// A text with what was found in it.
+/// A text with its findings.
 pub(super) struct Said {
     pub(super) model: Model,
     pub(super) text: String,
-    /// What was found in it.
     pub(super) findings: Vec<Finding>,
     columns: (String, Option<String>),
 }
 
 impl Said {
-    /// Looks at a text. Neither network nor process is asked, and nothing is written.
+    /// Checks a text. Does no network requests, starts no process and writes nothing.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow, or holds a secret.
+    /// `E_WORKFLOW_INVALID` with the findings, if the text is not a workflow or contains a secret.
     pub(super) fn of(context: &Context, text: String) -> Result<Self> {
         let (model, checked) = Model::checked(context, &text)?;
         model::without_secrets(&checked.findings)?;
@@ -31,7 +30,7 @@ impl Said {
         Ok(Self { model, text, findings, columns })
     }
 
-    /// Returns what is stored of it.
+    /// Returns the columns to store.
     pub(super) fn stored(&self, base: Option<Base>) -> drafts::Said<'_> {
         let (findings, plan) = &self.columns;
         drafts::Said { name: &self.model.name, text: &self.text, findings, plan: plan.as_deref(), base }

@@ -1,4 +1,4 @@
-//! `mcpkg draft validate`: what is found in a draft now, whatever was found when it was proposed.
+//! `mcpkg draft validate`: checks a draft again, because commands may have changed since it was proposed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

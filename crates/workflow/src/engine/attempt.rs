@@ -1,4 +1,4 @@
-//! One attempt at a step: noted before its request leaves, and what came of it after.
+//! One attempt at a step. It is recorded before the request is sent, and its outcome afterwards.
 
 use serde_json::{Map, Value};
 
@@ -16,26 +16,25 @@ use mcpkg_store::runs::attempts::{self, Ended};
 use mcpkg_store::runs::steps::Step;
 use mcpkg_store::runs::{self, StepState};
 
-/// Characters of an answer that are kept of each attempt.
+/// How many characters of an answer are stored for each attempt.
 const EXCERPT: usize = 300;
 
-/// An attempt that is over.
+/// A finished attempt.
 #[derive(Debug)]
 pub struct Attempt {
-    /// Its number among those of its step.
+    /// Its number within the step.
     pub number: i64,
-    /// Its round of `repeat`.
+    /// The round of `repeat` that it belongs to.
     pub round: i64,
-    /// What came of it.
     pub outcome: Result<Answered, Failed>,
-    /// What cut it, where something did.
+    /// The signal that interrupted it, if any.
     pub cut: Option<Signal>,
-    /// Whether an earlier attempt at the same round was cut off before its answer came.
+    /// Whether an earlier attempt of the same round was interrupted before its answer arrived.
     pub again: bool,
 }
 
 impl Drive<'_> {
-    /// Makes an attempt at a step, after the `last` one. Where it cannot be noted, nothing is sent.
+    /// Makes the next attempt at a step; `last` is the previous one. If it cannot be recorded, nothing is sent.
     pub fn attempt(
         &mut self,
         seq: usize,
@@ -65,13 +64,13 @@ impl Drive<'_> {
         let running = Running { spec: &step.spec, with, body, key: begun.key.as_deref() };
         let outcome = run(&within, &running);
         let cut = self.stop.end_attempt();
-        // One that was looked at again by a resume has no answer either.
+        // A resume marks an attempt without an answer as lost.
         let lost = |last: &attempts::Attempt| last.ended.as_ref().is_none_or(|ended| ended.outcome == LOST);
         let again = !is_noted && last.is_some_and(|last| last.begun.round == round && lost(last));
         Ok(Attempt { number, round, outcome, cut, again })
     }
 
-    /// Returns what is kept of an attempt, and the answer without its secrets.
+    /// Returns the record of a finished attempt, and its answer without secrets.
     pub fn ended(
         &mut self,
         seq: usize,
@@ -84,7 +83,7 @@ impl Drive<'_> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         match outcome {
             Ok(answered) => {
-                // What a later step sends as a password is one in the answer that it comes from.
+                // A value that a later step sends as a password must be masked in this answer too.
                 let (source, known) = (Root::Step(step.id.clone()), &mut self.known);
                 self.program.passwords.each(&source, &mut answered.output.clone(), &mut |_, value| known.learn(value));
                 let sealed = self.known.seal(&answered.output, contract);
@@ -122,7 +121,7 @@ impl Drive<'_> {
     }
 }
 
-/// Runs a command; again where the database was away before anything was sent.
+/// Runs a command. Retries if the database was unavailable before anything was sent.
 fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let mut failed = None;
     let answered = context.store.patiently(|| match commands::run(context, running) {
@@ -139,16 +138,17 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     }
 }
 
-/// The outcome of an attempt whose process ended before the answer came.
+/// The outcome of an attempt whose process ended before the answer arrived.
 pub const LOST: &str = "lost";
 
-/// Whether a command may be sent again where nobody knows whether it did its work.
+/// Whether a command may be sent again when the outcome of the last attempt is unknown.
 pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the number of the next round. A round whose answer was lost is repeated. A refused one is over: an API that remembers its
-/// idempotency key would repeat the refusal.
+/// Returns the number of the next round. A round with a lost answer is repeated under the same number. A refused round is not:
+/// an
+/// API that remembers its idempotency key would repeat the refusal.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
     let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);
@@ -162,7 +162,7 @@ fn excerpt(value: &Value) -> String {
     value.to_string().chars().take(EXCERPT).collect()
 }
 
-/// Returns the first field of a contract that an answer lacks: of each element where it is a list.
+/// Returns the first contract field that is missing in an answer, or in an element of an answer that is a list.
 pub fn lacks<'c>(
     contract: &'c OutputContract,
     names: impl Iterator<Item = &'c str>,

@@ -1,4 +1,4 @@
-//! A run begins: its row, its steps, the end of the consent to it and, where it can, the first attempt are one transaction.
+//! Begins a run. One transaction stores the run and its steps, uses up the consent and, if possible, records the first attempt.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -19,35 +19,34 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::attempts;
 use mcpkg_store::runs::{self, New};
 
-/// The key of a note that holds the generation of the database.
+/// The key of the database generation in a run's note.
 const GENERATION: &str = "generation";
 
-/// What is asked to run.
+/// A program to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub program: &'a Program,
-    /// What it was made of, so that a resume can make it again.
+    /// The definition that the program was built from; a resume builds it again.
     pub definition: &'a Value,
-    /// The SHA-256 of the plan, in hex.
+    /// SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
 }
 
-/// A run that has begun, and the right to work on it.
+/// A run that has begun, with the lock to work on it.
 #[derive(Debug)]
 pub struct Begun {
     pub run: Uuid,
-    /// The right to work on it.
+    /// The lock on the run.
     pub holder: RunHolder,
-    /// Whether the attempt at its first step is noted already.
+    /// Whether the first attempt is already recorded.
     pub is_begun: bool,
-    /// What is known of it.
     pub taken: Taken,
 }
 
-/// Begins a run, and uses the consent to it up.
+/// Begins a run, and uses up the consent to it.
 ///
 /// # Errors
-/// `E_CONSENT_EXPIRED` where the consent was used or withdrawn meanwhile.
+/// `E_CONSENT_EXPIRED` if the consent was used or withdrawn in the meantime.
 pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<Begun> {
     let Asked { program, definition, plan_hash } = asked;
     let run = context.clock.uuid();
@@ -85,7 +84,9 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     Ok(Begun { run, holder, is_begun: first.is_some(), taken })
 }
 
-/// Returns the attempt that a run begins with, and until when it is repeated: none where a condition or a secret comes first, or
+/// Returns the first attempt and the deadline of its step. `None` if the step has a condition or reads a secret, or if its
+/// arguments
+/// cannot be filled in; the step reports that error later.
 /// where its arguments cannot be filled in, which its step says.
 fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::Begun, Option<Millis>)> {
     let step = program.steps.first()?;
@@ -99,9 +100,9 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
     Some((begun, until))
 }
 
-/// Notes outside of the database that this run was begun on this machine with this plan, and in which generation of the database
-/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks again. A command that only reads needs no
-/// such note.
+/// Records outside the database that this machine began the run with this plan, and the generation of the database at that
+/// time.
+/// Resuming any other run, or one restored from a backup, asks for consent again. A read-only command needs no record.
 pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) {
     if program.only_reads() {
         return;
@@ -112,8 +113,9 @@ pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, 
     }
 }
 
-/// Whether a run was begun on this machine with this plan, has not ended, and its rows tell all that it did: no backup was restored
-/// over them since. What a command did that only reads need not be known.
+/// Whether this machine began the run with this plan, the run has not ended, and no backup was restored since. Always true for
+/// a
+/// read-only command.
 pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
     if program.only_reads() {
         return Ok(true);
@@ -122,7 +124,8 @@ pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str
     Ok(note.is_some_and(|note| note[GENERATION] == generation))
 }
 
-/// Takes the note away: the run has ended, and nothing carries it on. One that failed may be tried again.
+/// Deletes the record of a run that has ended and cannot be resumed. The record of a failed run is kept, because it can be
+/// retried.
 pub fn forget(context: &Context, program: &Program, run: Uuid, plan_hash: &str) {
     if program.only_reads() {
         return;

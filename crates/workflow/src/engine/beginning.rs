@@ -1,4 +1,4 @@
-//! An attempt as it begins: what is noted of it before its request leaves.
+//! Prepares an attempt: builds the record that is stored before the request is sent.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use mcpkg_store::Db;
 use mcpkg_store::runs::attempts::{self, Begun};
 use mcpkg_store::runs::steps;
 
-/// Returns the first attempt at a step, as its row has it.
+/// Returns the record of the first attempt at a step.
 pub fn beginning(
     context: &Context,
     run: Uuid,
@@ -49,18 +49,18 @@ pub fn beginning(
     }
 }
 
-/// Returns until when a step is tried that begins now.
+/// Returns the deadline of a step that begins now, if it is repeated.
 pub fn deadline(step: &Planned, now: Millis) -> Option<Millis> {
     step.repeat.as_ref().map(|repeat| now.saturating_add(repeat.timeout))
 }
 
-/// Notes an attempt that begins, and that its step is under way.
+/// Records that an attempt begins, and that its step is running.
 pub fn note(db: &Db<'_>, run: i64, begun: &Begun, deadline: Option<Millis>) -> Result<()> {
     attempts::begin(db, run, begun)?;
     steps::begin(db, run, begun.seq, begun.round, deadline, begun.started_at)
 }
 
-/// Returns the idempotency key of a round of a step, where its command takes one: the same however often it is sent.
+/// Returns the idempotency key of a round, if the command takes one. All attempts of a round use the same key.
 pub fn key(run: Uuid, step: &Planned, round: i64) -> Option<String> {
     (step.spec.idempotency == Idempotency::Key).then(|| key_of(run, &step.id, round).to_string())
 }
@@ -69,20 +69,20 @@ fn key_of(run: Uuid, step: &str, round: i64) -> Uuid {
     Uuid::new_v5(&run, format!("{step}\0{round}").as_bytes())
 }
 
-/// Returns all that a command is given, as one value.
+/// Returns the arguments and the body as a single value.
 fn arguments(mut with: Map<String, Value>, body: Option<Value>) -> Value {
     with.extend(body.map(|body| ("body".to_owned(), body)));
     Value::Object(with)
 }
 
-/// Returns the path of the address that an API is served at, which the paths of its commands follow.
+/// Returns the path of a base URL, without a trailing slash.
 fn base_path(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let path = rest.find('/').map_or("", |at| &rest[at..]);
     path[..path.find(['?', '#']).unwrap_or(path.len())].trim_end_matches('/')
 }
 
-/// Returns the host of an address, with its port where one is said.
+/// Returns the host of a URL, with its port if it has one.
 fn host(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

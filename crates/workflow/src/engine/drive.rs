@@ -1,4 +1,4 @@
-//! The work on a run: its steps one after the other, until it ends or something stops it.
+//! Works on a run: runs its steps one after the other until the run ends or something stops it.
 
 use std::cell::Cell;
 
@@ -21,37 +21,35 @@ use mcpkg_store::runs::steps::Step;
 use mcpkg_store::runs::{self, Kind, State, StepState, steps};
 use mcpkg_store::{Db, RunHolder};
 
-/// The work on a run.
+/// A run that is being worked on.
 pub struct Drive<'a> {
-    /// What it runs in.
     pub context: &'a Context,
-    /// What the run does.
     pub program: &'a Program,
     pub run: i64,
     pub uuid: Uuid,
-    /// What tells the database from one that is restored in its place.
+    /// Distinguishes the database from one restored from a backup.
     pub generation: String,
-    /// The name of its project.
+    /// Name of the run's project.
     pub project: Option<&'a str>,
-    /// What is known so far.
+    /// The values for templates so far.
     pub values: Values,
-    /// The secrets that are known.
+    /// The secrets to mask in answers.
     pub known: Known,
-    /// Its steps as their rows have them.
+    /// The rows of its steps.
     pub rows: Vec<Step>,
-    /// What may end the work.
+    /// Signals that stop the work.
     pub stop: &'a Stop,
-    /// The right to work on it.
+    /// The lock on the run.
     pub holder: &'a RunHolder,
-    /// Whether the first attempt is noted already, with the begin of the run.
+    /// Whether the first attempt was recorded when the run began.
     pub is_begun: bool,
-    /// The steps that ended and are not noted yet: see [`Drive::note`].
+    /// Finished steps that are not recorded yet; see [`Drive::note`].
     held: Cell<Vec<Over>>,
-    /// How it ended, once that is noted.
+    /// The final state, once it is recorded.
     ended: Option<State>,
 }
 
-/// A step that ended.
+/// A finished step.
 struct Over {
     seq: usize,
     state: StepState,
@@ -60,37 +58,36 @@ struct Over {
     left: Left,
 }
 
-/// What is kept of a step beside how it ended.
+/// What to store for a step besides its state.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// The number of its last attempt, and what came of it.
+    /// The number and the outcome of its last attempt.
     pub attempt: Option<(i64, Ended)>,
-    /// What it answered, and the JSON pointers of the secrets that were taken out, both as JSON.
+    /// Its output, and the JSON pointers of the removed secrets, both as JSON.
     pub output: Option<(String, String)>,
 }
 
-/// How a run ends.
+/// The end of a run.
 struct End {
     state: State,
     reason: Option<String>,
-    /// What it answers, as JSON without secrets.
+    /// The output of the run, as JSON without secrets.
     output: Option<String>,
 }
 
-/// What comes after a step.
+/// What to do after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Step,
-    /// Nothing: something ended the work.
+    /// Stop: a signal interrupted the work.
     Stopped(Signal),
-    /// Nothing: what became of the step is not known.
+    /// Stop: the outcome of the step is unknown.
     Uncertain,
 }
 
-/// Works on a run until it ends, or something stops it. The right to do so is given back then.
-///
-/// # Errors
-/// What keeps the run from noting how far it is: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`; it is interrupted
+/// Works on a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error
+/// means that
+/// progress could not be recorded; the run is then interrupted.
 /// then. That a step failed is not an error.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
@@ -125,11 +122,12 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
 }
 
 impl Drive<'_> {
-    /// Notes something of the run in one transaction, after the steps that ended since the last note: what a step answered and the
-    /// attempt at the next one are one commit, since nothing but the filling in of arguments lies between them.
+    /// Writes to the run's rows in one transaction, together with the steps that finished since the last write. A step's output
+    /// and the
+    /// next attempt are thus a single commit: only filling in arguments happens between them.
     ///
     /// # Errors
-    /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored.
+    /// `E_RUN_STATE` if the run was deleted or the database restored in the meantime.
     pub fn note<T>(&self, mut what: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let held = self.held.take();
         let noted = self.holder.write(&self.context.store, |db| {
@@ -151,7 +149,7 @@ impl Drive<'_> {
         Ok(noted)
     }
 
-    /// Notes the steps that ended, where something else comes before the next attempt.
+    /// Records finished steps early, if something slow happens before the next attempt.
     pub fn note_held(&self) -> Result<()> {
         let held = self.held.take();
         let is_noted = held.is_empty();
@@ -188,7 +186,7 @@ impl Drive<'_> {
             if self.rows[seq].state.is_over() {
                 continue;
             }
-            // What ends the work ends an attempt that is noted as it ends any other: once that is under way.
+            // Once the first attempt is recorded, a signal must interrupt it like any attempt that is under way.
             let signal = if self.is_begun { None } else { self.stop.signal(self.context, self.run) };
             let next = match signal {
                 Some(signal) => Next::Stopped(signal),
@@ -203,7 +201,7 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Whether the run is over: it ended, was deleted, or is one of which nobody knows what it did since a backup was made.
+    /// Whether the run has ended or was deleted, or a restored backup no longer shows what it did.
     fn is_over(&self) -> bool {
         self.ended.is_some()
             || self
@@ -217,7 +215,8 @@ impl Drive<'_> {
                 .unwrap_or(false)
     }
 
-    /// Says how a step ended. That is noted with the next attempt; where it is the last one, at once with the end of the run.
+    /// Sets the final state of a step. It is recorded together with the next attempt, or after the last step with the end of
+    /// the run.
     pub fn end_step(&mut self, seq: usize, state: StepState, reason: Option<&str>, left: Left) -> Result<()> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         self.rows[seq].state = state;
@@ -231,7 +230,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Ends the run, where its last step has not.
+    /// Ends the run, unless its last step has already done so.
     fn finish(&mut self) -> Result<()> {
         let state = match self.ended {
             Some(state) => state,
@@ -245,7 +244,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Returns how the run ends now that its steps are over: it failed where a step did.
+    /// Returns the end of a run whose steps are over. The run fails if a step has failed.
     fn end(&mut self) -> End {
         if let Some(step) = self.rows.iter().find(|row| row.state == StepState::Failed) {
             let why = step.reason.as_deref().unwrap_or_default();
@@ -269,7 +268,7 @@ impl Drive<'_> {
         self.event(db, None, if end.state == State::Succeeded { "ok" } else { "E_STEP_FAILED" })
     }
 
-    /// What the run answers: its own template filled in, else what its last step that succeeded answered.
+    /// Returns the output of the run: its filled-in template, or else the output of the last successful step.
     fn output(&self) -> Result<Option<Value>> {
         match &self.program.final_output {
             Some(template) => self.values.answer(template).map(Some),
@@ -280,7 +279,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Notes that something ended the work before the end of the run.
+    /// Records that a signal stopped the work.
     fn stopped(&mut self, signal: Signal) -> Result<()> {
         let (state, reason) = match signal {
             Signal::Pause => (State::Paused, "somebody paused it"),
@@ -299,7 +298,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Notes that what became of a step is not known, so that a person has to decide.
+    /// Records that the outcome of a step is unknown, so that a person has to decide.
     fn uncertain(&mut self, seq: usize) -> Result<()> {
         let reason = format!("it is unknown whether step '{}' did its work", self.program.steps[seq].id);
         let now = self.context.clock.now();
@@ -309,7 +308,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Appends what the trail and subscribers hear of: a step that ended, or the run.
+    /// Appends an event about a step or the run, for the audit trail and subscribers.
     pub fn event(&self, db: &Db<'_>, seq: Option<usize>, outcome: &str) -> Result<()> {
         let step = seq.map(|seq| format!("/{}", self.program.steps[seq].id)).unwrap_or_default();
         let subject = format!("{}{step}", self.uuid);

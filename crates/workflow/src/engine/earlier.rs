@@ -1,4 +1,4 @@
-//! What steps answered in another process or another run, as their rows have it.
+//! The outputs of steps from another process or another run, read from the database.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use mcpkg_store::blobs::stored_json;
 use mcpkg_store::runs::StepState;
 use mcpkg_store::runs::steps::{self, Step};
 
-/// What a step answered before, or would have.
+/// The output of a step that ran elsewhere, or a sample of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     pub step: String,
@@ -19,7 +19,7 @@ pub struct Earlier {
     pub taken_out: Vec<String>,
 }
 
-/// Returns what the steps of these rows answered that succeeded.
+/// Returns the outputs of the steps that succeeded.
 pub fn answers(db: &Db<'_>, rows: &[Step]) -> Result<Vec<Earlier>> {
     let answered = rows.iter().filter(|row| row.state == StepState::Succeeded).map(|row| {
         let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());

@@ -1,4 +1,4 @@
-//! The runs that this process works on: on threads of their own, so that they go on when nobody waits for them any more.
+//! The runs of this process. Each has its own thread, so that it continues when nobody waits for it any more.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::{Confirmation, Context, Progress, Say};
 
-/// How long a process that ends waits for its runs: their steps have a little less.
+/// How long an ending process waits for its runs. Steps get slightly less time.
 const LAST: Duration = Duration::from_secs(6);
 
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -29,7 +29,7 @@ impl Live {
     }
 }
 
-/// A caller that follows a run: it gets the run's notes until it stops waiting.
+/// A caller that receives a run's progress until it stops waiting.
 #[derive(Default)]
 pub struct Followed(Mutex<Option<(Arc<Progress>, Arc<Say>)>>);
 
@@ -43,16 +43,16 @@ impl Followed {
     }
 }
 
-/// Whether this process ends.
+/// Whether this process is shutting down.
 pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::Acquire)
 }
 
-/// Works on a run on a thread of its own, and waits for its end for so long; returns whether it ended by then. What it tells
-/// goes to the caller until then.
+/// Works on a run in a thread of its own. Waits at most `wait` for its end, and returns whether it ended by then. Meanwhile the
+/// caller
+/// receives its progress.
 ///
-/// # Errors
-/// The run is not begun then.
+/// If this returns an error, the run was not begun.
 pub fn follow(
     context: &Context,
     run: Uuid,
@@ -79,12 +79,12 @@ pub fn follow(
     }
     let ended = !runs.contains_key(&run);
     drop(runs);
-    // The way to the client is closed with its answer: nobody holds it open.
+    // Drop the connection to the client, which closes with the answer.
     followed.leave();
     Ok(ended)
 }
 
-/// Ends the work on all runs of this process, and waits until they have kept how far they are.
+/// Stops all runs of this process, and waits until they have recorded their progress.
 pub fn end_all() {
     ENDING.store(true, Ordering::Release);
     let until = Instant::now() + LAST;
@@ -98,7 +98,7 @@ pub fn end_all() {
     }
 }
 
-/// A run that is worked on; dropped at its end, also where that is a panic.
+/// A run in progress. Dropping it marks the end of the work, even after a panic.
 struct Working(Uuid);
 
 impl Drop for Working {
@@ -108,7 +108,7 @@ impl Drop for Working {
     }
 }
 
-/// Returns the context of a run: nobody can be asked in it, and it goes on when the caller stops waiting.
+/// Returns a context for the run's own thread: it cannot ask anybody, and is not cancelled with the caller.
 fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
     Context {

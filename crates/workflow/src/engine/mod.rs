@@ -1,8 +1,10 @@
-//! Runs of workflows and of single commands: begun with a person's consent, carried on step by step, stopped and resumed.
+//! Runs workflows and single commands: begins a run with a person's consent, executes its steps, stops it and resumes it.
 //!
-//! Each attempt at a step is committed before its request leaves, and what came of it after, with the next attempt where that
-//! comes at once: what a killed process leaves tells the next one what it may repeat ([`resume`]). Who works on a run holds its
-//! lock; nothing resumes by itself.
+//! An attempt is committed before its request is sent. Its outcome is committed afterwards, possibly together with the next
+//! attempt. If
+//! the process is killed, the next one can thus tell what may be repeated (see [`resume`]). The process that works on a run
+//! holds the
+//! run's lock. No run resumes by itself.
 
 mod attempt;
 pub mod begin;

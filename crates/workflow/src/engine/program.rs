@@ -1,4 +1,4 @@
-//! What a run does: its steps in the order in which they run, each with its command.
+//! The program of a run: its steps in execution order, each with its command.
 
 use std::sync::Arc;
 
@@ -14,59 +14,54 @@ use crate::spec::{CommandEffect, CommandSpec, OutputField, SECRET};
 use mcpkg_base::clock::Millis;
 use mcpkg_store::runs::Kind;
 
-/// What a run does.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Whether it is a single command or a workflow.
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: String,
-    /// The steps, in the order in which they run.
+    /// The steps, in execution order.
     pub steps: Vec<Planned>,
-    /// What it answers: a template; without one the answer of the last step.
+    /// The template of the run's output. Without it, the output is that of the last step.
     pub final_output: Option<Value>,
-    /// The inputs by name; the value of a secret is a reference.
+    /// The inputs by name. The value of a secret input is a reference.
     pub inputs: Map<String, Value>,
-    /// The names of the inputs that are secrets.
+    /// The names of secret inputs.
     pub secret_inputs: Vec<String>,
-    /// Which inputs, variables and answers are passwords: sent, and not kept.
+    /// The inputs, variables and outputs that contain passwords. They are sent, but not stored.
     pub passwords: Sources,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
-    /// What steps answered that are none of its own: it is one step alone.
+    /// The outputs of other steps, if the program is a single step of a workflow.
     pub earlier: Vec<Earlier>,
 }
 
 impl Program {
-    /// Whether it is a single command that only reads: whatever became of it, it can be sent again.
+    /// Whether this is a single read-only command, which can always be sent again.
     pub fn only_reads(&self) -> bool {
         self.kind == Kind::Command && self.steps.iter().all(|step| step.spec.effect == CommandEffect::Read)
     }
 }
 
-/// A step of a program.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub id: String,
     pub spec: Arc<CommandSpec>,
-    /// The places of the steps that have to succeed before it.
+    /// Indices of the steps that must succeed first.
     pub needs: Vec<usize>,
-    /// The condition; it is skipped where that does not hold.
+    /// The step is skipped if this is false.
     pub condition: Option<Value>,
-    /// The arguments of its command.
     pub with: Arguments,
-    /// The whole body of its request, as a template.
+    /// The whole body of the request, as a template.
     pub body: Option<Value>,
-    /// The secrets of its command's catalog that its arguments and body name.
+    /// Names of the catalog secrets that its arguments and body use.
     pub secrets: Vec<String>,
-    /// How it is run again.
     pub repeat: Option<Repeat>,
-    /// The fields that its answer has to have.
+    /// The fields that its output must have.
     pub fields: Vec<OutputField>,
 }
 
 impl Planned {
-    /// Whether its arguments are filled in without a look at a secret.
+    /// Whether its arguments can be filled in without reading a secret.
     pub fn reads_no_secret(&self) -> bool {
         let named = match &self.with {
             Arguments::Plain { secrets, .. } => secrets.as_slice(),
@@ -76,46 +71,44 @@ impl Planned {
     }
 }
 
-/// The arguments of a step's command.
 #[derive(Clone, Debug)]
 pub enum Arguments {
-    /// As they are: nothing in them is an expression.
+    /// Arguments without expressions.
     Plain {
-        /// By name; the value of a secret is a reference.
+        /// The values by name. The value of a secret is a reference.
         with: Map<String, Value>,
-        /// The names of the secrets among them.
+        /// The names of the secrets.
         secrets: Vec<String>,
     },
-    /// With templates, which are filled in before each attempt.
+    /// Arguments with templates, which are filled in before each attempt.
     Templates(Map<String, Value>),
 }
 
-/// How a step is run again.
+/// How a step is repeated.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// The condition that ends it.
+    /// The condition that ends the repetition.
     pub until: Option<Value>,
-    /// The milliseconds between two rounds.
+    /// Milliseconds between two rounds.
     pub every: Millis,
-    /// The milliseconds after which there is no other round.
+    /// Milliseconds after which no other round begins.
     pub timeout: Millis,
-    /// The most rounds.
     pub max_rounds: i64,
 }
 
 impl Repeat {
-    /// The milliseconds between two rounds, where nothing else is said.
+    /// Default for `every`, in milliseconds.
     pub const EVERY: Millis = 1_000;
-    /// The milliseconds after which there is no other round, where nothing else is said, and at most.
+    /// Default for `timeout`, in milliseconds.
     pub const TIMEOUT: Millis = 15 * 60_000;
-    /// See [`Repeat::TIMEOUT`].
+    /// Maximum of `timeout`, in milliseconds.
     pub const LONGEST: Millis = 24 * 60 * 60_000;
-    /// The most rounds, where nothing else is said, and at most.
+    /// Default for `max_rounds`.
     pub const ROUNDS: i64 = 100;
-    /// See [`Repeat::ROUNDS`].
+    /// Maximum of `max_rounds`.
     pub const MOST_ROUNDS: i64 = 10_000;
 
-    /// Returns how a step of a workflow is run again.
+    /// Applies the defaults and limits to the `repeat` of a step.
     fn of(written: &definition::Repeat) -> Self {
         let span = |value: &Option<Value>, usual: Millis| {
             let span = value.as_ref().and_then(definition::milliseconds);
@@ -131,7 +124,7 @@ impl Repeat {
 }
 
 impl Program {
-    /// The operation that the trail names for a run.
+    /// The name of the operation in the audit trail.
     pub fn operation(&self) -> &'static str {
         match self.kind {
             Kind::Command => "command.run",
@@ -139,21 +132,21 @@ impl Program {
         }
     }
 
-    /// Returns the inputs as they are kept.
+    /// Returns the inputs to store, without passwords.
     pub fn kept_inputs(&self) -> Map<String, Value> {
         let kept =
             |(name, value): (&String, &Value)| (name.clone(), self.passwords.hidden(&Root::Input(name.clone()), value));
         self.inputs.iter().map(kept).collect()
     }
 
-    /// Returns the variables as they are kept.
+    /// Returns the variables to store, without passwords.
     pub fn kept_env(&self) -> Map<String, Value> {
         let kept =
             |(name, value): (&String, &Value)| (name.clone(), self.passwords.hidden(&Root::Env(name.clone()), value));
         self.env.iter().map(kept).collect()
     }
 
-    /// Returns the passwords that are known before it runs, by their values.
+    /// Returns the passwords in inputs and variables, to mask them in answers.
     pub fn known(&self) -> Known {
         let mut known = Known::default();
         let mut learn = |_: &str, value: &mut Value| known.learn(value);
@@ -174,7 +167,7 @@ impl Program {
         known
     }
 
-    /// Returns the program of a workflow without errors, whose inputs and variables have these values.
+    /// Returns the program of a valid workflow, with these inputs and variables.
     pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>, env: Map<String, Value>) -> Self {
         let definition = &sound.definition;
         let mut places = vec![0; definition.steps.len()];
@@ -209,15 +202,14 @@ impl Program {
         }
     }
 
-    /// Returns the program of one step of a workflow alone, which needs no other: what those answered is given. It is called
-    /// `WORKFLOW/STEP`.
+    /// Returns the program of a single step, named `WORKFLOW/STEP`. The outputs of the steps that it needs are given as
+    /// `earlier`.
     pub fn of_step(mut self, step: &str, earlier: Vec<Earlier>) -> Self {
         self.steps.retain(|planned| planned.id == step);
         self.steps.iter_mut().for_each(|planned| planned.needs.clear());
         Self { name: format!("{}/{step}", self.name), final_output: None, earlier, ..self }
     }
 
-    /// Returns the program of a single command.
     pub fn of_command(spec: Arc<CommandSpec>, with: Map<String, Value>) -> Self {
         let is_secret = |name: &&String| spec.flags.iter().any(|flag| flag.name == **name && flag.r#type == SECRET);
         let secrets = with.keys().filter(is_secret).cloned().collect();
@@ -246,7 +238,7 @@ impl Program {
     }
 }
 
-/// Returns the secrets that the arguments and the body of a step name, each once.
+/// Returns the names of the catalog secrets that a step uses, without duplicates.
 fn secrets(sound: &Sound, step: usize) -> Vec<String> {
     let is_sent = |used: &&Use| match used.slot {
         Slot::With(own, _) | Slot::Body(own) => own == step,
@@ -264,7 +256,7 @@ fn secrets(sound: &Sound, step: usize) -> Vec<String> {
     names
 }
 
-/// Returns the place of a step as its rows have it.
+/// Returns the index of a step in the type of its database column.
 pub fn place(seq: usize) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }

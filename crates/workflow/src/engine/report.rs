@@ -1,4 +1,4 @@
-//! What is told of a run: how far it is, its steps and their attempts, without secrets and without the outputs of steps.
+//! Reports on a run: its state, steps and attempts, without secrets and step outputs.
 
 use serde_json::{Map, Value, json};
 
@@ -10,26 +10,26 @@ use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run, State};
 use mcpkg_store::{Db, Holding, Store};
 
-/// The most bytes of an output that an agent is answered.
+/// Maximum size of a run's output in an answer to an agent, in bytes.
 const MAX_OUTPUT: usize = 64 << 10;
 
-/// How much a report says about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Its steps, and how many attempts each took.
+    /// The steps, with their numbers of attempts.
     Steps,
     Attempts,
 }
 
-/// Returns how far a run is: one that nobody holds any more was interrupted, and of one whose holder is on another machine and lost its
-/// connection that is not known.
+/// Returns the state of a run. If nobody holds its lock any more, it was interrupted. If its holder on another machine has lost
+/// the
+/// connection, its state is unknown.
 pub fn state(store: &Store, run: &Run) -> State {
     if !run.state.is_under_way() {
         return run.state;
     }
     match store.holding(run.uuid) {
         Holding::Held => run.state,
-        // It may have come to its end since its row was read.
+        // The run may have ended after its row was read.
         Holding::Free => match store.read(|db| runs::get(db, run.uuid)) {
             Ok(Some(now)) if !now.state.is_under_way() => now.state,
             Ok(_) => State::Interrupted,
@@ -39,7 +39,7 @@ pub fn state(store: &Store, run: &Run) -> State {
     }
 }
 
-/// Returns a run in short, as a list has it.
+/// Returns the summary of a run for a list.
 pub fn line(run: &Run, state: State) -> Map<String, Value> {
     let mut told = Map::new();
     told.insert("run".to_owned(), json!(run.uuid.to_string()));
@@ -122,7 +122,7 @@ fn try_of(attempt: &Attempt) -> Value {
     told
 }
 
-/// Returns an output as an agent is answered it, and what is said of one that is too long.
+/// Shortens the output of a run for an agent. Also returns a note if it was too long.
 pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
     if output.len() <= MAX_OUTPUT {
         return Ok((stored_json(output, "the output of a run")?, None));

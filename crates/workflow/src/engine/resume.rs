@@ -1,4 +1,4 @@
-//! A run goes on: what a process left half done is repeated where the command allows it, and decided by a person elsewhere.
+//! Resumes a run. An interrupted step is repeated if its command allows that; otherwise a person decides.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,45 +16,45 @@ use mcpkg_store::runs::{self, Kind, Run, State, StepState, steps};
 use mcpkg_store::watch;
 use mcpkg_store::{Db, RunHolder};
 
-/// What a person decides of a step whose outcome nobody knows.
+/// A person's decision about a step with an unknown outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It is run again.
+    /// Run it again.
     Retry,
-    /// It is left out, and what needs it is too.
+    /// Skip it, and the steps that depend on it.
     Skip,
-    /// It did its work, and answered this.
+    /// It took effect, and this is its output.
     Done(Value),
 }
 
-/// Where a run that failed goes on.
+/// Which steps of a failed run to retry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Retry {
-    /// At the steps that failed.
+    /// All failed steps.
     Failed,
-    /// At this step, and at those after it that failed.
+    /// This step, and the failed steps after it.
     From(String),
 }
 
-/// A run that can go on, and the right to work on it.
+/// A run that can be resumed, with its lock.
 #[derive(Debug)]
 pub struct Resumable {
     pub run: Run,
-    /// What it was made of.
+    /// The definition that its program was built from.
     pub definition: Value,
-    /// What tells the database that its rows stand in from one that is restored in its place.
+    /// Distinguishes the database from one restored from a backup.
     pub generation: String,
-    /// The right to work on it.
+    /// The lock on the run.
     pub holder: RunHolder,
 }
 
-/// Takes over a run that stopped before its end, or a failed one that is retried.
+/// Locks a run that stopped before its end, or a failed run to retry.
 ///
 /// # Errors
-/// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended.
+/// `E_RUN_BUSY` if another process works on it; `E_RUN_STATE` if it has ended.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
-    // Read again under the lock: its last holder may have ended the run.
+    // Read it again under the lock: the last holder may have ended the run.
     let found = context.store.read(|db| {
         let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
         let definition = runs::definition(db, &run)?;
@@ -88,11 +88,12 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     Ok(Resumable { run, definition, generation, holder })
 }
 
-/// Makes the steps of a run ready to go on: what was under way may be repeated, or was decided by a person.
+/// Resets the steps of a run so that it can continue, applying the decisions of a person.
 ///
 /// # Errors
-/// `E_STEP_UNCERTAIN` where a person has to decide of a step; `E_INVALID_ARGUMENT` where a decision is about a step of which
-/// there is nothing to decide, or a step that is tried again succeeded.
+/// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` if a decision is about a step that needs
+/// none, or a
+/// step to retry has succeeded.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,
@@ -139,8 +140,8 @@ pub fn prepare(
     refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
 }
 
-/// Returns the places of the steps that are retried, in their order: failed ones, and those skipped because they depend on one of them.
-/// A step that succeeded is never among them.
+/// Returns the steps to retry, in order: failed ones, and those skipped because they depend on them. Never a step that
+/// succeeded.
 fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<usize>> {
     let failed: Vec<&str> =
         rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();
@@ -175,7 +176,7 @@ fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<us
     }
 }
 
-/// Returns whether a decision is about a step of which there is something to decide.
+/// Checks that a decision is about a step with an unknown outcome.
 fn check_decision(rows: &[Step], program: &Program, name: &str) -> Result<()> {
     let open = |row: &Step| {
         let step = program.steps.get(usize::try_from(row.seq).unwrap_or(usize::MAX));
@@ -199,7 +200,7 @@ fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
     steps::end(db, run, row.seq, StepState::Pending, None, now)
 }
 
-/// Notes of the attempt that was under way that its answer never came.
+/// Records that the interrupted attempt never got an answer.
 fn close(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
     match attempts::last(db, run, row.seq)? {
         Some(last) if last.ended.is_none() => {
@@ -225,9 +226,6 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
 }
 
 /// Cancels a run. If a process works on it, that process ends it; otherwise it ends here.
-///
-/// # Errors
-/// `E_RUN_STATE` where it has ended already.
 pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     let now = context.clock.now();
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {
@@ -244,10 +242,7 @@ pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     Ok(State::Canceled)
 }
 
-/// Stops a run, to be resumed later.
-///
-/// # Errors
-/// `E_RUN_STATE` where nobody works on it.
+/// Pauses a run, so that it can be resumed later. Fails with `E_RUN_STATE` if nobody works on it.
 pub fn pause(context: &Context, run: &Run) -> Result<()> {
     let state = report::state(&context.store, run);
     if !state.is_under_way() {
@@ -271,7 +266,7 @@ fn busy(context: &Context, run: Uuid) -> Error {
         .hint(hint)
 }
 
-/// Returns what an agent is told of a run that has not ended: how it reads what came of it, by a tool that it is listed.
+/// Returns the hint for an agent that a run continues, with the tool that reports on it.
 pub fn goes_on(context: &Context, run: Uuid) -> String {
     let reads = match context.caller.identity() {
         Identity::Assistant => format!("list_runs with run {run}"),
@@ -290,7 +285,7 @@ fn wrong_state(run: &Run, state: State, why: String) -> Error {
         .hint("`mcpkg workflow runs` lists runs with their states")
 }
 
-/// Returns the failure of a run of which a person has to decide.
+/// Returns the error for a run that needs a person's decision.
 pub fn uncertain(run: Uuid, step: &str) -> Error {
     let why = format!(
         "It is unknown whether step '{step}' of run {run} did its work, and the step's command is not safe to repeat"
@@ -301,7 +296,7 @@ pub fn uncertain(run: Uuid, step: &str) -> Error {
     ))
 }
 
-/// Returns the failure of an id that no run has, for this caller.
+/// Returns the error for an unknown run.
 pub fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
         .with_details(json!({ "run": id }))

@@ -1,4 +1,4 @@
-//! One step of a run: whether it is run at all, its rounds, and how it ends.
+//! Runs one step: checks whether to run it, repeats it as needed, and records its end.
 
 use std::time::Duration;
 
@@ -15,28 +15,25 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::runs::attempts::{self, Ended};
 use mcpkg_store::runs::{self, StepState, steps};
 
-/// What comes after an attempt that was answered.
+/// What to do after a successful attempt.
 enum Round {
-    /// The step has what it wants.
+    /// The step is complete.
     Done,
-    /// There is another round, at this time.
+    /// Repeat the step at this time.
     Again(Millis),
-    /// It has not, and there is no other round.
+    /// The step fails: its condition is not met, and no round is left.
     GivenUp(String),
 }
 
 impl Drive<'_> {
-    /// Does a step: skips it, or runs its command until it succeeded or failed.
-    ///
-    /// # Errors
-    /// What keeps it from being noted.
+    /// Runs a step: skips it, or runs its command until it succeeds or fails.
     pub fn step(&mut self, seq: usize) -> Result<Next> {
         let program = self.program;
         let step = &program.steps[seq];
         if let Some(reason) = self.unmet(seq) {
             return self.leave(seq, StepState::Skipped, &reason);
         }
-        // A step that was begun was not to be skipped.
+        // The condition is evaluated once; a step that has begun is not skipped any more.
         if self.rows[seq].rounds == 0
             && let Some(condition) = &step.condition
         {
@@ -46,7 +43,7 @@ impl Drive<'_> {
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
             }
         }
-        // To read a secret may take as long as its program does.
+        // Reading a secret may start a program and take a while, so record finished steps first.
         if !step.reads_no_secret() {
             self.note_held()?;
         }
@@ -70,7 +67,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns the secrets of its catalog that the arguments of a step name.
+    /// Returns the catalog secrets that the arguments of a step use.
     fn secrets(&self, step: &Planned) -> Result<Map<String, Value>> {
         let read = |name: &String| {
             let secret = commands::secret(self.context, &step.spec, name)?;
@@ -79,7 +76,7 @@ impl Drive<'_> {
         step.secrets.iter().map(read).collect()
     }
 
-    /// Why a step cannot be run: the first that it needs and that did not succeed.
+    /// Returns why a step must be skipped, if a step that it depends on did not succeed.
     fn unmet(&self, seq: usize) -> Option<String> {
         let needs = self.program.steps[seq].needs.iter().map(|need| &self.rows[*need]);
         let unmet = needs.into_iter().find(|need| need.state != StepState::Succeeded)?;
@@ -91,7 +88,6 @@ impl Drive<'_> {
         Ok(Next::Step)
     }
 
-    /// Returns the last attempt at a step, where there was one.
     fn last(&self, seq: usize) -> Result<Option<attempts::Attempt>> {
         match self.rows[seq].rounds {
             0 => Ok(None),
@@ -99,17 +95,17 @@ impl Drive<'_> {
         }
     }
 
-    /// Waits until the next round may begin; returns what ended the wait, where something did.
+    /// Waits until the next round may begin. Returns the signal that ended the wait, if any.
     fn wait(&mut self, seq: usize) -> Result<Option<Signal>> {
         let Some(next_at) = self.rows[seq].next_at.take() else { return Ok(None) };
         self.note_held()?;
         let every = self.program.steps[seq].repeat.as_ref().map_or(0, |repeat| repeat.every);
-        // A clock that went back makes nobody wait for longer than one round.
+        // If the clock was set back, wait for one interval at most.
         let left = next_at.saturating_sub(self.context.clock.now()).clamp(0, every);
         Ok(self.stop.sleep(Duration::from_millis(left.unsigned_abs())))
     }
 
-    /// Notes what came of an attempt; returns what comes next, or nothing where there is another round.
+    /// Records the outcome of an attempt. Returns what to do next, or `None` to start another round.
     fn conclude(&mut self, seq: usize, attempt: Attempt) -> Result<Option<Next>> {
         let Attempt { number, round, outcome, cut, again } = attempt;
         match outcome {
@@ -129,14 +125,14 @@ impl Drive<'_> {
         }
     }
 
-    /// Decides what comes after an answer.
+    /// Decides what to do after an answer.
     fn decide(&mut self, seq: usize, round: i64, output: &Value) -> Round {
         let step = &self.program.steps[seq];
         let names = step.fields.iter().map(|field| field.name.as_str());
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
             return Round::GivenUp(format!("its output has no field '{field}', which its output_contract requires"));
         }
-        // Without a condition it does not repeat, as the check and the plan say.
+        // Without a condition, the step does not repeat; the check and the plan say so too.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
         let Some((repeat, until)) = until else { return Round::Done };
         match self.values.holds_with(until, &step.id, output, &self.known) {
@@ -196,7 +192,7 @@ impl Drive<'_> {
         }
         let is_uncertain = failed.may_be_done && !may_repeat(spec);
         match cut {
-            // The row stays as it is: the command says what a resume may do with it.
+            // Leave the row unchanged: whether a resume may repeat the step depends on its command.
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
                 let (ended, _) = self.ended(seq, &Err(failed), Some("the attempt was interrupted"));
@@ -224,7 +220,7 @@ impl Drive<'_> {
     }
 }
 
-/// What is said of a step that nothing was sent for: its message, and the code where that says more than that the step failed.
+/// Describes an error that occurred before anything was sent. The code is included unless it only says that the step failed.
 fn said(error: &Error) -> String {
     match error.code() {
         Code::StepFailed => error.public_message().to_owned(),
@@ -232,7 +228,6 @@ fn said(error: &Error) -> String {
     }
 }
 
-/// What is said of a failure: its code and its message.
 fn public(error: &Error) -> String {
     format!("{}: {}", error.code().name(), error.public_message())
 }

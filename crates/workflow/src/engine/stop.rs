@@ -1,4 +1,4 @@
-//! What ends the work on a run before its end: somebody pauses or cancels it from any process, or this process ends.
+//! Stops the work on a run: when a process requests a pause or cancellation, or when this process ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,23 +11,22 @@ use super::live;
 use mcpkg_core::op::Context;
 use mcpkg_store::runs::{self, Wanted};
 
-/// The time between two looks at what is wanted of a run.
+/// Interval at which a run is checked for a requested stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long an attempt under way may go on once its process ends.
+/// How long an attempt may continue after its process was told to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What ends the work.
+/// Why the work stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Somebody paused the run.
     Pause,
     Cancel,
-    /// This process ends, or the person at its terminal gave up.
+    /// The process is ending, or the person at its terminal interrupted it.
     End,
 }
 
-/// What ends the work on one run, as its watcher sees it.
+/// Watches one run for signals to stop.
 #[derive(Debug, Default)]
 pub struct Stop {
     state: Mutex<State>,
@@ -38,17 +37,17 @@ pub struct Stop {
 #[derive(Debug, Default)]
 struct State {
     signal: Option<Signal>,
-    /// Since when the process ends.
+    /// When the process began to end.
     ending_since: Option<Instant>,
-    /// What cuts the attempt under way, and whether a pause does.
+    /// Cancels the attempt under way, and whether a pause may do so.
     attempt: Option<(CancellationToken, bool)>,
 }
 
 impl Stop {
-    /// Works on a run while a thread watches what is wanted of it.
+    /// Calls `work` while a thread watches for signals.
     pub fn watched<T>(&self, context: &Context, run: i64, work: impl FnOnce() -> T) -> T {
         thread::scope(|scope| {
-            // Without a thread a run goes on as well; it is stopped between its steps then.
+            // If the thread cannot start, the run can be stopped only between its steps.
             let watcher =
                 thread::Builder::new().name("run-watch".to_owned()).spawn_scoped(scope, || self.watch(context, run));
             if let Err(error) = watcher {
@@ -61,27 +60,27 @@ impl Stop {
         })
     }
 
-    /// Returns what ends the work, where something does; looks at the database itself.
+    /// Returns the current signal, after checking the database.
     pub fn signal(&self, context: &Context, run: i64) -> Option<Signal> {
         self.look(context, run);
         self.state().signal
     }
 
-    /// Returns what cancels an attempt that begins; a pause does where it may be sent again.
+    /// Returns the token that cancels an attempt. A pause cancels it only if the command may be sent again.
     pub fn begin_attempt(&self, may_repeat: bool) -> CancellationToken {
         let token = CancellationToken::new();
         self.state().attempt = Some((token.clone(), may_repeat));
         token
     }
 
-    /// Says that the attempt ended; returns what cut it, where something did.
+    /// Ends the attempt. Returns the signal that interrupted it, if any.
     pub fn end_attempt(&self) -> Option<Signal> {
         let mut state = self.state();
         let cut = state.attempt.take().is_some_and(|(token, _)| token.is_cancelled());
         state.signal.filter(|_| cut)
     }
 
-    /// Waits for so long; returns what ended the wait, where something did.
+    /// Sleeps. Returns the signal that ended the sleep early, if any.
     pub fn sleep(&self, time: Duration) -> Option<Signal> {
         let until = Instant::now() + time;
         let mut state = self.state();
@@ -109,13 +108,13 @@ impl Stop {
     }
 
     fn look(&self, context: &Context, run: i64) {
-        // The work itself reports a database that is busy or broken.
+        // Ignore database errors here; the work itself reports them.
         let wanted = context.store.hasty().read(|db| runs::wanted(db, run)).ok().flatten();
         let mut state = self.state();
         if context.is_cancelled() || live::is_ending() {
             let since = *state.ending_since.get_or_insert_with(Instant::now);
             state.signal = state.signal.or(Some(Signal::End));
-            // At a terminal nobody waits for the rest of what they gave up.
+            // A person who interrupted the run at a terminal does not wait for the grace period.
             if context.is_cancelled() || since.elapsed() >= GRACE {
                 state.cut(true);
             }
@@ -142,7 +141,7 @@ impl Stop {
 }
 
 impl State {
-    /// Cuts the attempt under way; one that may not be sent again only where `any` says so.
+    /// Interrupts the attempt under way. Unless `any` is set, only if its command may be sent again.
     fn cut(&self, any: bool) {
         if let Some((token, may_repeat)) = &self.attempt
             && (any || *may_repeat)
@@ -152,7 +151,7 @@ impl State {
     }
 }
 
-/// Ends the watcher, also where the work ends by a panic.
+/// Ends the watcher, even if the work panics.
 struct Over<'a>(&'a Stop);
 
 impl Drop for Over<'_> {

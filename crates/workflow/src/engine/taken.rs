@@ -1,4 +1,4 @@
-//! A run as the work on it finds it.
+//! Loads a run from the database so that the work on it can begin.
 
 use uuid::Uuid;
 
@@ -8,23 +8,23 @@ use mcpkg_store::Db;
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::{runs, watch};
 
-/// What is known of a run when the work on it begins.
+/// The data of a run.
 #[derive(Debug)]
 pub struct Taken {
     pub id: i64,
-    /// The SHA-256 of its plan, in hex.
+    /// SHA-256 of its plan, in hex.
     pub plan_hash: String,
     pub rows: Vec<Step>,
-    /// What those answered that succeeded.
+    /// The outputs of the steps that succeeded.
     pub earlier: Vec<Earlier>,
-    /// The name of its project.
+    /// Name of its project.
     pub project: Option<String>,
-    /// What tells the database from one that is restored in its place.
+    /// Distinguishes the database from one restored from a backup.
     pub generation: String,
 }
 
 impl Taken {
-    /// Reads a run; `None` where it was deleted.
+    /// Reads a run; returns `None` if it was deleted.
     pub fn read(db: &Db<'_>, run: Uuid) -> Result<Option<Self>> {
         let Some(found) = runs::get(db, run)? else { return Ok(None) };
         let rows = steps::of(db, found.id)?;

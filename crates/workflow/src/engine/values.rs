@@ -1,4 +1,4 @@
-//! The values that templates are filled in with: inputs, what earlier steps answered, variables that the project allows.
+//! The values that templates use: inputs, outputs of earlier steps, and allowed variables.
 
 use std::collections::HashMap;
 
@@ -12,25 +12,24 @@ use crate::sealed::Known;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
 
-/// Stands in the memory for a secret that an earlier process was answered: no text from outside holds it.
+/// Marks a secret that was removed from the output of an earlier process. No text from outside contains a NUL character.
 const LOST: &str = "\0lost";
 
-/// Characters of a value that the reason for a false condition shows.
+/// How many characters of a value are shown in the reason for a false condition.
 const TOLD: usize = 60;
 
-/// The values of a run.
 #[derive(Debug, Default)]
 pub struct Values {
-    /// The inputs, secrets by their values.
+    /// The inputs, with secrets resolved.
     pub inputs: Map<String, Value>,
-    /// What steps answered, by their ids.
+    /// The outputs of steps, by step id.
     pub outputs: HashMap<String, Value>,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
 }
 
 impl Values {
-    /// Returns the values that a run begins with: secrets are read.
+    /// Returns the initial values. This reads secrets.
     pub fn of(program: &Program, cancelled: &CancellationToken) -> Result<Self> {
         let mut inputs = program.inputs.clone();
         resolve(&mut inputs, &program.secret_inputs, cancelled)?;
@@ -39,7 +38,7 @@ impl Values {
         Ok(values)
     }
 
-    /// Takes over what a step answered in an earlier process, or in another run; what was taken out of it is lost.
+    /// Adds the output of a step from an earlier process or another run. Its removed secrets are marked as lost.
     pub fn restore(&mut self, earlier: Earlier) {
         let Earlier { step, mut output, taken_out } = earlier;
         for pointer in &taken_out {
@@ -50,11 +49,11 @@ impl Values {
         self.outputs.insert(step, output);
     }
 
-    /// Returns the arguments of a step and the body of its request; secrets are read. `secrets` are those of its catalog that they
-    /// name.
+    /// Fills in the arguments and the body of a step. This reads secret references; `secrets` are the catalog secrets that the
+    /// step uses.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` where a value is missing.
+    /// `E_STEP_FAILED` if a value is missing.
     pub fn arguments(
         &self,
         step: &Planned,
@@ -84,23 +83,20 @@ impl Values {
         Ok((with, body))
     }
 
-    /// Returns whether a condition holds, and what its operands are without the secrets that are known.
+    /// Evaluates a condition. Also describes its operands, with known secrets masked.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` where it is not true or false.
+    /// `E_STEP_FAILED` if the result is not a boolean.
     pub fn holds(&self, text: &Value, known: &Known) -> Result<(bool, String)> {
         holds(text, self, known)
     }
 
-    /// As [`Values::holds`], for a condition that knows what a step answered just now.
+    /// Like [`Values::holds`], with the output that a step has just returned.
     pub fn holds_with(&self, text: &Value, step: &str, output: &Value, known: &Known) -> Result<(bool, String)> {
         holds(text, &With { values: self, step, output }, known)
     }
 
-    /// Returns a template of an answer filled in; what is missing is null.
-    ///
-    /// # Errors
-    /// `E_STEP_FAILED` where it is not a template.
+    /// Fills in the template of an output. Missing values become null.
     pub fn answer(&self, template: &Value) -> Result<Value> {
         fill(template, &mut |template| {
             Ok(match template.fill(self) {
@@ -117,14 +113,14 @@ impl Scope for Values {
             Root::Input(name) => self.inputs.get(name),
             Root::Step(id) => self.outputs.get(id),
             Root::Env(name) => self.env.get(name),
-            // A secret is in no value but what is sent to its own host: see [`Sent`].
+            // Secrets are never values. They are only sent to their own host, see [`Sent`].
             Root::Secret(_) => None,
         };
         known(found, path)
     }
 }
 
-/// The values of a run, and what a step answered that has not ended.
+/// The values of a run, plus the output of a step that has not ended.
 struct With<'a> {
     values: &'a Values,
     step: &'a str,
@@ -140,7 +136,7 @@ impl Scope for With<'_> {
     }
 }
 
-/// The values of a run, and the secrets of its catalog that the request of a step takes.
+/// The values of a run, plus the catalog secrets for the request of a step.
 struct Sent<'a> {
     values: &'a Values,
     secrets: &'a Map<String, Value>,
@@ -155,7 +151,6 @@ impl Scope for Sent<'_> {
     }
 }
 
-/// Returns a template filled in.
 fn filled(template: &Value, scope: &dyn Scope) -> Result<Value> {
     fill(template, &mut |template| match template.fill(scope) {
         Outcome::Known(value) => Ok(value),
@@ -166,7 +161,7 @@ fn filled(template: &Value, scope: &dyn Scope) -> Result<Value> {
     })
 }
 
-/// Returns the first path of a template that stands for nothing.
+/// Returns the first path of a template that has no value.
 fn missing(template: &Template, scope: &dyn Scope) -> Option<String> {
     let mut missing = None;
     for expression in template.expressions() {
@@ -198,7 +193,8 @@ fn holds(text: &Value, scope: &dyn Scope, known: &Known) -> Result<(bool, String
     Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope, known))))
 }
 
-/// Says what the paths of a condition stand for: hidden before it is cut, since a part of a secret is not known as one.
+/// Describes the operands of a condition. Secrets are masked before values are cut, because a part of a secret is not
+/// recognized.
 fn operands(expression: &Expression, scope: &dyn Scope, known: &Known) -> String {
     let mut told: Vec<String> = Vec::new();
     expression.paths(&mut |path, _| {
@@ -215,7 +211,7 @@ fn operands(expression: &Expression, scope: &dyn Scope, known: &Known) -> String
     if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
 }
 
-/// Returns a value with `each` of the templates in it filled in.
+/// Replaces each template inside a value by the result of `each`.
 fn fill(value: &Value, each: &mut impl FnMut(&Template) -> Result<Value>) -> Result<Value> {
     Ok(match value {
         Value::String(text) if Template::may_be(text) => {
@@ -257,7 +253,7 @@ fn holds_lost(value: &Value) -> bool {
     }
 }
 
-/// Returns a value as it is shown: a secret that is lost is hidden as others are.
+/// Replaces the mark of lost secrets with `***`.
 fn lost_as_hidden(value: Value) -> Value {
     match value {
         Value::String(text) => text.replace(LOST, "***").into(),

@@ -1,4 +1,4 @@
-//! `mcpkg workflow expose` and `unexpose`.
+//! `mcpkg workflow expose` and `unexpose`: make a saved workflow available as an MCP tool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ impl Operation for Expose {
     }
 }
 
-/// Returns what is kept of what a person is shown.
+/// Returns the record of what the person was shown.
 fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
     let gravest = sound.specs.iter().map(|spec| spec.effect).max().unwrap_or(CommandEffect::Read);
     Exposure {
@@ -90,7 +90,7 @@ fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
     }
 }
 
-/// Returns what a person has to know to decide: each step with what it does.
+/// Lists the steps with their effects, so that the person can decide.
 fn shown(sound: &Sound) -> Body {
     let mut lines = vec![format!("{}:", plural::count(sound.order.len(), "step"))];
     for index in &sound.order {

@@ -1,4 +1,4 @@
-//! Saved workflows that agents have as tools: `workflow__NAME`.
+//! Makes saved workflows available to agents as tools named `workflow__NAME`.
 
 mod expose;
 mod offered;
@@ -9,5 +9,4 @@ use mcpkg_core::op::Entry;
 pub(super) use offered::check_name;
 pub(super) use projected::PROJECTIONS;
 
-/// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[Entry::of::<expose::Expose>(), Entry::of::<expose::Unexpose>()];

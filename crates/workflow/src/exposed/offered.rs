@@ -1,4 +1,4 @@
-//! What a tool that is a workflow is called, and what it takes.
+//! The name and input schema of the tool for a workflow.
 
 use std::sync::Arc;
 
@@ -8,18 +8,17 @@ use crate::definition::{Definition, Input, InputType, Mode, Origin};
 use crate::run::called::{NONCE, WAIT};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What the names of these tools begin with.
+/// Prefix of the tools' names.
 pub const PREFIX: &str = "workflow__";
 
-/// The most characters of a tool's name.
+/// Maximum length of a tool's name, in characters.
 const LONGEST: usize = 64;
 
-/// Returns the name of the tool that a workflow is.
 pub fn tool_name(workflow: &str) -> String {
     format!("{PREFIX}{workflow}")
 }
 
-/// Refuses a name that is too long for a tool's.
+/// Refuses a workflow name that makes the tool's name too long.
 pub fn check_name(workflow: &str) -> Result<()> {
     if is_short(workflow) {
         return Ok(());
@@ -29,7 +28,7 @@ pub fn check_name(workflow: &str) -> Result<()> {
         .hint(format!("to be offered as a tool, a workflow needs a name of at most {most} characters")))
 }
 
-/// Refuses a workflow that no tool can stand for.
+/// Refuses a workflow that cannot become a tool.
 pub fn check(definition: &Definition) -> Result<()> {
     check_name(&definition.workflow)?;
     let taken = definition.inputs.list.iter().find(|named| is_own(&named.id));
@@ -43,7 +42,7 @@ pub fn check(definition: &Definition) -> Result<()> {
     }
 }
 
-/// Whether a tool can stand for a workflow.
+/// Whether a workflow can become a tool.
 pub fn is_offered(definition: &Definition) -> bool {
     is_short(&definition.workflow) && !definition.inputs.list.iter().any(|named| is_own(&named.id))
 }
@@ -56,14 +55,14 @@ fn is_own(input: &str) -> bool {
     matches!(input, NONCE | WAIT)
 }
 
-/// Returns the names of the secrets that a run needs, and that no agent can give.
+/// Returns the names of secrets that a run needs and that an agent cannot pass.
 pub fn secrets(definition: &Definition) -> Vec<&str> {
     let inputs = definition.inputs.list.iter();
     let needed = inputs.filter(|named| named.input.r#type == InputType::Secret && is_needed(&named.input));
     needed.map(|named| named.id.as_str()).collect()
 }
 
-/// Returns the JSON Schema of what a tool takes: the inputs of its workflow, without secrets, and what carries a run on.
+/// Returns the input schema of a tool: the workflow's inputs except secrets, and the arguments that continue a run.
 pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -91,7 +90,7 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     Arc::new(schema)
 }
 
-/// Whether somebody has to give a value.
+/// Whether a caller has to pass a value.
 fn is_needed(input: &Input) -> bool {
     input.is_required() && input.default.is_none()
 }

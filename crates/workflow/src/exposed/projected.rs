@@ -15,24 +15,23 @@ use mcpkg_core::op::{Audience, Effect, Hints, Projected, Projections, Validator}
 use mcpkg_store::Db;
 use mcpkg_store::workflows::exposed::{self, Exposed};
 
-/// The workflows that are tools.
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
 
-/// What a text says that a tool shows; nothing where no tool can stand for it.
+/// The tool for a workflow text; `None` if the workflow cannot become a tool.
 type Shown = Option<Offer>;
 
-/// What a tool shows.
+/// What a tool shows to clients.
 struct Offer {
     title: Option<String>,
     description: String,
     schema: Arc<Map<String, Value>>,
 }
 
-/// What was read last, by the SHA-256 of its text: a list is asked for far more often than a workflow changes.
+/// The most recently read texts, by SHA-256. Tools are listed far more often than workflows change.
 static SHOWN: Kept<[u8; 32], Shown> = Kept::new(64);
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
-    // Names of tools are in the order of those of workflows.
+    // Sorting by tool name is the same as sorting by workflow name.
     let mut after = match after.strip_prefix(PREFIX) {
         Some(name) => name.to_owned(),
         None if after < PREFIX => String::new(),
@@ -44,7 +43,7 @@ fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Resu
         let is_last = page.len() < limit;
         for row in page {
             after.clone_from(&row.name);
-            // What is wrong with one text spoils no other.
+            // A broken workflow must not hide the others.
             match projected(db, row) {
                 Ok(tool) => found.extend(tool),
                 Err(error) => tracing::warn!(workflow = after, %error, "an exposed workflow is not listed"),
@@ -106,8 +105,8 @@ fn projected(db: &Db<'_>, row: Exposed) -> Result<Option<Projected>> {
     }))
 }
 
-/// Returns what the tool of a workflow does: what a person was shown, where the text is that one still; else all that one
-/// could do.
+/// Returns the effect of a workflow's tool: the one that a person approved, if the text is unchanged, else the most dangerous
+/// one.
 fn effect(row: &Exposed) -> (Effect, Hints) {
     let exposure = &row.exposure;
     let is_same = exposure.model_hash == row.model_hash;
@@ -118,7 +117,7 @@ fn effect(row: &Exposed) -> (Effect, Hints) {
         idempotent: Some(word == "read"),
         open_world: Some(exposure.open_world || !is_same),
     };
-    // A run is noted whatever it does.
+    // At least a write, because every run is recorded.
     (if word == "destroy" { Effect::Destroy } else { Effect::Write }, hints)
 }
 
