@@ -50,8 +50,9 @@ impl CommandSource for Operations {
                 if !is_offered(entry) {
                     return None;
                 }
-                // Tools that are always listed need no search words. Without them, `search_commands` does not match the words
-                // that it describes.
+                // Leave out the user words of tools that are always listed: nobody needs to search for them, and those of
+                // `search_commands`
+                // describe other commands.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }

@@ -18,7 +18,7 @@ pub const GROUP: &str = "tool";
 /// How many tools to read at once.
 const PAGE: usize = 100;
 
-/// The stored tools of all domains, including those that the caller may call only by name.
+/// The stored tools of all domains, limited to those that the caller may also call directly.
 pub struct Tools;
 
 /// The most recently used commands, by database and validator.

@@ -1,75 +1,67 @@
-//! The parts of an expression. Each knows its bytes in the text that was parsed.
+//! The syntax tree of expressions. Each node records its byte range in the text.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// An expression, and where it stands.
+/// An expression with its byte range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     pub node: Node,
-    /// Its bytes.
+    /// Its byte range in the text.
     pub at: Range<usize>,
 }
 
-/// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// True where one is.
+    /// True if any part is true.
     Or(Vec<Expression>),
-    /// True where all are.
+    /// True if all parts are true.
     And(Vec<Expression>),
-    /// True where it is false.
     Not(Box<Expression>),
-    /// Whether two values are the same, also by type; the flag is false for `!=`.
+    /// Compares value and type; the flag is false for `!=`.
     Equal(bool, Box<Expression>, Box<Expression>),
-    /// Whether a list has an element, or a text a part.
+    /// Whether a list contains an element, or a string contains a substring.
     Includes(Box<Expression>, Box<Expression>),
-    /// A value that is named.
     Path(Path),
-    /// A value that is written out.
     Literal(Value),
 }
 
-/// A value that is named.
+/// A path to a value, such as `steps.create_app.output.id`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// What it begins with.
+    /// What the path begins with.
     pub root: Root,
-    /// The bytes of the name.
+    /// The byte range of the name.
     pub name_at: Range<usize>,
-    /// Whether `.output` was written; of steps only.
+    /// Whether a path of a step includes `.output`.
     pub says_output: bool,
-    /// The way from there.
     pub segments: Vec<Segment>,
-    /// The bytes of the segments.
+    /// The byte range of the segments.
     pub segments_at: Range<usize>,
 }
 
-/// What a path begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Root {
     Input(String),
-    /// The answer of a step.
+    /// The output of a step.
     Step(String),
     /// A variable that the project allows.
     Env(String),
-    /// A secret, by its name.
+    /// A secret of the catalog.
     Secret(String),
 }
 
-/// A part of the way into a value.
+/// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// The value of a key.
     Key(String),
-    /// The element at an index.
     Index(usize),
 }
 
 impl Expression {
-    /// Calls `f` with every path in it.
+    /// Calls `f` with every path in the expression.
     pub fn paths<'a>(&'a self, f: &mut impl FnMut(&'a Path, &'a Range<usize>)) {
         match &self.node {
             Node::Or(parts) | Node::And(parts) => parts.iter().for_each(|part| part.paths(f)),
@@ -94,7 +86,7 @@ impl fmt::Display for Segment {
 }
 
 impl fmt::Display for Path {
-    /// The path as it is written in full: `steps.create_app.output.id`.
+    /// Writes the path in full: `steps.create_app.output.id`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.root {
             Root::Input(name) => write!(f, "inputs.{name}")?,

@@ -1,4 +1,4 @@
-//! Reads the small parts of an expression: signs, names, numbers, texts in quotes.
+//! The lexer for expressions: operators, names, numbers and quoted strings.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use serde_json::Number;
 
 use super::fault::{Fault, FaultKind};
 
-/// Signs of other languages that may stand behind a value, longer ones first.
+/// Operators that other languages allow after a value, longer ones first.
 const UNSUPPORTED: [&str; 20] =
     ["===", "!==", "<=", ">=", "=>", "??", "?.", "**", "<", ">", "+", "-", "*", "/", "%", "?", "|", "&", "=", "~"];
 
-/// A place in a text, and how far the text goes.
+/// A position in a text, and the end of the part to read.
 pub(super) struct Cursor<'t> {
     text: &'t str,
-    /// The byte that is read next.
+    /// The offset of the next byte.
     pub(super) at: usize,
     end: usize,
 }
@@ -35,7 +35,7 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(sign)
     }
 
-    /// Passes over a sign where it stands here; says whether it did.
+    /// Skips an operator if it comes next; returns whether it did.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         let stands = self.is_at(sign);
         if stands {
@@ -51,13 +51,13 @@ impl<'t> Cursor<'t> {
         &rest[..length]
     }
 
-    /// Returns the name that stands here: letters, digits, `_` and `-`, a letter or `_` first.
+    /// Reads a name: letters, digits, `_` and `-`, beginning with a letter or `_`.
     pub(super) fn name(&mut self) -> Option<&'t str> {
         let begins = self.rest().starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         begins.then(|| self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
     }
 
-    /// Returns the digits that stand here, as `.0` and `[0]` have them.
+    /// Reads an index, as in `.0` and `[0]`.
     pub(super) fn index(&mut self) -> Option<usize> {
         let start = self.at;
         let index = self.take(|c| c.is_ascii_digit()).parse().ok();
@@ -67,13 +67,13 @@ impl<'t> Cursor<'t> {
         index
     }
 
-    /// Returns the number that stands here, as JSON writes it.
+    /// Reads a number in JSON syntax.
     pub(super) fn number(&mut self) -> Result<Number, Fault> {
         let start = self.at;
         let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
         self.eat("-");
         self.take(|c| c.is_ascii_digit());
-        // A point that no digit follows belongs to what comes next, as in `.includes`.
+        // A dot without a digit after it begins a segment, as in `.includes`.
         if self.rest().strip_prefix('.').is_some_and(digit) {
             self.at += 1;
             self.take(|c| c.is_ascii_digit());
@@ -87,7 +87,7 @@ impl<'t> Cursor<'t> {
         number.map_err(|_| Fault::syntax(start..self.at, "this is not a number"))
     }
 
-    /// Returns the text in quotes that stands here, without its escapes.
+    /// Reads a quoted string, and resolves its escapes.
     pub(super) fn quoted(&mut self) -> Result<String, Fault> {
         let start = self.at;
         let quote = if self.eat("'") { '\'' } else { '"' };
@@ -114,7 +114,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads what stands behind a backslash: JSON's escapes, and the single quote.
+    /// Reads the character after a backslash: a JSON escape or a single quote.
     fn escaped(&mut self) -> Option<char> {
         let escape = self.rest().chars().next()?;
         self.at += escape.len_utf8();
@@ -144,7 +144,7 @@ impl<'t> Cursor<'t> {
         Some(unit)
     }
 
-    /// Says what is wrong with what stands here, where nothing more was expected.
+    /// Returns the fault for unexpected text at the current position.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
         let is_operator = ["==", "!=", "&&", "||"].iter().any(|sign| self.is_at(sign));
         if let Some(sign) = UNSUPPORTED.iter().find(|sign| self.is_at(sign) && (!is_operator || sign.len() == 3)) {
@@ -158,7 +158,7 @@ impl<'t> Cursor<'t> {
         Fault::syntax(self.at..self.at + width, format!("found {found}, expected {expected}"))
     }
 
-    /// Says that the sign which stands here is not an operator.
+    /// Returns the fault for an unsupported operator at the current position.
     pub(super) fn unsupported(&self, sign: &str) -> Fault {
         let message = format!("expressions do not support `{sign}`");
         Fault { kind: FaultKind::Unsupported, at: self.at..self.at + sign.len(), message }

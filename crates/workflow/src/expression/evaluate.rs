@@ -1,23 +1,22 @@
-//! What an expression is worth, where perhaps not everything is known yet.
+//! Evaluates expressions, even if some values are not known yet.
 
 use serde_json::Value;
 
 use super::ast::{Expression, Node, Path, Segment};
 use super::template::{Part, Template};
 
-/// What the paths of an expression stand for.
+/// Provides the values of paths.
 pub trait Scope {
-    /// Returns the value of a path.
     fn look(&self, path: &Path) -> Outcome;
 }
 
-/// What something is worth.
+/// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Known(Value),
-    /// There is no such value. In a condition it counts as null.
+    /// There is no such value. In a condition, this counts as null.
     Missing,
-    /// That is not known before the run.
+    /// The value is known only during the run.
     Unknown,
 }
 
@@ -31,7 +30,7 @@ impl Outcome {
     }
 }
 
-/// Whether a value counts as true: all but false, null, 0, and empty texts, lists and mappings.
+/// Whether a value counts as true: everything except false, null, 0, and empty strings, lists and mappings.
 pub fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -43,7 +42,7 @@ pub fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Returns whether a condition holds; `None` where that is not known before the run.
+/// Evaluates a condition; returns `None` if the result is known only during the run.
 pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     match &expression.node {
         Node::Or(parts) => any(parts, true, scope),
@@ -65,7 +64,7 @@ pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     }
 }
 
-/// Returns whether one of several conditions is `wanted`; one that is decides, whatever is not known of the others.
+/// Whether any condition is `wanted`. One such condition is enough, even if others are unknown.
 fn any(parts: &[Expression], wanted: bool, scope: &dyn Scope) -> Option<bool> {
     let mut is_known = true;
     for part in parts {
@@ -82,7 +81,7 @@ fn value(expression: &Expression, scope: &dyn Scope) -> Option<Value> {
     evaluate(expression, scope).or_null()
 }
 
-/// Returns what an expression is worth. What compares or joins conditions is true or false; a path keeps its value's type.
+/// Evaluates an expression. Comparisons and logical operators give a boolean; a path keeps its value's type.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> Outcome {
     match &expression.node {
         Node::Path(path) => scope.look(path),
@@ -91,7 +90,7 @@ pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> Outcome {
     }
 }
 
-/// Whether two values are the same, also by type. A number is the same however it is written.
+/// Whether two values have the same type and value. Numbers compare by value, so 1 equals 1.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -108,7 +107,6 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Returns the value at the end of a way into `value`.
 pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value> {
     segments.iter().try_fold(value, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -117,8 +115,9 @@ pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
 }
 
 impl Template {
-    /// Returns what the template makes: the value itself where it is one expression alone, else text. The first part that is
-    /// missing or not known decides.
+    /// Fills in the template. A template that is a single expression gives that expression's value; any other gives text. The
+    /// first
+    /// missing or unknown part decides the result.
     pub fn fill(&self, scope: &dyn Scope) -> Outcome {
         if let Some(expression) = self.alone() {
             return evaluate(expression, scope);
@@ -137,7 +136,7 @@ impl Template {
     }
 }
 
-/// Returns a value as it is inside of a text: text as it is, null as nothing, all else as compact JSON.
+/// Formats a value for use in text: null as nothing, lists and mappings as compact JSON.
 fn as_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -154,7 +153,7 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    /// Inputs by name; steps are not known yet.
+    /// Inputs by name; the outputs of steps are unknown.
     struct Given(Value);
 
     impl Scope for Given {

@@ -1,33 +1,29 @@
-//! What is wrong with an expression.
+//! Errors in expressions.
 
 use std::ops::Range;
 
-/// What is wrong with an expression, and its bytes.
+/// An error in an expression, with its byte range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of thing.
     pub kind: FaultKind,
-    /// The bytes in the text that was parsed.
+    /// The byte range in the text.
     pub at: Range<usize>,
-    /// A sentence, without a final period.
     pub message: String,
 }
 
-/// What kind of thing is wrong with an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It is not written as one.
+    /// The text is not a valid expression.
     Syntax,
-    /// It has an operator or a call that expressions do not have.
+    /// The expression uses an unsupported operator or call.
     Unsupported,
-    /// It is too long or too deep.
+    /// The expression is too long or nested too deeply.
     Limit,
-    /// It begins with two braces and without the dollar sign.
+    /// The template begins with `{{` instead of `${{`.
     WithoutDollar,
 }
 
 impl Fault {
-    /// Returns the fault of what is not written as an expression.
     pub(super) fn syntax(at: Range<usize>, message: impl Into<String>) -> Self {
         Self { kind: FaultKind::Syntax, at, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Expressions: what stands between `${{` and `}}`, and what a template makes of it.
+//! Expressions of the form `${{ ... }}`, and templates that contain them.
 //!
 //! ```text
 //! condition := or ; or := and ('||' and)* ; and := not ('&&' not)* ; not := '!' not | compare

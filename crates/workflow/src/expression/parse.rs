@@ -1,4 +1,4 @@
-//! The parser: a function for each rule of the grammar, going down.
+//! The parser of expressions: recursive descent, with one function for each grammar rule.
 
 use std::ops::Range;
 
@@ -9,10 +9,7 @@ use super::cursor::Cursor;
 use super::fault::{Fault, FaultKind};
 use crate::limits::{MAX_EXPRESSION, MAX_EXPRESSION_DEPTH};
 
-/// Reads a whole text as a condition.
-///
-/// # Errors
-/// The first thing that is wrong with it, with its bytes.
+/// Parses a whole text as a condition. Stops at the first error.
 pub fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser::new(text, 0..text.len())?;
     let expression = parser.condition()?;
@@ -22,7 +19,7 @@ pub fn parse(text: &str) -> Result<Expression, Fault> {
     }
 }
 
-/// Reads the condition of a template, which begins at `range`; returns it and where its `}}` ends.
+/// Parses the condition of a template in `range`. Returns it and the position after its `}}`.
 pub(super) fn inside(text: &str, range: Range<usize>) -> Result<(Expression, usize), Fault> {
     let mut parser = Parser::new(text, range)?;
     let expression = parser.condition()?;
@@ -41,7 +38,7 @@ struct Parser<'t> {
 type Parsed = Result<Expression, Fault>;
 
 impl<'t> Parser<'t> {
-    /// Reads no further than an expression may be long, so that the rest of a long text costs nothing.
+    /// Limits the text to the maximum length of an expression, so that the rest of a long text costs nothing.
     fn new(text: &'t str, range: Range<usize>) -> Result<Self, Fault> {
         let start = range.start;
         let ends = range.end;
@@ -53,7 +50,7 @@ impl<'t> Parser<'t> {
         Ok(parser)
     }
 
-    /// Goes one level down, where that is allowed.
+    /// Calls `f` one nesting level deeper, if the limit allows it.
     fn down<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let at = self.cursor.at;
         if self.depth == MAX_EXPRESSION_DEPTH {
@@ -74,7 +71,7 @@ impl<'t> Parser<'t> {
         self.down(|parser| parser.several("||", Node::Or, |parser| parser.several("&&", Node::And, Self::not)))
     }
 
-    /// Reads operands with a sign between them; a single one stands for itself.
+    /// Parses operands separated by an operator. A single operand is returned unchanged.
     fn several(&mut self, sign: &str, of: fn(Vec<Expression>) -> Node, operand: fn(&mut Self) -> Parsed) -> Parsed {
         let first = operand(self)?;
         let start = first.at.start;
@@ -153,7 +150,7 @@ impl<'t> Parser<'t> {
         Ok(Expression { node, at: start..self.cursor.at })
     }
 
-    /// Reads a number, a text, a list or a mapping, as JSON has them; texts may stand in single quotes too.
+    /// Parses a number, string, list or mapping in JSON syntax; strings may use single quotes.
     fn literal(&mut self) -> Result<Value, Fault> {
         self.cursor.space();
         match self.cursor.rest().as_bytes().first() {
@@ -222,7 +219,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads what begins with a letter: a constant, or a path.
+    /// Parses a constant or a path.
     fn word(&mut self) -> Result<Node, Fault> {
         let start = self.cursor.at;
         let word = self.cursor.name().unwrap_or_default();
@@ -260,7 +257,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Path(Path { root, name_at, says_output, segments, segments_at }))
     }
 
-    /// Passes over `.output`, where it stands here and is no longer word.
+    /// Skips `.output`, unless it is only the beginning of a longer word or a call.
     fn output(&mut self) -> bool {
         let at = self.cursor.at;
         if self.cursor.eat(".") && self.cursor.name() == Some("output") && !self.cursor.is_at("(") {

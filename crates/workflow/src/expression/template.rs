@@ -1,32 +1,30 @@
-//! Templates: text with expressions between `${{` and `}}`.
+//! Templates: text that contains expressions between `${{` and `}}`.
 
 use super::ast::Expression;
 use super::fault::{Fault, FaultKind};
 use super::parse::{inside, parse};
 use crate::limits::MAX_EXPRESSION;
 
-/// A text with expressions in it.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// Its parts, in order.
     pub parts: Vec<Part>,
 }
 
-/// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Text as it is.
+    /// Literal text.
     Text(String),
     Expression(Expression),
 }
 
 impl Template {
-    /// Whether a text may have an expression in it, or was meant to.
+    /// Whether a text contains an expression, or was probably meant to.
     pub fn may_be(text: &str) -> bool {
         text.contains("{{")
     }
 
-    /// Reads a text; returns what could be read, and everything that is wrong.
+    /// Parses a template. Returns the valid parts, and all errors.
     pub fn read(text: &str) -> (Self, Vec<Fault>) {
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
         let mut plain = String::new();
@@ -54,7 +52,7 @@ impl Template {
                     at = end;
                 }
                 Err(fault) => {
-                    // What follows is read on from the next end of a template.
+                    // Continue after the end of the broken expression.
                     let end = text[braces..].find("}}").map(|end| braces + end + 2);
                     faults.push(match end {
                         Some(_) => fault,
@@ -76,12 +74,9 @@ impl Template {
         (Self { parts }, faults)
     }
 
-    /// Reads the text of a condition: an expression, with or without `${{` and `}}` around the whole of it.
-    ///
-    /// # Errors
-    /// Everything that is wrong.
+    /// Parses a condition: an expression, with or without `${{ }}` around it. Returns all errors.
     pub fn read_condition(text: &str) -> Result<Expression, Vec<Fault>> {
-        // Two braces begin no expression, so that a template was meant.
+        // No expression begins with two braces, so this was meant as a template.
         if !text.trim_start().trim_start_matches('$').starts_with("{{") {
             return parse(text).map_err(|fault| vec![fault]);
         }
@@ -107,7 +102,7 @@ impl Template {
         }
     }
 
-    /// Returns the expression that the whole text is, where it is one: its value keeps its type.
+    /// Returns the expression if the template consists of nothing else. Its value then keeps its type.
     pub fn alone(&self) -> Option<&Expression> {
         match &*self.parts {
             [Part::Expression(expression)] => Some(expression),
@@ -115,7 +110,6 @@ impl Template {
         }
     }
 
-    /// Returns the expressions in it, in order.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression(expression) => Some(expression),

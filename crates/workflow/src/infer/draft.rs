@@ -1,4 +1,5 @@
-//! Calls become the steps of a workflow: what an earlier call answered is a reference, other values are inputs.
+//! Turns recorded calls into a workflow: values from the output of an earlier call become references, other values become
+//! inputs.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::words::snake;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::redact;
 
-/// Something to know of a draft.
+/// A remark about the inferred workflow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnostic {
     /// The step that the diagnostic is about.
@@ -26,7 +27,7 @@ pub struct Diagnostic {
     /// The argument that the diagnostic is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// What there is to know.
+    /// The remark itself.
     pub message: String,
     /// How certain it is that the argument's value came from an earlier output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,26 +40,22 @@ pub struct Diagnostic {
     pub line: Option<usize>,
 }
 
-/// A workflow, and what there is to know of it.
+/// An inferred workflow, with remarks about it.
 #[derive(Debug)]
 pub struct Draft {
     pub definition: Definition,
-    /// What there is to know.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A call whose command is there still.
+/// A call whose command still exists.
 struct Known {
     call: Recorded,
     spec: Arc<CommandSpec>,
-    /// The name of its step.
+    /// The id of its step.
     id: String,
 }
 
-/// Makes a workflow of calls.
-///
-/// # Errors
-/// `E_NOT_FOUND` where nothing is left of them.
+/// Infers a workflow from calls. Fails with `E_NOT_FOUND` if no command of the calls exists any more.
 pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<Draft> {
     let mut diagnostics = Vec::new();
     let known = known(calls, commands, &mut diagnostics)?;
@@ -104,7 +101,7 @@ pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<D
     Ok(Draft { definition, diagnostics: making.diagnostics })
 }
 
-/// Looks for the commands of calls, and names their steps.
+/// Looks up the commands of calls, and names their steps.
 fn known(calls: Vec<Recorded>, commands: &dyn Commands, diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<Known>> {
     let mut known: Vec<Known> = Vec::new();
     let mut ids = HashSet::new();
@@ -127,7 +124,7 @@ fn known(calls: Vec<Recorded>, commands: &dyn Commands, diagnostics: &mut Vec<Di
     Ok(known)
 }
 
-/// Returns a name for a step: what its command is about and does, such as `apps_create`.
+/// Returns the name of a step: the resource and the action of its command, such as `apps_create`.
 fn step_name(command: &str) -> String {
     let parts: Vec<&str> = command.split(':').collect();
     let name = snake(&parts[parts.len().saturating_sub(2)..].join("_"));
@@ -136,8 +133,8 @@ fn step_name(command: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("step_{name}") } else { name }
 }
 
-/// Returns which calls a workflow needs: those that change something, and those whose answers these use. Where nothing changes
-/// anything, the last one is what the others were for.
+/// Returns the calls that the workflow needs: those that change something, and those whose output is used. If no call changes
+/// anything, the last call is taken as the goal.
 fn needed(known: &[Known], references: impl Fn(usize) -> Vec<Reference>) -> BTreeSet<usize> {
     let mut kept = BTreeSet::new();
     let changes = known.iter().any(|known| known.spec.effect != CommandEffect::Read);
@@ -151,7 +148,7 @@ fn needed(known: &[Known], references: impl Fn(usize) -> Vec<Reference>) -> BTre
     kept
 }
 
-/// Finds what the parts of a value refer to.
+/// Finds the references in all parts of a value.
 fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[Answer], found: &mut Vec<Reference>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| find(argument, name, value, earlier, found)),
@@ -160,21 +157,21 @@ fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[A
     }
 }
 
-/// Returns a description of the workflow, for lists of workflows.
+/// Returns a description for lists of workflows.
 fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
     let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
     crate::answer::cut(&format!("Made from these commands: {}", commands.join(", ")), 200)
 }
 
-/// An input that was made.
+/// An input of the inferred workflow.
 struct InferredInput {
     name: String,
-    /// The name of the argument, and what it was given.
+    /// The argument's name, and the value that it had.
     of: (String, Value),
     input: Input,
 }
 
-/// A workflow in the making.
+/// The state while a workflow is inferred.
 struct Inference<'a> {
     commands: &'a dyn Commands,
     known: &'a [Known],
@@ -188,11 +185,11 @@ impl Inference<'_> {
         let Known { call, spec, id } = &self.known[at];
         let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
             .map_err(|error| Error::internal("cannot create a workflow step").with_source(error))?;
-        // What is not kept of a run is not taken over from a call that is handed over either.
+        // Passwords are hidden here, just as in stored runs.
         for (name, value) in &passwords::arguments(spec, &call.with) {
             let argument = argument::named(spec, name);
             if value.is_null() {
-                // What the command was given is what the workflow gives it, where null says more than nothing.
+                // Keep an explicit null only where the command distinguishes it from an absent argument.
                 if argument.is_some_and(|argument| argument.nullable && argument.no_null.is_none()) {
                     step.with.insert(name.clone(), Value::Null);
                 }
@@ -202,7 +199,7 @@ impl Inference<'_> {
                 continue;
             }
             let value = self.value(at, argument.as_ref(), name, value)?;
-            // What no argument takes was the whole body of the request.
+            // A `body` that is not an argument is the whole body of the request.
             if argument.is_none() && name == "body" && spec.body.is_some() {
                 step.body = Some(value);
             } else {
@@ -212,7 +209,7 @@ impl Inference<'_> {
         Ok(step)
     }
 
-    /// Returns what an argument is given: a reference, an input, or a value with references in it.
+    /// Returns the value of an argument in the workflow: a reference, an input, or a value that contains references.
     fn value(&mut self, at: usize, argument: Option<&Argument<'_>>, name: &str, value: &Value) -> Result<Value> {
         let is_secret = argument.is_some_and(Argument::is_secret) || (value.is_string() && holds_secret(value));
         let mut found = Vec::new();
@@ -225,8 +222,9 @@ impl Inference<'_> {
         }
     }
 
-    /// Returns a value in which each part that an earlier call answered is a reference, and each secret an input. `whole` is the
-    /// argument's name.
+    /// Replaces the parts of a value that come from earlier calls with references, and secrets with inputs. `whole` is the
+    /// argument's
+    /// name.
     fn referred(
         &mut self,
         at: usize,
@@ -266,7 +264,7 @@ impl Inference<'_> {
         Value::String(format!("${{{{ {path} }}}}"))
     }
 
-    /// Returns a template of the input that stands for a value; the same value of an argument of the same name is one input.
+    /// Returns a template with an input for this value. Arguments with the same name and value share an input.
     fn input(
         &mut self,
         at: usize,
@@ -308,7 +306,7 @@ impl Inference<'_> {
         Ok(template(&id))
     }
 
-    /// Returns a name that no input has yet: the argument's, else with the step's before it, else with a number.
+    /// Returns an unused input name: the argument's, or else with the step's name in front, or else with a number.
     fn free(&self, name: &str, step: &str) -> String {
         let fits = |name: &str| crate::definition::is_identifier(name);
         let is_free = |name: &String| fits(name) && self.inputs.iter().all(|made| made.name != *name);
@@ -334,7 +332,7 @@ fn type_of(value: &Value) -> InputType {
     }
 }
 
-/// Whether a value is a secret by its looks, or was left out as one.
+/// Whether a value looks like a secret, or was masked as one.
 fn holds_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(HIDDEN) || redact::holds_secret(text),
@@ -344,7 +342,7 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-/// Returns a draft as the contract has it: `workflow`, `inputs` and `steps`, with what there is to know as `diagnostics`.
+/// Returns the contract's JSON of a draft: `workflow`, `inputs`, `steps` and `diagnostics`.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
     let Value::Object(mut data) = crate::answer::data(&draft.definition)? else {
         return Err(Error::internal("the JSON of a workflow definition is not an object"));

@@ -1,4 +1,4 @@
-//! A workflow made of what was run: no model is asked, and the same runs make the same workflow.
+//! Infers a workflow from recorded calls. It uses no model, and the same calls always give the same workflow.
 
 mod draft;
 mod operation;

@@ -18,7 +18,7 @@ use mcpkg_base::clock::{from_rfc3339, span};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 
-/// What a workflow is called that nobody named.
+/// Default name of the workflow.
 const USUAL: &str = "session";
 
 /// Make a workflow from runs
@@ -100,12 +100,12 @@ impl Operation for Infer {
         let lines: Vec<String> = draft.diagnostics.iter().map(line).collect();
         let data = json!({ "draft": draft::data(&draft)?, "yaml": yaml });
         let reply = Reply::new(Body::Text(yaml + "\n"), data);
-        // An agent has them in its draft.
+        // Agents get the remarks as part of the draft.
         Ok(if context.is_shell() { reply.warn(lines) } else { reply })
     }
 }
 
-/// Returns the moment that a text means, in milliseconds: so long ago, or a time.
+/// Parses a time or a duration before now; returns milliseconds since the epoch.
 fn moment(text: &str, context: &Context) -> Result<i64> {
     if let Some(moment) = from_rfc3339(text) {
         return Ok(moment);
@@ -116,7 +116,7 @@ fn moment(text: &str, context: &Context) -> Result<i64> {
     Ok(context.clock.now().saturating_sub(ago))
 }
 
-/// Returns what a person reads of a diagnostic.
+/// Formats a remark for people.
 fn line(told: &Diagnostic) -> String {
     let place = [&told.step, &told.argument].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(".");
     let sure = told.confidence.map(|confidence| format!(" ({confidence:?})").to_lowercase()).unwrap_or_default();

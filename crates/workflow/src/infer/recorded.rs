@@ -1,4 +1,4 @@
-//! The calls that were made: the steps of runs that succeeded, with their arguments and answers.
+//! The calls to infer a workflow from: successful steps of runs, with their arguments and outputs.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -15,18 +15,18 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::{self, Kind, Run, StepState, attempts, steps};
 use mcpkg_store::{Db, blobs};
 
-/// How many of the newest runs are looked at, where nobody says which.
+/// How many of the newest runs are searched by default.
 const NEWEST: usize = 50;
 
-/// The most calls that a workflow is made of.
+/// Maximum number of calls.
 const MOST: usize = 200;
 
-/// Something that was run: a run by its id, or a call as its caller noted it.
+/// An entry of a log: a run by its id, or a call that the caller recorded.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "an object with the run's id, or with command, args and output")]
 pub enum Logged {
     Id(String),
-    /// A run by its id, as an object.
+    /// A run id as an object.
     Run(ById),
     Call(Call),
 }
@@ -37,7 +37,7 @@ pub struct ById {
     run: String,
 }
 
-/// A call as it is handed over.
+/// A call that the caller recorded.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
@@ -48,23 +48,19 @@ pub struct Call {
     output: Option<Value>,
 }
 
-/// A call that succeeded.
+/// A successful call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// The name of the step that it was, where it was one of a workflow's.
+    /// The name of the workflow step, if the call was one.
     pub step: Option<String>,
-    /// The id of its command.
     pub command: String,
-    /// What it was given; the value of a secret is a reference, or `***`.
+    /// The arguments. The value of a secret is a reference, or `***`.
     pub with: Map<String, Value>,
-    /// What it answered, without secrets, where that is known.
+    /// The output without secrets, if known.
     pub output: Option<Value>,
 }
 
-/// Returns the calls that are handed over, in their order.
-///
-/// # Errors
-/// `E_NOT_FOUND` for a run.
+/// Returns the calls of a log, in order.
 pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
     let mut recorded = Vec::new();
     for logged in log {
@@ -84,7 +80,7 @@ pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
     unless_too_many(recorded)
 }
 
-/// Returns the calls of the asker's newest runs in the project, the oldest first: of those that began at `since` or later.
+/// Returns the calls of the caller's newest runs in the project, oldest first; only runs since `since`, if it is given.
 pub fn of_asker(context: &Context, since: Option<i64>) -> Result<Vec<Recorded>> {
     let asker = context.caller.asker();
     let recorded = context.store.read(|db| {
@@ -105,7 +101,7 @@ fn unless_too_many(recorded: Vec<Recorded>) -> Result<Vec<Recorded>> {
     Err(Error::new(Code::TooMany, what).hint("choose fewer runs with `session_log` or `since`"))
 }
 
-/// Returns the steps of a run that succeeded.
+/// Returns the successful steps of a run.
 fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
     let damaged = || blobs::damaged_value("the definition of a run is malformed");
     let definition: Value =
@@ -114,7 +110,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
     for step in steps::of(db, run.id)?.into_iter().filter(|step| step.state == StepState::Succeeded) {
         let with = match run.kind {
             Kind::Command => definition["with"].clone(),
-            // What a step was given in the end stands in its last attempt.
+            // The last attempt has the final arguments of a step.
             Kind::Workflow => match attempts::last(db, run.id, step.seq)? {
                 Some(attempt) => {
                     serde_json::from_str(&attempt.begun.arguments).map_err(|error| damaged().with_source(error))?
@@ -152,7 +148,7 @@ impl JsonSchema for Logged {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // One type, though an id alone is taken too: some clients refuse two.
+        // Declare only `object`, although an id is accepted too: some clients reject a schema with two types.
         json_schema!({ "type": "object" })
     }
 }

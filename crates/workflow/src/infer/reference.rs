@@ -1,4 +1,4 @@
-//! A value that an earlier call answered: where it came from, and how sure that is.
+//! Finds the earlier output that a value came from, and estimates how certain that is.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use crate::expression::Segment;
 use crate::output::{self, Found};
 use crate::spec::OutputContract;
 
-/// The fewest characters of a value that nothing is known of but that it is the same.
+/// Minimum length of a value that matches only by being equal.
 const SHORTEST: usize = 4;
 
-/// Characters from which on two texts are hardly the same by chance.
+/// Minimum length at which equal texts are unlikely to be a coincidence.
 const TELLING: usize = 12;
 
-/// The most values of an answer that are looked through.
+/// Maximum number of values that are searched in an output.
 const MOST: usize = 20_000;
 
 const DEPTH: usize = 16;
@@ -22,19 +22,19 @@ const DEPTH: usize = 16;
 /// The text that replaces a secret.
 pub const HIDDEN: &str = "***";
 
-/// How sure it is that a value is the one that an earlier call answered.
+/// How certain it is that a value came from an earlier output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The same by its value alone, and short, or one of several elements.
+    /// The values are equal, but short, or the value is in one of several list elements.
     Low,
-    /// The same by its value, and long or of the same name.
+    /// The values are equal, and long or of the same name.
     Medium,
-    /// What the argument accepts, by its tag.
+    /// A tag of the output matches the argument.
     High,
 }
 
-/// A value of an answer.
+/// A value inside an output.
 #[derive(Clone, Debug)]
 struct Scalar {
     segments: Vec<Segment>,
@@ -42,24 +42,23 @@ struct Scalar {
     tags: Vec<String>,
 }
 
-/// The values that a call answered.
+/// The values inside the output of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Answer(Vec<Scalar>);
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The place of the call among all.
+    /// Index of the call.
     pub call: usize,
-    /// The way into its answer.
+    /// The path in its output.
     pub segments: Vec<Segment>,
-    /// How sure that is.
     pub confidence: Confidence,
     pub why: String,
 }
 
 impl Answer {
-    /// Takes the texts and numbers of an answer, each with what the contract says of it.
+    /// Collects the strings and numbers of an output, with their tags from the contract.
     pub fn of(output: Option<&Value>, contract: &OutputContract) -> Self {
         let mut answer = Self::default();
         if let Some(output) = output {
@@ -100,13 +99,14 @@ impl Answer {
     }
 }
 
-/// Whether an expression can write a key.
+/// Whether a key can be written in an expression.
 fn is_writable(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns where a value came from that an argument was given, where an earlier call answered it. Of several the one counts
-/// that fits best, then the latest, then the one whose way is shortest.
+/// Returns the origin of an argument's value, if an earlier call returned it. The best match wins, then the latest call, then
+/// the
+/// shortest path.
 pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[Answer]) -> Option<Reference> {
     let length = match value {
         Value::String(text) if text.contains(HIDDEN) => return None,
@@ -133,7 +133,7 @@ pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier:
     best.map(|(_, reference)| reference)
 }
 
-/// What else, apart from equality, says that a value fits an argument.
+/// The strongest reason why a value fits an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Value,
@@ -165,7 +165,7 @@ impl Fit {
         }
     }
 
-    /// Returns how sure it is that a value of this fit is the one, and why.
+    /// Returns how certain a match with this reason is, and an explanation.
     fn told(self, scalar: &Scalar, length: usize, is_element: bool) -> (Confidence, String) {
         let (confidence, why) = match self {
             Self::Preferred | Self::Accepted => {
@@ -176,7 +176,7 @@ impl Fit {
             Self::Value => (Confidence::Low, "it has the same value, but the value is short".to_owned()),
         };
         match is_element {
-            // The next answer may have another order.
+            // The next output may list its elements in another order.
             true => (Confidence::Low, format!("{why}, in one element of a list")),
             false => (confidence, why),
         }
@@ -226,7 +226,7 @@ mod tests {
         let accepts = ["app_id".to_owned(), "app_name".to_owned()];
         let argument = of(&accepts, "app_id");
         let find = |value: Value| find(Some(&argument), "app", &value, &[first.clone(), later.clone()]);
-        // Short, and tagged.
+        // A short value is still certain if its tag matches.
         let id = find(json!("a-1")).unwrap();
         assert_eq!((id.call, id.segments, id.confidence), (0, vec![Segment::Key("id".to_owned())], Confidence::High));
         assert_eq!(find(json!("web-owner-0001")).unwrap().confidence, Confidence::Medium);

@@ -1,8 +1,10 @@
-//! Passwords among the arguments of commands: sent as they were approved, and neither stored nor shown.
+//! Finds the passwords in the arguments of commands. They are sent, but neither stored nor shown.
 //!
-//! A value is one by its schema, which says `format: password`, `writeOnly` or `x-secret`, or by its name; so is what stands inside an
-//! argument. The SHA-256 of a plan covers the value itself, so that a consent holds for it alone; what is kept of the plan has
-//! [`HIDDEN`] instead. A run of which something was hidden continues in its own process, and cannot be resumed in another one.
+//! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or by its name; this also holds
+//! for
+//! values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value. Stored plans
+//! contain
+//! [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
 
 mod places;
 mod schema;
@@ -17,13 +19,13 @@ use mcpkg_base::redact::{HIDDEN, is_secret_name};
 pub use places::Places;
 pub use schema::of_schema;
 
-/// The format that marks a password in a schema.
+/// The schema format of a password.
 pub const FORMAT: &str = "password";
 
-/// The tag of a field of an answer whose value is a secret, and the type of an argument that is given by reference.
+/// The tag of output fields with secrets, and the type of arguments that take a secret reference.
 pub const TAG: &str = "secret";
 
-/// Returns where an argument has passwords by what its command says. An argument that is given by reference has none.
+/// Returns where an argument contains passwords according to its command. An argument that takes a reference contains none.
 pub fn places(spec: &CommandSpec, name: &str) -> Places {
     let flag = spec.flags.iter().find(|flag| flag.name == name);
     let positional = spec.positionals.iter().find(|positional| positional.name == name);
@@ -42,7 +44,7 @@ fn of_flag(flag: &Flag) -> Places {
     }
 }
 
-/// Returns where the whole body of a command's request has passwords, as [`places`] does for one argument.
+/// Returns where the whole body of a request contains passwords, like [`places`] for an argument.
 pub fn of_body(spec: &CommandSpec) -> Places {
     let is_whole = spec.body.as_ref().is_some_and(|body| body.whole);
     let mut all = Places::default();
@@ -53,29 +55,29 @@ pub fn of_body(spec: &CommandSpec) -> Places {
     all
 }
 
-/// What the name of a value, or of one around it, says of the value.
+/// What names say about a value: its own name, or the name of a value that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Plain,
-    /// Its texts are passwords.
+    /// Its strings are passwords.
     Texts,
-    /// All of it is a password.
+    /// The whole value is a password.
     All,
 }
 
 impl Named {
-    /// Returns what the name of an argument, an input or a variable says.
+    /// Judges the name of an argument, an input or a variable.
     pub fn of(name: &str) -> Self {
         if is_secret_name(name) { Self::All } else { Self::Plain }
     }
 
-    /// Returns what the name of an argument of a command says: nothing where the value is a reference.
+    /// Judges the name of a command's argument. Arguments that take a reference are never passwords.
     pub fn of_argument(spec: &CommandSpec, name: &str) -> Self {
         let is_reference = spec.flags.iter().any(|flag| flag.name == name && flag.r#type == TAG);
         if is_reference { Self::Plain } else { Self::of(name) }
     }
 
-    /// Returns what is said of the value of a key inside.
+    /// Returns what is known about the value of a key inside this one.
     pub fn inside(self, key: &str) -> Self {
         match self {
             Self::Plain if is_secret_name(key) => Self::Texts,
@@ -84,7 +86,7 @@ impl Named {
     }
 }
 
-/// Calls `f` with each password inside a value, a text, a number or a truth value, and with its JSON pointer below `at`.
+/// Calls `f` with each password inside a value, and its JSON pointer below `at`. Passwords are strings, numbers or booleans.
 pub fn each(value: &mut Value, at: &str, places: &Places, named: Named, f: &mut impl FnMut(&str, &mut Value)) {
     match value {
         Value::Null => {}
@@ -108,22 +110,23 @@ pub fn each(value: &mut Value, at: &str, places: &Places, named: Named, f: &mut 
     }
 }
 
-/// Calls `f` with each password among the arguments of a command, and with its JSON pointer.
+/// Calls `f` with each password in the arguments of a command, and its JSON pointer.
 pub fn each_argument(spec: &CommandSpec, with: &mut Map<String, Value>, f: &mut impl FnMut(&str, &mut Value)) {
     for (name, value) in with.iter_mut() {
         each(value, &below("/with", name), &places(spec, name), Named::of_argument(spec, name), f);
     }
 }
 
-/// Returns the arguments of a command as they are kept.
+/// Returns the arguments of a command for storage, with passwords hidden.
 pub fn arguments(spec: &CommandSpec, with: &Map<String, Value>) -> Map<String, Value> {
     let mut kept = with.clone();
     each_argument(spec, &mut kept, &mut |_, value| *value = HIDDEN.into());
     kept
 }
 
-/// Calls `f` with each password that a step gives its command in so many words, and with its JSON pointer inside the step: what a
-/// template is filled with is not known yet.
+/// Calls `f` with each password that is written literally in a step, and its JSON pointer inside the step. Templates are
+/// skipped,
+/// because their values are not known yet.
 pub fn each_of_step(
     spec: &CommandSpec,
     with: &mut Map<String, Value>,
@@ -141,12 +144,12 @@ pub fn each_of_step(
     }
 }
 
-/// Calls `f` with each password in the whole body of a command's request, and with its JSON pointer.
+/// Calls `f` with each password in the whole body of a request, and its JSON pointer.
 pub fn each_of_body(spec: &CommandSpec, body: &mut Value, f: &mut impl FnMut(&str, &mut Value)) {
     each(body, "/body", &of_body(spec), Named::Plain, f);
 }
 
-/// Whether something was hidden in a value that was kept.
+/// Whether a stored value contains hidden passwords.
 pub fn holds_hidden(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(HIDDEN),
@@ -156,7 +159,7 @@ pub fn holds_hidden(value: &Value) -> bool {
     }
 }
 
-/// Returns how a hidden value is shown to the person who decides on it.
+/// Formats a password for the person who has to approve it: hidden, with its length.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => {

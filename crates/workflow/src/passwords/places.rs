@@ -1,59 +1,57 @@
-//! Places inside a value: JSON pointers, in which `*` is any key or element and `**` any number of them.
+//! Places inside a value, as JSON pointers with wildcards: `*` matches any key or index, `**` any number of them.
 
 use crate::expression::Segment;
 
-/// Any key or element.
+/// Matches any key or index.
 pub const ANY: &str = "*";
 
-/// Any number of keys and elements, none too.
+/// Matches any number of keys and indices, including none.
 pub const ANY_DEPTH: &str = "**";
 
-/// Places inside a value.
+/// A set of places inside a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(Vec<Vec<String>>);
 
 impl Places {
-    /// Reads pointers; an empty one is the whole value.
+    /// Parses JSON pointers; an empty pointer is the whole value.
     pub fn of(pointers: &[String]) -> Self {
         let part = |part: &str| part.replace("~1", "/").replace("~0", "~");
         let of = |pointer: &String| pointer.split('/').skip(1).map(part).collect();
         Self(pointers.iter().map(of).collect())
     }
 
-    /// Returns the whole value.
     pub fn whole() -> Self {
         Self(vec![Vec::new()])
     }
 
-    /// Returns places by the keys that lead to each.
+    /// Returns the places at these paths.
     pub fn at(paths: Vec<Vec<String>>) -> Self {
         Self(paths)
     }
 
-    /// Whether there is no such place.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the whole value is one.
+    /// Whether the whole value is a place.
     pub fn is_whole(&self) -> bool {
         self.0.iter().any(|path| path.iter().all(|part| part == ANY_DEPTH))
     }
 
-    /// Returns the places inside what stands at a key.
+    /// Returns the places inside the value of a key.
     pub fn within(&self, key: &str) -> Self {
         let mut within = Vec::new();
         self.0.iter().for_each(|path| after(path, key, &mut within));
         Self(within)
     }
 
-    /// Returns the same places, of a value that has this one at the end of a path.
+    /// Returns the same places, seen from a value that contains this one at the end of a path.
     pub fn below(&self, segments: &[Segment]) -> Self {
         let above: Vec<String> = segments.iter().map(key).collect();
         Self(self.0.iter().map(|path| [above.as_slice(), path].concat()).collect())
     }
 
-    /// As [`Places::below`], for one key.
+    /// Like [`Places::below`], for a single key.
     pub fn below_key(&self, key: &str) -> Self {
         self.below(&[Segment::Key(key.to_owned())])
     }
@@ -63,7 +61,7 @@ impl Places {
         self.0.extend(new);
     }
 
-    /// Returns the places as pointers, sorted, each once.
+    /// Returns the places as JSON pointers, sorted and without duplicates.
     pub fn pointers(&self) -> Vec<String> {
         let part = |part: &String| format!("/{}", part.replace('~', "~0").replace('/', "~1"));
         let mut pointers: Vec<String> = self.0.iter().map(|path| path.iter().map(part).collect()).collect();
@@ -80,7 +78,7 @@ fn key(segment: &Segment) -> String {
     }
 }
 
-/// Appends what is left of a path after a key. All that stands inside a place belongs to it.
+/// Appends what remains of a path after a key. Everything inside a place belongs to it.
 fn after(path: &[String], key: &str, left: &mut Vec<Vec<String>>) {
     match path.split_first() {
         None => left.push(Vec::new()),

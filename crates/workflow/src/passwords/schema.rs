@@ -1,4 +1,4 @@
-//! Where the values of a JSON Schema have passwords: the schema as a graph, and the ways in it that lead to one.
+//! Finds the passwords in values of a JSON Schema: follows the schema as a graph, along all paths that lead to a password.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,28 @@ use super::FORMAT;
 use super::places::{ANY, ANY_DEPTH, Places};
 use crate::api::reference::References;
 
-/// How deep a place is at most, how many there are, and how many steps the search for them takes. Beyond that each key which has a
-/// password anywhere counts wherever it stands.
+/// Maximum depth of a place. Beyond this, [`MOST`] places or [`STEPS`] search steps, a key that has a password anywhere counts
+/// as a
+/// password everywhere.
 const DEPTH: usize = 16;
-/// See [`DEPTH`].
+/// Maximum number of places.
 const MOST: usize = 100;
-/// See [`DEPTH`].
+/// Maximum number of search steps.
 const STEPS: usize = 10_000;
 
-/// Keywords whose schemas are of the same value.
+/// Keywords with a schema for the same value.
 const SAME: [&str; 3] = ["if", "then", "else"];
-/// See [`SAME`]: lists of schemas.
+/// Keywords with a list of schemas for the same value.
 const SAME_LISTS: [&str; 3] = ["allOf", "oneOf", "anyOf"];
-/// See [`SAME`]: schemas by name.
+/// Keywords with a mapping of schemas for the same value.
 const SAME_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
-/// Keywords whose schemas are of elements, or of keys that are not named.
+/// Keywords with a schema for elements, or for keys that are not listed.
 const EACH: [&str; 6] =
     ["items", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties"];
 
-/// Returns the places that a schema marks as passwords: with `format: password`, `writeOnly` or `x-secret`. A reference that leads
-/// nowhere is passed over.
+/// Returns the places that a schema marks as passwords with `format: password`, `writeOnly` or `x-secret`. Broken references
+/// are
+/// ignored.
 pub fn of_schema<'d>(references: References<'d>, schema: &'d Value) -> Places {
     let graph = Graph::of(references, schema);
     let mut ways = Ways {
@@ -42,7 +44,7 @@ pub fn of_schema<'d>(references: References<'d>, schema: &'d Value) -> Places {
     Places::at(found.unwrap_or_else(|| graph.anywhere()))
 }
 
-/// Schemas, with the key that leads from one to another; without a key both are of the same value.
+/// Schemas as nodes, connected by keys. An edge without a key leads to another schema for the same value.
 #[derive(Default)]
 struct Graph<'d> {
     is_password: Vec<bool>,
@@ -75,7 +77,7 @@ impl<'d> Graph<'d> {
         self.back(self.is_password.clone(), |_| true)
     }
 
-    /// Returns which schemas lead to one of `leads` over edges that count.
+    /// Returns which schemas lead to one of `leads` over edges that pass `counts`.
     fn back(&self, mut leads: Vec<bool>, counts: impl Fn(Option<&str>) -> bool) -> Vec<bool> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.edges.len()];
         for (from, edges) in self.edges.iter().enumerate() {
@@ -92,7 +94,8 @@ impl<'d> Graph<'d> {
         leads
     }
 
-    /// Returns each key that has a password anywhere, wherever it stands; where that is an element, the whole value.
+    /// The fallback: returns each key that has a password somewhere, at any depth. If an element can be a password, returns the
+    /// whole value.
     fn anywhere(&self) -> Vec<Vec<String>> {
         let is_one = self.back(self.is_password.clone(), |key| key.is_none());
         let edges = self.edges.iter().flatten().filter(|(_, to)| is_one[*to]);
@@ -106,7 +109,7 @@ impl<'d> Graph<'d> {
     }
 }
 
-/// Returns the schemas that a schema refers to or is put together of, each with the key that leads to it.
+/// Returns the schemas that a schema refers to or is composed of, each with its key.
 fn next<'d>(references: References<'d>, schema: &'d Value) -> Vec<(Option<&'d str>, &'d Value)> {
     let mut next: Vec<(Option<&str>, &Value)> = Vec::new();
     let listed = |key: &str| schema[key].as_array().into_iter().flatten();
@@ -123,20 +126,20 @@ fn next<'d>(references: References<'d>, schema: &'d Value) -> Vec<(Option<&'d st
     next
 }
 
-/// The ways from a schema to passwords.
+/// The search for paths to passwords.
 struct Ways<'g> {
     graph: &'g Graph<'g>,
     leads: Vec<bool>,
     steps: usize,
-    /// The schemas on the way, each with the length of the way to it.
+    /// The schemas on the current path, each with the length of the path to it.
     stack: Vec<(usize, usize)>,
     found: Vec<Vec<String>>,
-    /// Where a schema stands inside itself: the length of the way to it, and the whole way to where it begins again.
+    /// Recursive schemas: the length of the path to the schema, and the path to where it begins again.
     cycles: Vec<(usize, Vec<String>)>,
 }
 
 impl Ways<'_> {
-    /// Finds the ways on from a schema; `None` where there are too many.
+    /// Continues the search from a schema; returns `None` if there are too many paths.
     fn walk(&mut self, at: usize, way: &[String]) -> Option<()> {
         self.steps += 1;
         if !self.leads[at] {
@@ -162,7 +165,8 @@ impl Ways<'_> {
         Some(())
     }
 
-    /// Returns the ways, those through schemas inside themselves too; the innermost of these first, since outer ones repeat them.
+    /// Returns all paths, including those through recursive schemas. Innermost cycles come first, because outer ones repeat
+    /// them.
     fn with_cycles(&mut self) -> Option<Vec<Vec<String>>> {
         self.cycles.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
         for (length, way) in &self.cycles {
@@ -239,7 +243,7 @@ mod tests {
         };
         let root = json!({ "s": { "properties": of(500).collect::<serde_json::Map<_, _>>() } });
         assert_eq!(places(&root), ["/**/v"]);
-        // Each of many schemas refers to all: the ways are more than anybody counts.
+        // Each of 40 schemas refers to all of them, so there are far too many paths to list.
         let all: serde_json::Map<String, Value> =
             (0..40).map(|n| (format!("p{n}"), json!({ "$ref": format!("#/l{n}") }))).collect();
         let mut root: serde_json::Map<String, Value> =

@@ -1,4 +1,4 @@
-//! What a plan does, in short: what a person consents to.
+//! A summary of what a plan does, for the person who approves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,9 @@ use crate::definition::{Definition, InputType};
 use crate::expression::Root;
 use crate::spec::CommandEffect;
 
-/// What a plan does, in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Effects {
-    /// How many steps read, write and destroy, of those that are not known to be skipped.
+    /// How many steps read, write and destroy, without steps that are known to be skipped.
     pub counts: BTreeMap<&'static str, usize>,
     /// The hosts that requests go to.
     pub hosts: BTreeSet<String>,
@@ -21,7 +20,7 @@ pub struct Effects {
     pub requests: BTreeSet<String>,
     /// The names of the secrets that are sent.
     pub secrets: BTreeSet<String>,
-    /// The steps of which it is not known whether they run.
+    /// The steps that may or may not run.
     pub unknown: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run would do, found out without doing any of it.
+//! Plans a run: determines what the run would do, without doing any of it.
 
 mod effects;
 mod planned;

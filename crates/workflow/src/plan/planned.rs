@@ -1,4 +1,4 @@
-//! A plan is made of a workflow without errors, and of what is known before the run.
+//! Creates the plan of a valid workflow from what is known before the run.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,25 +19,24 @@ use crate::source::Commands;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 
-/// What is known before a run.
+/// Values that are known before the run.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// Values for inputs, by name.
+    /// Input values by name.
     pub inputs: Map<String, Value>,
-    /// Answers of steps, by the step's name.
+    /// Outputs of steps by step name.
     pub outputs: Map<String, Value>,
-    /// The project that the run would be of.
+    /// The name of the project.
     pub project: Option<String>,
 }
 
-/// What a run would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// The inputs that have to be given and have no value yet.
+    /// The required inputs that have no value yet.
     pub inputs_required: Vec<String>,
-    /// The steps in the order in which they run.
+    /// The steps in execution order.
     pub steps: Vec<PlannedStep>,
-    /// What they do, in short.
+    /// A summary of their effects.
     pub effects: Effects,
     /// The workflow's output, as far as it is known before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,16 +47,16 @@ pub struct Plan {
     /// The project's variables that the workflow reads.
     #[serde(skip)]
     pub env: Map<String, Value>,
-    /// The SHA-256 of all that decides what is done: definition, inputs, variables, commands with their addresses and effects,
-    /// project.
+    /// SHA-256 of everything that determines what the run does: definition, inputs, variables, commands with their addresses
+    /// and effects,
+    /// and project.
     pub plan_hash: String,
 }
 
-/// Returns the plan of a text that was checked. No network is asked, no program started, nothing written.
+/// Plans a checked workflow. Does no network requests, starts no programs and writes nothing.
 ///
 /// # Errors
-/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` where a value is none that its input takes, or an answer is of no
-/// step.
+/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input value, or an output of an unknown step.
 pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Plan> {
     let Some(sound) = &checked.sound else { return Err(invalid(checked)) };
     let definition = &sound.definition;
@@ -96,7 +95,7 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, env, plan_hash })
 }
 
-/// Returns the failure of a workflow that has errors.
+/// Returns the error for a workflow with errors.
 pub fn invalid(checked: &Checked) -> Error {
     let errors: Vec<&Finding> = checked.errors().collect();
     let first = errors.first().map_or(String::new(), |first| {
@@ -118,7 +117,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
                 Some(name) => commands.variable(name)?.map(|text| given::typed(&sound.definition, &named.id, &text)),
                 None => None,
             },
-            // The last run, and other workflows, are looked at when it runs.
+            // These depend on earlier runs, so they are filled in when the run begins.
             Origin::History | Origin::WorkflowOutput => None,
         };
         known.extend(value.map(|value| (named.id.clone(), value)));
@@ -127,7 +126,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
     Ok(())
 }
 
-/// Returns the variables of the project that its templates read.
+/// Returns the project's variables that the templates use.
 fn variables(sound: &Sound, commands: &dyn Commands) -> Result<Map<String, Value>> {
     let mut read = Map::new();
     for path in sound.uses.iter().flat_map(Use::paths) {
@@ -141,7 +140,7 @@ fn variables(sound: &Sound, commands: &dyn Commands) -> Result<Map<String, Value
     Ok(read)
 }
 
-/// Returns the inputs that somebody has to give: no value, no default, nothing that they are derived from.
+/// Returns the inputs that the caller must pass: no value, no default, and nothing to derive the value from.
 fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     let open = sound.definition.inputs.list.iter().filter(|named| {
         let is_derived = named
@@ -154,20 +153,20 @@ fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     open.map(|named| named.id.clone()).collect()
 }
 
-/// All that decides what is done.
+/// Everything that determines what a run does, to be hashed.
 #[derive(Serialize)]
 struct Decides<'a> {
     definition: &'a Definition,
     inputs: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     env: &'a Map<String, Value>,
-    /// The hash of each command by its id.
+    /// The hash of each command by id.
     specs: BTreeMap<&'a str, String>,
     effects: &'a Effects,
     project: Option<&'a str>,
 }
 
-/// Returns the SHA-256 of all that decides what is done. A secret counts by its reference.
+/// Returns the SHA-256 of everything that determines what a run does. A secret counts by its reference, not its value.
 fn hash(
     sound: &Sound,
     [inputs, env]: [&Map<String, Value>; 2],

@@ -1,4 +1,4 @@
-//! What the paths of expressions stand for before the run.
+//! The values of expression paths before the run.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,18 +14,18 @@ use crate::source::Commands;
 pub(super) struct Before<'a> {
     pub(super) definition: &'a Definition,
     pub(super) commands: &'a dyn Commands,
-    /// The values of inputs, as the inputs take them.
+    /// Input values, already validated.
     pub(super) inputs: &'a Map<String, Value>,
-    /// Which of them are passwords, where these are shown and not looked at.
+    /// The passwords to hide; `None` if values are evaluated instead of shown.
     pub(super) hides: Option<&'a Sources>,
-    /// The answers of steps, where somebody supplied them.
+    /// Outputs of steps that the caller supplied.
     pub(super) outputs: &'a Map<String, Value>,
-    /// What was looked for and is not known, in the order of the paths.
+    /// Collects the paths that have no known value.
     pub(super) unresolved: &'a RefCell<BTreeSet<String>>,
 }
 
 impl Before<'_> {
-    /// Takes what was not known since the last time.
+    /// Returns the paths without a known value since the last call.
     pub(super) fn take_unresolved(&self) -> Vec<String> {
         std::mem::take(&mut *self.unresolved.borrow_mut()).into_iter().collect()
     }
@@ -42,7 +42,7 @@ impl Before<'_> {
         match &path.root {
             Root::Input(name) => {
                 let Some(input) = self.definition.inputs.get(name) else { return Outcome::Missing };
-                // A secret is shown by its name, whatever its reference is.
+                // A secret is shown by the name of its input.
                 if input.r#type == InputType::Secret && self.inputs.contains_key(name) {
                     return Outcome::Known(Value::String(format!("inputs.{name}")));
                 }

@@ -1,4 +1,4 @@
-//! One step of a plan.
+//! Plans a single step.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,12 @@ use crate::source::Resolved;
 use crate::spec::{CommandEffect, CommandSpec};
 use mcpkg_base::error::Result;
 
-/// Whether a step will run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WillRun {
     Yes,
-    /// Its condition does not hold, or that of a step that it needs.
+    /// The condition is false, or that of a step that this one depends on.
     No,
-    /// Its condition is on what is not known before the run.
+    /// The condition depends on values that are not known before the run.
     Unknown,
 }
 
@@ -40,7 +39,7 @@ impl Serialize for WillRun {
 pub struct PlannedStep {
     pub id: String,
     pub run: String,
-    /// What the command does to what is there.
+    /// The effect of the command.
     pub effect: CommandEffect,
     /// The method of the request. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,28 +50,27 @@ pub struct PlannedStep {
     /// The host that the request is sent to. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Whether it will run.
     pub will_run: WillRun,
-    /// The steps that it needs, whether that was said or follows from a reference.
+    /// The steps that it depends on, whether stated or implied by a reference.
     pub depends_on: Vec<String>,
-    /// The arguments with what is known filled in; a template stays where that is not, and a secret is its name.
+    /// The arguments with known values filled in. Unknown values stay templates, and secrets are shown by name.
     pub with: Map<String, Value>,
     /// The request body. As in `with`, known values are filled in, and secrets are shown by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// What the arguments of providers are bound to, by `PROVIDER.ARGUMENT`.
+    /// The bindings of provider arguments, keyed by `PROVIDER.ARGUMENT`.
     pub provider_args: Map<String, Value>,
-    /// The paths whose values are not known before the run.
+    /// The paths without a known value.
     pub unresolved: Vec<String>,
-    /// What is worth knowing.
     pub notes: Vec<String>,
     /// The line of the workflow's text on which the step begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
 
-/// Plans the step at `at` in the order. Conditions look at all that is known `before`; what is `shown` has no passwords. `uses` are the
-/// templates of the step, and `will_run` says of the steps before it whether they run.
+/// Plans the step at `at` in the order. Conditions use the values of `before`; `shown` has the same values without passwords.
+/// `uses`
+/// are the templates of the step. `will_run` says whether the steps before it run.
 pub(super) fn plan(
     sound: &Sound,
     [before, shown]: [&Before<'_>; 2],
@@ -147,7 +145,7 @@ fn will(
     }
 }
 
-/// Returns a value with its templates filled in, as far as what they need is known.
+/// Fills in the templates of a value whose values are all known.
 pub(super) fn filled(value: &Value, before: &Before<'_>) -> Value {
     match value {
         Value::String(text) if Template::may_be(text) => match Template::read(text).0.fill(before) {
@@ -172,7 +170,7 @@ fn used_inputs<'s>(sound: &'s Sound, uses: &[&Use]) -> Vec<(&'s str, &'s Input)>
     inputs.filter(|named| names.contains(&named.id)).map(|named| (&*named.id, &named.input)).collect()
 }
 
-/// Says what the arguments of an input's provider are bound to.
+/// Describes the bindings of an input's provider.
 fn providers(
     sound: &Sound,
     before: &Before<'_>,
@@ -216,7 +214,7 @@ fn repeated(repeat: &crate::definition::Repeat) -> String {
     }
 }
 
-/// Returns the host that a command's request goes to.
+/// Returns the host of a command's request.
 pub(super) fn host(spec: &CommandSpec) -> Option<String> {
     let url = spec.base_url.as_deref()?;
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -224,7 +222,7 @@ pub(super) fn host(spec: &CommandSpec) -> Option<String> {
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
 }
 
-/// Returns what each step answers, as bindings take it.
+/// Returns the output contract of each step.
 pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::spec::OutputContract>> {
     sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| output::contract(spec, step)).collect()
 }

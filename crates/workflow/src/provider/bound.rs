@@ -1,4 +1,4 @@
-//! The arguments that a provider is asked with.
+//! Determines the arguments of a call to a provider.
 
 use serde_json::{Map, Value};
 
@@ -13,12 +13,12 @@ use crate::spec::ProviderContract;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context};
 
-/// Returns the arguments, as the input binds them: to values of other inputs, and to what is written out. Answers of steps are not
-/// known before the run.
+/// Returns the arguments that the input binds to literals or to other inputs. The outputs of steps are not known before the
+/// run.
 ///
 /// # Errors
-/// `E_INPUTS_REQUIRED` where an argument has no value and may not be left out; `E_TERMINAL_REQUIRED` where a person has to give it, and
-/// there is none.
+/// `E_INPUTS_REQUIRED` if a required argument has no value; `E_TERMINAL_REQUIRED` if a person has to enter it, but there is no
+/// terminal.
 pub(super) fn arguments(
     context: &Context,
     sound: &Sound,
@@ -66,7 +66,7 @@ pub(super) fn arguments(
     Ok(with)
 }
 
-/// What is known before a run: values of inputs, and the project's variables.
+/// Values that are known before a run.
 struct Given<'a> {
     inputs: &'a Map<String, Value>,
     commands: Reachable<'a>,

@@ -1,4 +1,4 @@
-//! What providers answered, for a while: by command, arguments and project.
+//! Caches the lists that providers return, by command, arguments and project.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,30 +12,27 @@ use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::projects;
 
-/// How many answers are kept.
+/// Maximum number of cached lists.
 const MOST: usize = 256;
 
-/// What was asked: the database, the project, the command with the hash of what is said of it, and the arguments.
+/// The cache key: database, project, command, hash of the command's spec, and arguments.
 pub(super) type Key = (PathBuf, String, String, String, String);
 
-/// An answer, and when it came; nothing while the first one is fetched.
+/// A list with the time when it was fetched; `None` while it is fetched for the first time.
 type Answer = Mutex<Option<(Millis, Arc<Vec<Value>>)>>;
 
 static ANSWERS: Kept<Key, Answer> = Kept::new(MOST);
 
-/// How an answer that came before is used.
+/// When a cached list may be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// For how many milliseconds it is used again.
+    /// Maximum age in milliseconds.
     pub(super) ttl: Millis,
-    /// Whether an older one is better than none.
+    /// Whether to use an older list if fetching fails.
     pub(super) or_older: bool,
 }
 
-/// Returns what an answer is kept by.
-///
-/// # Errors
-/// `E_NOT_FOUND` for a project that is named.
+/// Returns the cache key of a call.
 pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Key> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let project = project.map(|project| project.name).unwrap_or_default();
@@ -44,11 +41,7 @@ pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Valu
     Ok((context.database().to_owned(), project, spec.id.clone(), spec.hash(), with.to_string()))
 }
 
-/// Returns the answer of a key, and fetches it where there is none or it is too old. A caller who asks for the
-/// same meanwhile waits for that answer.
-///
-/// # Errors
-/// What `fetch` answers.
+/// Returns the cached list, or fetches it if it is missing or too old. Concurrent callers with the same key wait for one fetch.
 pub(super) fn get(
     key: Key,
     now: Millis,
@@ -67,7 +60,7 @@ fn get_of<K: PartialEq>(
 ) -> Result<Arc<Vec<Value>>> {
     let answer = answers.or_keep(key, Mutex::default());
     let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-    // What came after now, by a clock that went back, is as good as gone.
+    // If the clock was set back, a list from the future counts as expired.
     if let Some((at, elements)) = &*answer
         && (*at..at.saturating_add(asked.ttl)).contains(&now)
     {
@@ -111,7 +104,7 @@ mod tests {
             fetches.load(Ordering::Relaxed)
         };
         assert_eq!((get(0, 0, ASKED), get(0, 59_999, ASKED), get(0, 60_000, ASKED)), (1, 1, 2));
-        // Another time, and a clock that went back.
+        // A shorter maximum age, and a clock that was set back.
         assert_eq!((get(0, 60_500, Asked { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
         for key in 1..=MOST {
             get(key, 100, ASKED);

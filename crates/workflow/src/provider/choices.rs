@@ -1,4 +1,4 @@
-//! Which field of a provider's elements is the value, and what people read of it.
+//! Turns the elements of a provider's list into choices: which field is the value, and which is the label.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use crate::expression::value_at;
 use crate::output::segments;
 use crate::spec::{OutputContract, OutputField};
 
-/// A value that a person may choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub value: Value,
-    /// What people read: a name, or the value itself.
+    /// The text shown to people: a name, or the value itself.
     pub label: String,
 }
 
-/// Returns the values of a provider's elements, each once; `None` where nothing says which field it is. The input's `select` goes
-/// first, then the tags that are `wanted` where it is used, then a field `id` or `name`.
+/// Returns the distinct values of a provider's elements; `None` if the field of the value is unclear. The input's `select`
+/// decides
+/// first, then the `wanted` tags, then a field named `id` or `name`.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,
@@ -50,13 +50,13 @@ pub(super) fn of(
     Some(elements.iter().filter_map(choice).collect())
 }
 
-/// Returns the first field that has one of the tags, in their order.
+/// Returns the first field with one of the tags, in the order of the tags.
 fn tagged(contract: &OutputContract, tags: &[String]) -> Option<String> {
     let has = |field: &&OutputField, tag: &String| field.tags.contains(tag);
     tags.iter().find_map(|tag| contract.fields.iter().find(|field| has(field, tag))).map(|field| field.name.clone())
 }
 
-/// Returns the field that is called `id` or `name`, or ends so.
+/// Returns the field whose name or last part is `id` or `name`.
 fn leaf(contract: &OutputContract, elements: &[Value]) -> Option<String> {
     let named = |leaf: &str| {
         let fields = || contract.fields.iter().map(|field| field.name.as_str());
@@ -71,7 +71,7 @@ fn is_scalar(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
-/// Returns a value as the input takes it: a number is written as text where a text is wanted.
+/// Converts a value to the type of the input: numbers become text for a text input.
 fn fitting(input: &Input, value: Value) -> Value {
     match (input.r#type, value) {
         (InputType::String, value @ (Value::Number(_) | Value::Bool(_))) => value.to_string().into(),

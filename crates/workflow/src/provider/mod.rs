@@ -1,6 +1,6 @@
-//! What a provider offers as values of an input: its list is fetched, page after page, and kept for a while.
+//! Offers values for an input: fetches the provider's list page by page, and caches it for a while.
 //!
-//! It is asked where a person at a shell runs something, and nowhere else: a search, a check and a plan ask nobody.
+//! Providers are called only when a person at a shell runs something. Searches, checks and plans never call them.
 
 mod bound;
 mod cache;
@@ -22,25 +22,24 @@ use mcpkg_core::op::Context;
 
 pub use choices::Choice;
 
-/// For how many seconds an answer is used again, unless the input says otherwise.
+/// How many seconds a list is cached by default.
 const USUAL_TTL: u32 = 60;
 
-/// What a person may choose from.
+/// The values that a person may choose from.
 #[derive(Debug)]
 pub enum Offer {
-    /// The input has no provider.
     None,
-    /// These values of the provider of this id.
+    /// The provider's id, and its values.
     Values(String, Vec<Choice>),
-    /// Nothing, for this reason: they write the value themselves.
+    /// No values, for this reason: the person has to type one.
     Unknown(String),
 }
 
-/// Returns what the provider of an input offers, where `inputs` have these values.
+/// Returns the values that an input's provider offers, given the values of other inputs.
 ///
-/// # Errors
-/// Where the input's `on_error` is `fail`, what kept the provider from being asked; `E_TERMINAL_REQUIRED` where a person has to
-/// give an argument of it, and there is none.
+/// If the input's `on_error` is `fail`, a failure of the provider is an error. It is also an error if a person has to enter an
+/// argument
+/// but there is no terminal.
 pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
     let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
     let Some(provider) = &input.provider else { return Ok(Offer::None) };
@@ -58,7 +57,7 @@ pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, 
     }
 }
 
-/// Returns the inputs that have to be known before the provider of an input can be asked.
+/// Returns the inputs that must have values before the provider of an input can be called.
 pub fn needs<'s>(sound: &'s Sound, name: &str) -> Vec<&'s str> {
     let definition = &sound.definition;
     let Some(input) = definition.inputs.get(name) else { return Vec::new() };
@@ -72,7 +71,7 @@ pub fn needs<'s>(sound: &'s Sound, name: &str) -> Vec<&'s str> {
     indexes.map(|index| definition.inputs.list[index].id.as_str()).collect()
 }
 
-/// Fetches the elements of an input's provider, or takes those that it answered before.
+/// Fetches the elements of an input's provider, or takes them from the cache.
 fn fetched(
     context: &Context,
     sound: &Sound,
@@ -95,7 +94,7 @@ fn fetched(
     Ok((spec, elements))
 }
 
-/// Returns what is taken where an input is an argument of a step, what is preferred first.
+/// Returns the tags that the arguments accept for which this input is used, preferred tags first.
 fn wanted_by(sound: &Sound, name: &str) -> Vec<String> {
     let mut tags = Vec::new();
     for used in sound.uses.iter().filter(|used| used.is_whole) {

@@ -1,4 +1,4 @@
-//! The elements that a provider answers, page after page.
+//! Fetches all pages of a provider's list.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,11 @@ use crate::spec::{CommandSpec, Place};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// The most pages of a list that are fetched.
 pub(super) const MOST_PAGES: usize = 20;
 
-/// The most elements.
 pub(super) const MOST_ELEMENTS: usize = 1_000;
 
-/// Fetches the elements of a provider.
-///
-/// # Errors
-/// `E_HTTP_FAILED` where its answer has no list.
+/// Fetches the elements of a provider's list. Fails with `E_HTTP_FAILED` if the output has no list.
 pub(super) fn elements(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<Value>> {
     gathered(spec, with, |with| {
         context.unless_cancelled()?;
@@ -41,7 +36,7 @@ fn gathered(
     let list = said("items_path").or(spec.output_contract.list.as_deref()).unwrap_or(".");
     let (mut with, mut all, mut asked) = (with.clone(), Vec::new(), HashSet::new());
     for _ in 0..MOST_PAGES {
-        // Pages that go round in a circle end.
+        // Stop if the pages form a cycle.
         if !asked.insert(Value::Object(with.clone()).to_string()) {
             break;
         }
@@ -76,15 +71,16 @@ fn gathered(
     Ok(all)
 }
 
-/// Returns the number that an argument has: as it is given, or by default.
+/// Returns a numeric argument: the given value, or the default.
 fn number(spec: &CommandSpec, with: &Map<String, Value>, name: &str) -> Option<u64> {
     let default = spec.flags.iter().find(|flag| flag.name == name).and_then(|flag| flag.default.as_ref());
     let value = with.get(name).or(default)?;
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns the arguments of a command that the query of an address has. Where it leads is not looked at: the next page is asked of the
-/// same command.
+/// Returns the command's arguments in the query of a URL. The host and path are ignored: the next page is requested with the
+/// same
+/// command.
 fn query(spec: &CommandSpec, address: &str) -> Vec<(String, Value)> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();
@@ -101,7 +97,7 @@ fn query(spec: &CommandSpec, address: &str) -> Vec<(String, Value)> {
     known.collect()
 }
 
-/// Returns a value as the argument of this name takes it.
+/// Converts a value to the type of an argument.
 fn typed(spec: &CommandSpec, name: &str, value: Value) -> Value {
     let wanted = spec.flags.iter().find(|flag| flag.name == name).map(|flag| flag.r#type.as_str());
     match (wanted, value) {
@@ -131,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What is answered of 45 elements, ten to a page, to `limit` and `page`, or from `after` on.
+    /// Returns a page of 45 elements, ten per page, starting at `limit`, `page` or `after`.
     fn page(with: &Map<String, Value>) -> Answered {
         let after = with.get("after").and_then(Value::as_str).and_then(|after| after.parse().ok());
         let offset = with.get("limit").and_then(Value::as_u64);

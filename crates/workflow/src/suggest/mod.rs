@@ -1,4 +1,4 @@
-//! Providers for what is being written: which lists hand out values for an input or an argument.
+//! Suggests providers for an input or an argument of a workflow that is being written.
 
 mod node;
 mod operation;

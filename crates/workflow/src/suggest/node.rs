@@ -1,4 +1,4 @@
-//! What is pointed at: an input, or an argument of a step's command.
+//! Resolves the position that suggestions are for: an input, or an argument of a step.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,22 +11,19 @@ use crate::definition::Input;
 use crate::expression::{Node, Root};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What is pointed at.
+/// The target of suggestions.
 pub struct Pointed<'s> {
-    /// The input; one of which nothing is said, where an argument is pointed at.
+    /// The input, or an empty one if the target is an argument.
     pub input: Cow<'s, Input>,
-    /// The name of the input, or of the argument.
+    /// The name of the input or argument.
     pub name: String,
-    /// The argument that takes the value, with its command, where there is one.
+    /// The command and argument that the value is passed to, if any.
     pub argument: Option<(String, Argument<'s>)>,
-    /// The steps that ran by then, the last one first.
+    /// The steps that have run by then, the last one first.
     pub before: Vec<usize>,
 }
 
-/// Returns what a JSON pointer into a text points at.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where it is neither an input nor an argument of a step.
+/// Returns the target at a JSON pointer. Any other place in the text is an error.
 pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>> {
     let parts: Vec<String> =
         pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
@@ -48,13 +45,13 @@ fn nowhere(pointer: &str) -> Error {
         .with_details(json!({ "pointer": pointer }))
 }
 
-/// `key` is the input's name, or its place where the inputs are a list.
+/// Returns an input as the target. `key` is its name, or its index in a list of inputs.
 fn input<'s>(surveyed: &'s Surveyed, key: &str) -> Pointed<'s> {
     let inputs = &surveyed.definition.inputs;
     let by_place = || key.parse::<usize>().ok().and_then(|index| inputs.list.get(index));
     let named = inputs.list.iter().find(|named| named.id == key).or_else(by_place);
     let name = named.map_or(key, |named| named.id.as_str());
-    // Where its value is the whole of an argument, that one says what it has to be.
+    // If the input is the whole value of an argument, that argument determines the values that fit.
     let is_it = |node: &Node| matches!(node, Node::Path(path) if path.segments.is_empty() && path.root == Root::Input(name.to_owned()));
     let argument = surveyed.uses.iter().find_map(|used| {
         let Slot::With(step, arg) = &used.slot else { return None };

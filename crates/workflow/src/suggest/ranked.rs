@@ -1,4 +1,4 @@
-//! Which lists provide values, the best first, each with what its arguments would be bound to and why it is one.
+//! Ranks the lists that can provide values, with the bindings of their arguments and the reasons for the rank.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,10 +14,9 @@ use crate::source::{Brief, Commands};
 use crate::spec::{OutputField, ProviderContract};
 use mcpkg_base::error::Result;
 
-/// The most suggestions that are returned.
 const MOST: usize = 10;
 
-/// How many are looked at whole, of those that are found by words.
+/// How many search results are examined in detail.
 const LOOKED_AT: usize = 40;
 
 /// A list that may provide values.
@@ -41,7 +40,7 @@ pub struct Suggestion {
     score: i32,
 }
 
-/// Returns the lists that provide values for what is pointed at. `partial` is what was typed of an id, or words of it.
+/// Returns the lists that provide values for a target. `partial` is the beginning of an id, or search words.
 pub fn suggestions(
     surveyed: &Surveyed,
     pointed: &Pointed<'_>,
@@ -69,7 +68,7 @@ pub fn suggestions(
             }
             suggestion.bindings.insert(arg.clone(), json!({ "source": source, "note": bound.note }));
         }
-        // What nothing speaks for but a word is worth telling only where somebody typed it.
+        // A list that matches only by a word is suggested only if the user typed that word.
         if partial.is_some() || !suggestion.why.is_empty() {
             found.push(suggestion);
         }
@@ -79,13 +78,13 @@ pub fn suggestions(
     Ok(found)
 }
 
-/// Returns the lists to look at: the one that the command itself names, and those that have the words.
+/// Returns the lists to examine: the provider of the command's argument, and search results.
 fn candidates(pointed: &Pointed<'_>, commands: &Reachable<'_>, partial: Option<&str>) -> Result<Vec<(String, String)>> {
     let indexes = commands.indexes(None)?;
     let partial = partial.map(str::trim).filter(|partial| !partial.is_empty());
     let query = partial.map_or_else(|| words(pointed), str::to_owned);
     let mut hits = commands.search(&indexes, &query, |brief| brief.lists);
-    // Without words everything is found.
+    // An empty query matches every command, so drop results without a match.
     hits.retain(|hit| hit.matched > 0 || partial.is_some_and(|partial| hit.brief.id.contains(partial)));
     hits.sort_by(|a, b| {
         b.matched.cmp(&a.matched).then(b.score.total_cmp(&a.score)).then_with(|| a.brief.id.cmp(&b.brief.id))
@@ -102,7 +101,7 @@ fn candidates(pointed: &Pointed<'_>, commands: &Reachable<'_>, partial: Option<&
     Ok(candidates)
 }
 
-/// Returns the words of what is wanted: of the tags that the argument accepts, and of its name.
+/// Returns search words for a target: its name, and the tags that its argument accepts.
 fn words(pointed: &Pointed<'_>) -> String {
     let mut words = vec![pointed.name.clone()];
     if let Some((_, argument)) = &pointed.argument {
@@ -119,7 +118,7 @@ fn words(pointed: &Pointed<'_>) -> String {
     words.join(" ")
 }
 
-/// Returns what is told of a list before its arguments are looked at.
+/// Returns the suggestion of a list, before its arguments are bound.
 fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Suggestion {
     let (mut why, mut score) = (Vec::new(), 0);
     if let Some((command, argument)) = &pointed.argument {
@@ -147,7 +146,7 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
     Suggestion { id: contract.id.clone(), summary, select, bindings: Map::new(), open: Vec::new(), why, score }
 }
 
-/// Returns which fields count: the value by the tag that is preferred or accepted, else by name.
+/// Returns the fields to select: the value by its preferred or accepted tag, or else by name.
 fn select(returns: &[OutputField], pointed: &Pointed<'_>) -> Map<String, Value> {
     let tagged = |tag: &str| returns.iter().find(|field| field.tags.iter().any(|known| known == tag));
     let named = |name: &str| returns.iter().find(|field| field.name == name);

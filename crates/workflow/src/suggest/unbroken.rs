@@ -1,20 +1,20 @@
-//! A text that is being written: lines that no YAML can be made of are passed over.
+//! Repairs a text that is being written: empties lines that make the YAML invalid.
 
 use std::borrow::Cow;
 
 use crate::yaml;
 
-/// How many lines are passed over at most.
+/// Maximum number of lines to empty.
 const MOST: usize = 16;
 
-/// Returns a text of which YAML can be made, where it can be had by emptying a few lines; each of the others stays where it is.
-/// Of the line that is being written the key stays at least.
+/// Returns valid YAML by emptying at most a few lines; all lines keep their numbers. The line being written keeps at least its
+/// key.
 pub fn unbroken(text: &str, written: Option<usize>) -> Cow<'_, str> {
     let kept = passed_over(Cow::Borrowed(text), written);
     kept.or_else(|| passed_over(Cow::Owned(keyed(text, written?)?), written)).unwrap_or(Cow::Borrowed(text))
 }
 
-/// Empties the lines that no YAML can be made of; `None` where these are too many, or the one that is being written.
+/// Empties invalid lines; returns `None` if there are too many, or if the line being written is one of them.
 fn passed_over(mut text: Cow<'_, str>, written: Option<usize>) -> Option<Cow<'_, str>> {
     for _ in 0..=MOST {
         let read = yaml::read(&text);
@@ -25,7 +25,7 @@ fn passed_over(mut text: Cow<'_, str>, written: Option<usize>) -> Option<Cow<'_,
     None
 }
 
-/// Returns a text with nothing but the key left of a line.
+/// Cuts a line after its key.
 fn keyed(text: &str, line: usize) -> Option<String> {
     with_line(text, line, |line| line.find(": ").map(|end| &line[..end + 2]))
 }
@@ -50,7 +50,7 @@ mod tests {
         let text = "workflow: a\nsteps: [}\ninputs:\n  app: {provider: apps}\n";
         assert_eq!(unbroken(text, Some(4)), "workflow: a\n\ninputs:\n  app: {provider: apps}\n");
         assert_eq!(unbroken("a: 1\n", None), "a: 1\n");
-        // What is being written keeps its key.
+        // The line being written keeps its key.
         let written = "inputs:\n  app:\n    provider: [apps\nworkflow: a\n";
         assert_eq!(unbroken(written, Some(3)), "inputs:\n  app:\n    provider: \nworkflow: a\n");
     }

@@ -1,5 +1,5 @@
-//! What a command of a template is given where nobody says it: what the step before answered, by its tags, and inputs for the
-//! rest of what it requires.
+//! Fills in the required arguments of a template's command: from the output of the previous step by tag, and from new inputs
+//! otherwise.
 
 use serde_json::{Map, Value, json};
 
@@ -9,15 +9,15 @@ use crate::source::Commands;
 use crate::spec::{CommandSpec, OutputField};
 use mcpkg_base::error::Result;
 
-/// What a command is given.
+/// The arguments of a command.
 #[derive(Debug, Default)]
 pub struct Given {
     pub with: Map<String, Value>,
-    /// The inputs that it needs, with their names.
+    /// The new inputs that they use.
     pub inputs: Vec<(String, Input)>,
 }
 
-/// Returns what a command is given: `after` is the step before with its command.
+/// Returns the arguments of a command; `after` is the previous step with its command.
 pub fn given(spec: &CommandSpec, after: Option<(&str, &CommandSpec)>, commands: &dyn Commands) -> Result<Given> {
     let mut given = Given::default();
     for argument in argument::all(spec).filter(|argument| argument.required) {

@@ -1,27 +1,26 @@
-//! Parameters in the values of a template: `$(NAME)`.
+//! Fills in the parameters of a template, such as `$(NAME)`.
 //!
-//! One that is the whole of a text keeps its type. Inside of `${{ }}` a path stands as it is, and all else as a literal; an empty
-//! path takes the dot before it with it. In other text it is text.
+//! A parameter that is the whole string keeps its type. Inside `${{ }}`, a path is inserted as it is, and any other value as a
+//! literal; an empty path also removes the dot before it. In other text, the value is inserted as text.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// A part of a text.
 #[derive(Debug, PartialEq)]
 enum Part<'t> {
     Text(&'t str),
     Parameter(&'t str),
 }
 
-/// What fills the parameters in.
+/// Values for the parameters.
 pub struct Filling<'a> {
     pub values: &'a Map<String, Value>,
-    /// The names of those that are paths.
+    /// The names of parameters that are paths.
     pub paths: BTreeSet<&'a str>,
 }
 
-/// Returns the names of the parameters in a value.
+/// Returns the names of the parameters used in a value.
 pub fn placeholders(value: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     gather(value, &mut names);
@@ -59,7 +58,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 }
 
 impl Filling<'_> {
-    /// Returns a value with its parameters filled in.
+    /// Fills in the parameters of a value.
     pub fn fill(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text),

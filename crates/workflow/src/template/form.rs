@@ -1,4 +1,4 @@
-//! What a template says.
+//! The format of a template.
 
 use std::collections::BTreeMap;
 
@@ -72,10 +72,7 @@ pub enum ParameterType {
 }
 
 impl Template {
-    /// Reads a text.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` that says what is wrong, with the place where it is known.
+    /// Parses a template. The error says what is wrong and where, if known.
     pub fn of(text: &str) -> Result<Self> {
         let read = yaml::read(text);
         if has_errors(&read.findings)
@@ -105,10 +102,7 @@ impl Template {
         Ok(template)
     }
 
-    /// Returns its parameters in their order.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` for an invalid one.
+    /// Returns its parameters in order; refuses invalid ones.
     pub fn parameters(&self) -> Result<Vec<(&str, Parameter)>> {
         let mut parameters = Vec::with_capacity(self.parameters.len());
         for (name, value) in &self.parameters {
@@ -137,13 +131,12 @@ impl Template {
     }
 }
 
-/// Returns the failure of a text that is not a template.
 pub fn wrong(why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("Invalid template: {why}"))
 }
 
 impl ParameterType {
-    /// Whether a value is one.
+    /// Whether a value has this type.
     pub fn takes(self, value: &Value) -> bool {
         match self {
             Self::Command | Self::String => value.is_string(),
@@ -156,7 +149,7 @@ impl ParameterType {
         }
     }
 
-    /// Returns a value as a command line has it.
+    /// Parses a value from a command line.
     pub fn typed(self, text: &str) -> Value {
         match self {
             Self::Command | Self::String | Self::Path => text.into(),
@@ -164,7 +157,7 @@ impl ParameterType {
         }
     }
 
-    /// Returns the word for it.
+    /// Describes the type for error messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Command => "a command id",
@@ -180,7 +173,7 @@ impl ParameterType {
     }
 }
 
-/// Whether a text is a way into an answer: it stands in an expression as it is.
+/// Whether text is a path into an output; it is inserted into expressions unchanged.
 fn is_path(text: &str) -> bool {
     text.is_empty()
         || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']'))

@@ -1,5 +1,4 @@
-//! The templates that there are: a project's own, and three that are built in. One of the project's goes before a built-in one of
-//! the same name.
+//! Finds templates: those of the project and three built-in ones. A project's template hides a built-in one of the same name.
 
 use serde_json::json;
 
@@ -11,14 +10,13 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::workflows::templates;
 
-/// The templates that are built in.
 const EMBEDDED: [&str; 3] = [
     include_str!("embedded/create_and_wait.yaml"),
     include_str!("embedded/look_before_create.yaml"),
     include_str!("embedded/delete_with_guard.yaml"),
 ];
 
-/// The templates, as a shell completes them.
+/// Completes template names.
 pub const TEMPLATES: Names = Names::Stored(|typed| {
     let all = all(typed.db, typed.selection)?;
     let names = all.into_iter().map(|kept| kept.template.name).filter(|name| name.starts_with(typed.prefix));
@@ -29,11 +27,11 @@ pub const TEMPLATES: Names = Names::Stored(|typed| {
 pub struct Kept {
     pub template: Template,
     pub text: String,
-    /// Whether it is the project's own.
+    /// Whether the template belongs to the project, that is, is not built in.
     pub is_own: bool,
 }
 
-/// Returns the templates of the project that applies and those that are built in, by name.
+/// Returns the templates of the selected project and the built-in ones, by name.
 pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
     let mut all = templates::list(db, selection)?.iter().map(|row| own(db, row)).collect::<Result<Vec<_>>>()?;
     for text in EMBEDDED {
@@ -46,10 +44,7 @@ pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
     Ok(all)
 }
 
-/// Returns the template of this name.
-///
-/// # Errors
-/// `E_NOT_FOUND` with the name that was probably meant.
+/// Returns the template with this name. If there is none, the error suggests a similar name.
 pub fn require(context: &Context, name: &str) -> Result<Kept> {
     let all = context.store.read(|db| all(db, &context.selection))?;
     if let Some(found) = all.iter().find(|kept| kept.template.name == name) {

@@ -1,4 +1,4 @@
-//! Templates: workflows with parameters, commands among them.
+//! Templates: workflows with parameters. A parameter can also be a command.
 
 mod arguments;
 mod fill;
@@ -10,7 +10,6 @@ mod used;
 
 use mcpkg_core::op::Entry;
 
-/// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<used::Use>(),

@@ -95,7 +95,7 @@ impl Operation for Use {
     }
 }
 
-/// Returns the values of all parameters, and the inputs that their commands need.
+/// Returns the values of all parameters, and the new inputs that commands need.
 fn values(
     template: &Template,
     parameters: &[(&str, Parameter)],
@@ -164,7 +164,7 @@ fn values(
     Ok((values, inputs))
 }
 
-/// Returns the workflow that was filled in, with the other inputs that its commands need.
+/// Returns the filled-in workflow, with the new inputs that its commands need.
 fn definition(workflow: &Value, inputs: Vec<NamedInput>) -> Result<Definition> {
     let read = serde_json::from_value::<Definition>(workflow.clone());
     let mut definition = read.map_err(|error| super::form::wrong(&format!("its workflow: {error}")))?;

@@ -1,4 +1,4 @@
-//! A text, or an object, as an argument: itself from an agent, a file or `-` from the shell.
+//! Arguments that are texts or objects: agents pass the content itself, the shell passes a file or `-` for standard input.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -17,27 +17,24 @@ use mcpkg_base::file;
 use mcpkg_core::op::Context;
 use mcpkg_store::{blobs, workflows};
 
-/// Where a text comes from.
+/// The source of a text argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// An agent's argument is the text itself.
+    /// The text itself, passed by an agent.
     Agent(String),
-    /// A file that a person names.
+    /// A file named on the command line.
     File(PathBuf),
     Input,
 }
 
-/// A JSON object: an agent's argument, or what a file that a person names holds as JSON or YAML.
+/// A JSON object: passed by an agent, or read from a JSON or YAML file named on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Object {
     Agent(Map<String, Value>),
     Shell(Text),
 }
 
-/// Takes a command line's FILE; `-` is standard input.
-///
-/// # Errors
-/// None: what cannot be read is not a matter of how the command was written.
+/// Parses a FILE argument, where `-` is standard input. Files are read later, so this never fails.
 pub(crate) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
     Ok(match argument {
         "-" => Text::Input,
@@ -45,16 +42,13 @@ pub(crate) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
     })
 }
 
-/// Takes a command line's FILE of an object.
+/// Parses a FILE argument that contains an object.
 pub(crate) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
     text(argument).map(Object::Shell)
 }
 
 impl Text {
-    /// Reads it, one byte more than a workflow may have at most: then its check says that it is too long.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` where it is not UTF-8.
+    /// Reads the text, but at most one byte more than a workflow may have. The check then reports that it is too long.
     pub(crate) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
@@ -67,7 +61,7 @@ impl Text {
         let is_cut = bytes.len() > MAX_BYTES;
         match String::from_utf8(bytes) {
             Ok(text) => Ok(text),
-            // The cut may go through a character.
+            // The cut may have split a character.
             Err(error) if is_cut && error.utf8_error().valid_up_to() + 4 > MAX_BYTES => {
                 Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
             }
@@ -82,10 +76,7 @@ impl Text {
         }
     }
 
-    /// Reads it as [`Text::read`] does, or the workflow of the project that has this name, where there is no such file.
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND` with the name that was probably meant.
+    /// Reads the text. If the file does not exist, reads the saved workflow with this name instead.
     pub(crate) fn read_or_saved(&self, context: &Context) -> Result<String> {
         let name = match self {
             Self::File(path) if !path.exists() => path.to_str().filter(|name| is_identifier(name)),
@@ -105,7 +96,7 @@ impl Text {
         }
     }
 
-    /// The file, where it is one that is there.
+    /// Returns the path of the file, if it exists.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path.as_path()).filter(|path| path.exists()),
@@ -113,7 +104,7 @@ impl Text {
         }
     }
 
-    /// What findings name it by.
+    /// Returns the name of the text in findings.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Agent(_) => "workflow".into(),
@@ -130,10 +121,7 @@ fn beginning(reader: impl Read) -> std::io::Result<Vec<u8>> {
 }
 
 impl Object {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` where it is not a mapping.
+    /// Reads the object. Any other kind of value is an error.
     pub(crate) fn read(self) -> Result<Map<String, Value>> {
         let text = match self {
             Self::Agent(map) => return Ok(map),
@@ -151,7 +139,7 @@ impl Object {
         }
     }
 
-    /// Reads a draft of a workflow; what is said of it, its `diagnostics`, is not part of it.
+    /// Reads a workflow draft, without its `diagnostics`: they are not part of the workflow.
     pub(crate) fn read_draft(self) -> Result<Map<String, Value>> {
         let mut draft = self.read()?;
         draft.shift_remove("diagnostics");

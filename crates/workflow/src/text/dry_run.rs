@@ -86,10 +86,7 @@ impl Operation for DryRun {
 }
 
 impl Known {
-    /// Plans a text and returns what a run of it would do.
-    ///
-    /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for values that the inputs do not take.
+    /// Plans a workflow text and returns what a run would do.
     pub(crate) fn reply(self, context: &Context, text: &str) -> Result<Reply> {
         let commands = reachable(context);
         let checked = checked(text, &commands)?;

@@ -1,4 +1,4 @@
-//! The text of workflows: checked, written again, planned.
+//! Commands that work on a workflow text: check it, plan it, and render it in canonical form.
 
 pub(crate) mod argument;
 pub(crate) mod dry_run;
@@ -9,6 +9,5 @@ mod validate;
 
 use mcpkg_core::op::Entry;
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] =
     &[Entry::of::<validate::Validate>(), Entry::of::<dry_run::DryRun>(), Entry::of::<render::Render>()];

@@ -84,12 +84,12 @@ impl Operation for Render {
     }
 }
 
-/// Whether a finding keeps a text from being written: something would be lost. What is merely not there yet does not.
+/// Whether a finding prevents rendering, because something would be lost. A missing field does not.
 fn keeps_from(found: &Finding) -> bool {
     found.severity == Severity::Error && found.code != Kind::MissingField
 }
 
-/// Returns the inputs and steps of a definition, in the form that they were given in.
+/// Returns the inputs and steps of a definition, with the inputs in their original form.
 fn parts(definition: &Definition) -> Result<Map<String, Value>> {
     let empty = match definition.inputs.form {
         Form::Map => json!({}),

@@ -1,14 +1,12 @@
-//! `mcpkg://schema/workflow`.
+//! The MCP resource `mcpkg://schema/workflow`: the JSON Schema of workflows.
 
 use crate::schema;
 use mcpkg_core::op::{Resource, Validator};
 
 const MIME_TYPE: &str = "application/schema+json";
 
-/// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[SCHEMA];
 
-/// The JSON Schema of a workflow's text, for authors of workflows.
 const SCHEMA: Resource = Resource {
     uri: "mcpkg://schema/workflow",
     name: "workflow schema",
@@ -20,7 +18,7 @@ const SCHEMA: Resource = Resource {
         contents.text(Some(MIME_TYPE), &schema::of_workflow().to_string(), &shell)?;
         Ok(true)
     },
-    // It is of this program, and changes with it alone.
+    // The schema changes only with the version of mcpkg.
     validator: |_| Validator::of(&env!("CARGO_PKG_VERSION")).map(Some),
     ..Resource::EMPTY
 };

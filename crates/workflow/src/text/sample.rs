@@ -1,27 +1,24 @@
-//! Values by name: an object from an agent, `NAME=VALUE` from the shell.
+//! Named values as arguments: an object from agents, `NAME=VALUE` from the shell.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A value with its name.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) name: String,
     pub(crate) value: Sampled,
 }
 
-/// How a value was given.
 #[derive(Clone, Debug)]
 pub(crate) enum Sampled {
-    /// As JSON.
     Json(Value),
-    /// On a command line, whose text is read as the type of what has the name.
+    /// Text from a command line, which is parsed once the type is known.
     Typed(String),
 }
 
-/// Takes a command line's `NAME=VALUE`.
+/// Parses a `NAME=VALUE` argument.
 pub(crate) fn sample(argument: &str) -> Result<Sample> {
     match argument.split_once('=') {
         Some((name, value)) if !name.is_empty() => {
@@ -31,7 +28,6 @@ pub(crate) fn sample(argument: &str) -> Result<Sample> {
     }
 }
 
-/// Takes an agent's object.
 pub(crate) fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Sample>, D::Error> {
     let given = Option::<Map<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
     Ok(given.into_iter().map(|(name, value)| Sample { name, value: Sampled::Json(value) }).collect())

@@ -18,7 +18,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 
-/// How often fixes are applied: one may bring out what another mends.
+/// How many times fixes are applied: one fix may uncover the next problem.
 const ROUNDS: usize = 8;
 
 /// Check a workflow
@@ -106,7 +106,7 @@ impl Operation for Validate {
     }
 }
 
-/// Returns the findings as the contract has them.
+/// Returns the findings as the contract defines them.
 pub(super) fn data(checked: &Checked) -> Value {
     json!({
         "errors": checked.errors().collect::<Vec<&Finding>>(),
@@ -114,7 +114,7 @@ pub(super) fn data(checked: &Checked) -> Value {
     })
 }
 
-/// Returns the findings as compilers write them.
+/// Formats the findings like compiler messages.
 fn shown(text: &Text, checked: &Checked, fixed: usize) -> String {
     let name = text.name();
     let mut shown = String::new();

@@ -1,7 +1,8 @@
-//! YAML and JSON text as values that know where they stand.
+//! Parses YAML and JSON texts into values, and records the position of each value.
 //!
-//! The subset: one document; text as keys; the scalars of the core schema; aliases, within the limits. Tags, directives and
-//! merge keys are refused, since what they mean is another matter in each reader.
+//! Only a subset is supported: one document, string keys, scalars of the core schema, and aliases within limits. Tags,
+//! directives and
+//! merge keys are refused, because YAML parsers disagree about their meaning.
 
 pub mod places;
 mod scalar;

@@ -1,30 +1,30 @@
-//! Where each value of a text stands, by JSON pointer.
+//! The positions of the values in a text, by JSON pointer.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::span::Span;
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its key, where it has one.
+    /// The key, if there is one.
     pub key: Option<Span>,
-    /// The value itself. Where an alias stands for it, the alias.
+    /// The value. For an alias, this is the alias itself.
     pub value: Span,
-    /// Where the value was written that an alias stands for.
+    /// For an alias: the position of the anchored value.
     pub defined_at: Option<Span>,
-    /// The text of a scalar as it was written, where that is the scalar itself to the byte: on one line, without escapes.
+    /// The text of a scalar, if its source is identical to its value: on one line, without escapes.
     pub exact: Option<Span>,
 }
 
-/// How well a value is the one at a place in the text; a later one is better.
+/// How well a value matches a position in the text. Later variants are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
     None,
-    /// Around it: the line and column where the value begins.
+    /// The position is inside the value; holds the line and column where the value begins.
     Around(usize, usize),
-    /// On its line, with a key before it: the column of the key.
+    /// The key is on the same line before the position; holds the column of the key.
     Keyed(usize),
 }
 
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// Where the values of a text stand.
+/// The positions of all values in a text.
 #[derive(Clone, Debug)]
 pub struct Places {
     nodes: Vec<Node>,
@@ -61,26 +61,22 @@ enum Children {
 }
 
 impl Places {
-    /// The node of the whole text.
     pub(super) const ROOT: usize = 0;
 
-    /// Returns the places of a text of which nothing is known but that it is there.
+    /// Returns positions that only contain the whole text.
     pub(super) fn new() -> Self {
         let place = Place { key: None, value: Span::BEGINNING, defined_at: None, exact: None };
         Self { nodes: vec![Node { place, children: Children::None }] }
     }
 
-    /// Sets where a node stands.
     pub(super) fn set(&mut self, node: usize, place: Place) {
         self.nodes[node].place = place;
     }
 
-    /// Returns where a node stands.
     pub(super) fn of(&self, node: usize) -> Place {
         self.nodes[node].place
     }
 
-    /// Adds the value of a key.
     pub(super) fn named(&mut self, parent: usize, key: &str, place: Place) -> usize {
         let node = self.push(place);
         match &mut self.nodes[parent].children {
@@ -90,7 +86,6 @@ impl Places {
         node
     }
 
-    /// Adds the next element of a list.
     pub(super) fn element(&mut self, parent: usize, place: Place) -> usize {
         let node = self.push(place);
         match &mut self.nodes[parent].children {
@@ -105,7 +100,7 @@ impl Places {
         self.nodes.len() - 1
     }
 
-    /// Returns the nodes of the elements or values below a node.
+    /// Returns the child of a node with this key or index.
     pub(super) fn child(&self, node: usize, key: &str) -> Option<usize> {
         match &self.nodes[node].children {
             Children::None => None,
@@ -114,7 +109,7 @@ impl Places {
         }
     }
 
-    /// Returns where the value of a JSON pointer stands; `None` where the text has no such value.
+    /// Returns the position of a JSON pointer; `None` if the text has no such value.
     pub fn get(&self, pointer: &str) -> Option<Place> {
         let mut node = Self::ROOT;
         for part in pointer.split('/').skip(1) {
@@ -126,7 +121,7 @@ impl Places {
         Some(self.of(node))
     }
 
-    /// Returns where the value of a JSON pointer stands, else what is nearest above it.
+    /// Returns the position of a JSON pointer, or of its nearest existing parent.
     pub fn nearest(&self, pointer: &str) -> Place {
         let mut pointer = pointer;
         loop {
@@ -137,8 +132,9 @@ impl Places {
         }
     }
 
-    /// Returns the JSON pointer of the value at a place in the text: the one whose key stands last before it on its line, else the
-    /// innermost one around it.
+    /// Returns the JSON pointer for a position in the text: the last key before it on the same line, or else the innermost
+    /// value around
+    /// it.
     pub fn at(&self, line: usize, column: usize) -> String {
         let mut best = (Match::None, String::new());
         self.look(Self::ROOT, (line, column), String::new(), &mut best);
@@ -166,19 +162,18 @@ impl Places {
         }
     }
 
-    /// Returns every place of a value.
     pub fn all(&self) -> impl Iterator<Item = Place> {
         self.nodes.iter().map(|node| node.place)
     }
 }
 
-/// Returns a JSON pointer with one part more.
+/// Appends a part to a JSON pointer.
 pub fn below(pointer: &str, part: impl std::fmt::Display) -> String {
     let mut below = String::with_capacity(pointer.len() + 24);
     below.push_str(pointer);
     below.push('/');
     let start = below.len();
-    // Writing to a text does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(below, "{part}");
     if below[start..].contains(['~', '/']) {
         let part = below[start..].replace('~', "~0").replace('/', "~1");

@@ -1,9 +1,8 @@
-//! What a plain scalar is: the core schema of YAML 1.2, without what JSON cannot hold and what other readers take otherwise.
+//! Interprets plain YAML scalars by the core schema of YAML 1.2, except for values that JSON cannot represent.
 
 use serde_json::{Number, Value};
 
-/// Returns what a plain scalar stands for, and whether other readers of YAML, or people, may take it for something else
-/// than the text that it is here.
+/// Returns the value of a plain scalar, and whether other YAML parsers or people might understand it differently.
 pub(super) fn plain(text: &str) -> (Value, bool) {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return (Value::Null, false),
@@ -17,7 +16,7 @@ pub(super) fn plain(text: &str) -> (Value, bool) {
     (Value::String(text.to_owned()), is_ambiguous(text))
 }
 
-/// Returns the number that a text writes: an integer without leading zeros that fits 64 bits, or a finite fraction.
+/// Parses a number: a 64-bit integer without leading zeros, or a finite fraction.
 fn number(text: &str) -> Option<Number> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -52,7 +51,7 @@ fn number(text: &str) -> Option<Number> {
     text.parse::<f64>().ok().and_then(Number::from_f64)
 }
 
-/// Whether a text without a sign is a number with a point or an exponent.
+/// Whether unsigned text is a number with a decimal point or an exponent.
 fn is_fraction(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -67,7 +66,7 @@ fn is_fraction(text: &str) -> bool {
     all_digits(whole) && all_digits(rest) && !(whole.is_empty() && rest.is_empty()) && good_exponent
 }
 
-/// Whether YAML 1.1 reads a text as something else: truth, a number in another writing, a date.
+/// Whether YAML 1.1 would read text as a boolean, date or number.
 fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
     if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -86,7 +85,7 @@ fn is_ambiguous(text: &str) -> bool {
     is_number || is_radix || is_date(text)
 }
 
-/// Whether a text begins as `2024-01-31` does, and ends there or goes on with a time.
+/// Whether text is a date such as `2024-01-31`, with or without a time.
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let date = bytes.len() >= 10

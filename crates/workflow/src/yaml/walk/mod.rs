@@ -1,4 +1,4 @@
-//! One pass over the parser's events makes the value and the places, and refuses what is not part of the subset.
+//! Builds the value and the positions from the events of the YAML parser, and refuses unsupported YAML.
 
 use std::collections::HashMap;
 
@@ -11,31 +11,29 @@ use crate::finding::{Finding, Kind};
 use crate::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
 use crate::span::Span;
 
-/// Ends a walk; the finding that says why was made.
+/// Ends the walk. The finding with the reason was already recorded.
 struct Stop;
 
 type Step<T> = Result<T, Stop>;
 
-/// An event with its place.
 type Spanned<'t> = (Event<'t>, Span);
 
-/// A text that was read.
+/// A parsed text.
 #[derive(Debug)]
 pub struct Read {
-    /// What it holds; `None` where it could not be read to its end.
+    /// The value; `None` if parsing stopped early.
     pub value: Option<Value>,
-    /// Where each value stands.
     pub places: Places,
-    /// What is wrong with it as a text.
+    /// The syntax errors and unsupported features.
     pub findings: Vec<Finding>,
 }
 
-/// Reads a text, in time and memory that the limits bound.
+/// Parses a text. Limits bound time and memory.
 pub fn read(text: &str) -> Read {
     let mut options = Options::default();
     options.disallow_directives = true;
     options.emit_comments = false;
-    // The walk's own limit has the better words; this one bounds what the parser reads ahead.
+    // The walk's own limit gives better messages; this one only bounds the parser's lookahead.
     options.flow_nesting_limit = 2 * MAX_DEPTH;
     options.block_nesting_limit = 2 * MAX_DEPTH;
     let mut walk = Walk {
@@ -56,18 +54,18 @@ pub fn read(text: &str) -> Read {
 struct Walk<'t> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    /// An event that was looked at and not taken.
+    /// An event that was peeked at.
     waiting: Option<Spanned<'t>>,
     places: Places,
     findings: Vec<Finding>,
-    /// Of the value that is read.
+    /// JSON pointer of the current value.
     pointer: String,
     anchors: HashMap<usize, Anchor>,
     nodes: usize,
     expanded: usize,
 }
 
-/// What an alias may stand for.
+/// An anchored value, with its size for the limits.
 struct Anchor {
     value: Value,
     node: usize,
@@ -75,7 +73,7 @@ struct Anchor {
     bytes: usize,
 }
 
-/// A value that was read: where it stands, and whether that is its text to the byte.
+/// A value with its position. For scalars, also whether the source is identical to the value.
 struct Found {
     value: Value,
     span: Span,
@@ -111,7 +109,7 @@ impl<'t> Walk<'t> {
         Ok(self.waiting.insert(next))
     }
 
-    /// The end of what was read.
+    /// Returns the position of the end of the text.
     fn end(&self) -> Span {
         let line = self.text.lines().count().max(1);
         let column = self.text.lines().next_back().map_or(0, |line| line.chars().count()) + 1;
@@ -123,7 +121,7 @@ impl<'t> Walk<'t> {
         let marker = error.marker();
         let start = marker.byte_offset().unwrap_or(0).min(self.text.len());
         let (line, column) = (marker.line(), marker.col() + 1);
-        // One character, where there is one on the line.
+        // Cover one character, unless the line ends here.
         let width = self.text.get(start..).and_then(|rest| rest.chars().next()).filter(|c| !matches!(c, '\n' | '\r'));
         let (bytes, columns) = width.map_or((0, 0), |c| (c.len_utf8(), 1));
         let span = Span { start, end: start + bytes, line, column, end_line: line, end_column: column + columns };
@@ -171,7 +169,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Reads what follows the document, which has to be nothing.
+    /// Checks that nothing follows the document.
     fn after(&mut self) -> Step<()> {
         loop {
             let (event, span) = self.next()?;
@@ -192,7 +190,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Counts what is about to be held.
+    /// Counts a value against the limits before it is stored.
     fn spend(&mut self, nodes: usize, bytes: usize, span: Span) -> Step<()> {
         self.nodes += nodes;
         self.expanded += bytes;
@@ -258,7 +256,7 @@ impl<'t> Walk<'t> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Value {
-        // Plain text that stands nowhere is a value that was left out.
+        // A plain scalar without text is an absent value, that is, null.
         if !matches!(style, ScalarStyle::Plain) {
             return Value::String(text.to_owned());
         }
@@ -300,7 +298,7 @@ impl<'t> Walk<'t> {
                 return Ok(Found { value: Value::Object(values), span: span.to_end_of(end) });
             }
             let Some(key) = self.key(event, at)? else {
-                // What belongs to no key is passed over.
+                // Skip the value of an invalid key.
                 let next = self.next()?;
                 end = self.pass(next)?;
                 continue;
@@ -327,7 +325,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Returns a key; `None` for a key that no workflow can have, which was reported.
+    /// Returns a key, or `None` for an invalid key that was reported.
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
@@ -340,7 +338,7 @@ impl<'t> Walk<'t> {
                 if !is_text {
                     let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is not text"));
                     found.hint("put the key in quotes").fix(span, json!(text).to_string());
-                    // A key that was left out has no text that could be quoted.
+                    // An absent key has no text to put in quotes.
                     found.fix.take_if(|_| span.start == span.end);
                 }
                 Ok(is_text.then(|| text.into_owned()))
@@ -357,7 +355,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Reads a value that counts for nothing; returns its end.
+    /// Skips a value; returns its end.
     fn pass(&mut self, (event, span): Spanned<'t>) -> Step<Span> {
         let mut depth = 0_usize;
         let (mut event, mut at) = (event, span);
@@ -375,7 +373,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// `{{ x }}` is a mapping whose key is a mapping to YAML; its author meant a template.
+    /// Reports `{{ x }}`: YAML reads it as a mapping with a mapping as key, but the author meant a template.
     fn mustache(&mut self, span: Span, depth: usize) -> Step<Found> {
         let end = self.pass((Event::MappingStart(StructureStyle::Flow, 0, None), span))?;
         let whole = span.to_end_of(end);
@@ -389,7 +387,7 @@ impl<'t> Walk<'t> {
         Ok(Found { value: Value::String(written), span: whole })
     }
 
-    /// Whether what stands before a value on its line ends a key or begins an element.
+    /// Whether a value directly follows a key or begins a list element on its line.
     fn is_value_of_a_line(&self, span: Span) -> bool {
         let before = self.text.get(..span.start).unwrap_or_default().trim_end_matches(' ');
         before.ends_with([':', '-', '[', ',']) && before.len() < span.start
@@ -409,7 +407,7 @@ impl<'t> Walk<'t> {
         Ok(Found { value, span })
     }
 
-    /// Places what is inside of an aliased value at the alias.
+    /// Adds positions for the contents of an aliased value; all are at the alias.
     fn stand_in(&mut self, node: usize, source: usize, value: &Value, span: Span) {
         let place = |walk: &Self, source: Option<usize>| {
             let defined_at = source.map(|source| walk.places.of(source).value);
