@@ -1,5 +1,6 @@
-//! Which plugins this user lets mcpkg run on this machine. A database that came from somebody else can name one, and have nothing
-//! started, nobody asked, and no secret sent.
+//! Remembers which plugins this user allows on this machine. A plugin that merely arrived with someone else's database is not
+//! started,
+//! called or sent secrets.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -13,29 +14,22 @@ use mcpkg_content::servers::{runs, shown};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::servers::{Definition, Text};
 
-/// Keeps it that this user runs a plugin as it is.
-///
-/// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// Records that this user allows a plugin in its current form.
 pub fn approve(context: &Context, plugin: &Plugin) -> Result<()> {
     let note = json!({ "name": plugin.name(), "runs": runs(&plugin.server), "trusted": plugin.trusted });
     context.approved.put(Kind::Plugin, &key(plugin), &note)
 }
 
-/// Keeps it that this user runs a plugin no more.
+/// Records that this user no longer allows a plugin.
 pub fn withdraw(context: &Context, plugin: &Plugin) -> Result<()> {
     context.approved.withdraw(Kind::Plugin, &key(plugin))
 }
 
-/// Whether this user runs a plugin as it is.
 pub fn is_approved(context: &Context, plugin: &Plugin) -> Result<bool> {
     Ok(context.approved.get(Kind::Plugin, &key(plugin))?.is_some())
 }
 
-/// Refuses a plugin that this user never let run on this machine as it is, unless a person at a terminal says so now.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED` where the person says no.
+/// Refuses a plugin that this user has not allowed on this machine in its current form. A person at a terminal may allow it.
 pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
     if is_approved(context, plugin)? {
         return Ok(());
@@ -53,11 +47,9 @@ pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
     approve(context, plugin)
 }
 
-/// Shows a person at a terminal what would run, and asks.
-///
-/// # Errors
-/// `E_TERMINAL_REQUIRED` without one: there is no `--yes` for it; `E_CONFIRM_REQUIRED` where the person says no;
-/// `E_INVALID_ARGUMENT` where mcpkg cannot run it.
+/// Shows a person at a terminal what would run, and asks for approval. Without a terminal this fails, because `--yes` is not
+/// enough
+/// here.
 pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
     check_launch(plugin.name(), &plugin.server.definition)?;
     if context.confirmation != Confirmation::Ask {
@@ -70,7 +62,7 @@ pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
     )
 }
 
-/// Returns what would run, a line each.
+/// Describes what would run, one line each.
 fn lines(plugin: &Plugin) -> Vec<String> {
     let Definition { command, cwd, env, headers, .. } = &plugin.server.definition;
     let mut lines = match command {

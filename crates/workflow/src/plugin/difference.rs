@@ -1,4 +1,4 @@
-//! What a plugin lists now, beside what a person looked at.
+//! Compares the tools that a plugin lists now with those that a person has approved.
 
 use serde_json::{Value, json};
 
@@ -11,16 +11,16 @@ use mcpkg_store::plugins::ToolRow;
 
 #[derive(Debug, Default)]
 pub struct Difference {
-    /// Tools that are new, with what they do.
+    /// New tools, each with its effect.
     added: Vec<(String, String)>,
-    /// Tools that are gone.
+    /// Names of removed tools.
     removed: Vec<String>,
-    /// Tools of which something else is said: what of it, and how it differs.
+    /// Changed tools: the name, the changed properties, and a diff.
     changed: Vec<(String, Vec<&'static str>, String)>,
 }
 
 impl Difference {
-    /// Returns how what a plugin lists differs from what was looked at.
+    /// Compares the approved tools with those that are listed now.
     pub fn between(seen: &[ToolRow], listed: &[(String, String)]) -> Result<Self> {
         let mut difference = Self::default();
         for (name, now) in listed {
@@ -47,7 +47,7 @@ impl Difference {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns it for a person, a line each: in front of each `+`, `-` or `~`.
+    /// Returns lines of text for people: `+` added, `-` removed, `~` changed.
     pub fn lines(&self, plugin: &Plugin) -> Vec<String> {
         let group = plugin.name();
         let mut lines: Vec<String> =
@@ -60,7 +60,6 @@ impl Difference {
         lines
     }
 
-    /// Returns it as data.
     pub fn data(&self) -> Value {
         let added: Vec<&str> = self.added.iter().map(|(name, _)| name.as_str()).collect();
         let changed: Vec<Value> = self
@@ -72,12 +71,12 @@ impl Difference {
     }
 }
 
-/// A line of a plugin's words, without secrets of addresses.
+/// Removes secrets in URLs from a line that contains text of the plugin.
 fn line(text: &str) -> String {
     redact(text).trim_end().to_owned()
 }
 
-/// Names what is said otherwise.
+/// Returns the names of the changed properties.
 fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
     let all = [
         ("title", before.title != now.title),
@@ -89,12 +88,12 @@ fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
     all.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
 }
 
-/// Returns a diff of all that is said.
+/// Returns a diff of two descriptions of a tool.
 fn shown(before: &Said, now: &Said) -> Result<String> {
     Ok(diff::unified(&written(before), &written(now), "approved", "now"))
 }
 
-/// Returns what is said of a tool as lines: its description as it reads, the rest as JSON.
+/// Formats the description of a tool for a diff: its text as it is, everything else as JSON.
 fn written(said: &Said) -> String {
     let description = said.description.as_deref().unwrap_or_default();
     let rest = Said { description: None, ..said.clone() };

@@ -1,4 +1,4 @@
-//! How plugins are, as far as that is seen without starting one.
+//! Checks the state of plugins without starting them.
 
 use super::approval;
 use super::model::Plugin;
@@ -11,12 +11,11 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::plugins;
 
-/// The name of the area.
 const AREA: &str = "plugins";
 
-/// Returns how each plugin of the project is.
+/// Returns the state of each plugin of the project.
 pub fn health(context: &Context) -> Vec<Finding> {
-    // Where the database cannot be read, its own finding says so.
+    // An unreadable database is reported by its own health check.
     let plugins = all(context).unwrap_or_default();
     let look = |plugin: &Plugin| {
         look(context, plugin).unwrap_or_else(|error| Finding::new(AREA, Health::Problem, error.public_message()))

@@ -1,4 +1,4 @@
-//! What a plugin lists, asked of it and kept: the index of commands goes by what is kept.
+//! Lists the tools of a plugin, and stores the list. The index of commands uses the stored list.
 
 use super::connection::{Broken, Connection};
 use super::runtime::Limits;
@@ -10,30 +10,28 @@ use mcpkg_store::Store;
 use mcpkg_store::events::{self, NewEvent};
 use mcpkg_store::plugins;
 
-/// Asks a plugin for its tools.
 pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
     let listed = connection.tools(MOST + 1, limits)?;
     let mut listing = tool::listed(listed.tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
-    // What a server says of a tool may repeat a secret.
+    // A server may repeat secrets in its descriptions.
     listing.left_out.extend(listed.left_out.iter().map(|line| redact(line)));
     Ok(listing)
 }
 
-/// Where to store what is learned of a plugin.
+/// Where to store what a plugin reports.
 #[derive(Clone)]
 pub struct Keeping {
     pub store: Store,
     pub clock: Clock,
-    /// The actor that started it, as the trail names it.
+    /// The actor who started the plugin, for the audit trail.
     pub actor: String,
     pub id: i64,
     pub name: String,
-    /// The name of its project.
     pub project: String,
 }
 
 impl Keeping {
-    /// Keeps what a plugin lists, where that is not kept already. A caller who may only read keeps nothing.
+    /// Stores the list of tools if it changed. Does nothing if the database is read-only.
     pub fn tools(&self, listing: &Listing) -> Result<()> {
         let known = self.store.read(|db| plugins::tools(db, self.id))?;
         let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));
@@ -53,7 +51,7 @@ impl Keeping {
         })
     }
 
-    /// Records that the plugin failed. If that cannot be stored, the log says so: the failure itself matters more.
+    /// Records that the plugin failed. If that cannot be stored, it is only logged, because the failure itself matters more.
     pub fn failure(&self, reason: &str) {
         let kept = self.store.write(|db| {
             let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };
@@ -68,7 +66,7 @@ impl Keeping {
         }
     }
 
-    /// Keeps how the plugin was greeted, likewise.
+    /// Stores the protocol version that worked. If that fails, it is only logged.
     pub fn era(&self, era: super::connection::Era) {
         let kept: Result<()> = self.store.write(|db| plugins::set_era(db, self.id, era.word()));
         if let Err(error) = kept {
@@ -77,7 +75,6 @@ impl Keeping {
     }
 }
 
-/// Returns the failure of a plugin that is gone.
 pub fn gone(name: &str) -> Error {
     Error::new(Code::NotFound, format!("The plugin '{}' was removed", name.escape_debug()))
 }

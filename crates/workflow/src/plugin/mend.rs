@@ -1,4 +1,4 @@
-//! Files of MCP servers that other programs run as plugins, as mcpkg has them: what is mended, and what is left, with a note each.
+//! Converts MCP server files of other programs to mcpkg's form. Notes report what was changed or skipped.
 
 use serde_json::{Map, Value, json};
 
@@ -6,25 +6,22 @@ use mcpkg_agents::mcp_servers::dialect::Dialect;
 use mcpkg_agents::mcp_servers::secrets::Secrets;
 use mcpkg_store::servers::Definition;
 
-/// What a file holds.
+/// The converted content of a file.
 #[derive(Debug, Default)]
 pub struct Mended {
-    /// The servers, with whether they are switched on.
+    /// The servers, each with whether it is enabled.
     pub servers: Vec<(String, Definition, bool)>,
-    /// What was mended or left, a line each.
+    /// What was changed or skipped, one line each.
     pub notes: Vec<String>,
 }
 
-/// The key of the servers.
 const SERVERS: &str = "mcpServers";
 
-/// How oatty names a secret of the system's keychain.
+/// Prefix of oatty's references to secrets in the system's keychain.
 const KEYCHAIN: &str = "${secret:";
 
-/// Reads a file. `keep` are the variables and headers whose text is not a secret.
-///
-/// # Errors
-/// Why it holds no servers, for a person.
+/// Converts a file. `keep` are the variables and headers whose literal values are not secrets. The error is a message for a
+/// person.
 pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
     let mut file: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let servers = file.get_mut(SERVERS).and_then(Value::as_object_mut);
@@ -56,7 +53,7 @@ pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
     Ok(mended)
 }
 
-/// Puts what other programs write otherwise as it is read here; returns whether the server is switched on.
+/// Rewrites the spellings of other programs; returns whether the server is enabled.
 fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>) -> bool {
     let mut note = |what: &str| notes.push(format!("server '{name}': {what}"));
     let nulls: Vec<String> = entry.iter().filter(|(_, value)| value.is_null()).map(|(key, _)| key.clone()).collect();
@@ -91,7 +88,7 @@ fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>
     enabled
 }
 
-/// Returns the name of a variable for a variable or a header.
+/// Returns the name of an environment variable for a header or another variable.
 fn variable_of(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }

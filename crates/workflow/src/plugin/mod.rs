@@ -1,8 +1,10 @@
-//! Plugins: MCP servers of the project that mcpkg runs itself, whose tools are commands.
+//! Plugins: MCP servers that mcpkg itself runs for a project, with their tools as commands.
 //!
-//! A [`connection`] speaks to one; a [`session`] is one that runs; [`supervise`] starts and ends those of this process. What one
-//! lists ([`listing`]) is kept, and [`plugins`] is the source of commands that is made of it: each [`tool`] is one. What may run is
-//! [approved](approval) by a person on this machine; how often one failed is its [`standing`].
+//! A [`connection`] talks to one plugin, a [`session`] is a running plugin, and [`supervise`] starts and ends the plugins of
+//! this
+//! process. The tools that a plugin reports are stored ([`listing`]). [`plugins`] turns each stored [`tool`] into a command. A
+//! person
+//! [approves](approval) on this machine what may run. The [`standing`] of a plugin counts its failures.
 
 pub mod approval;
 pub mod connection;

@@ -1,4 +1,4 @@
-//! A plugin, as the database has it.
+//! The data model of a plugin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::plugins::{Facts, PluginRow};
 use mcpkg_store::servers::Server;
 
-/// How long a call may take unless told otherwise, and at most.
+/// Default timeout of a call.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
-/// See [`TIMEOUT`].
+/// Maximum timeout that can be configured.
 pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long a plugin runs on without a call, unless told otherwise.
+/// How long a plugin keeps running without calls, by default.
 pub const IDLE: Duration = Duration::from_secs(600);
 
 /// Settings of a read-only tool that lists things: its results become values for arguments.
@@ -34,37 +34,33 @@ pub struct Provider {
     pub label: Option<String>,
 }
 
-/// An MCP server of a project that mcpkg runs itself.
+/// A plugin: an MCP server of a project that mcpkg itself runs.
 #[derive(Clone, Debug)]
 pub struct Plugin {
     pub server: Server,
-    /// The name of its project.
     pub project: String,
-    /// Whether what it says of its tools counts.
+    /// Whether the plugin's own statements about the effects of its tools are trusted.
     pub trusted: bool,
-    /// Whether addresses that are not public are asked.
+    /// Whether private addresses may be contacted.
     pub private: bool,
-    /// How long a call may take.
     pub timeout: Duration,
-    /// How long it runs on without a call.
+    /// How long the plugin keeps running without calls.
     pub idle: Duration,
-    /// The tools that a person said are lists.
+    /// The tools that a person declared as providers, by name.
     pub providers: BTreeMap<String, Provider>,
-    /// How it was greeted last.
+    /// The kind of handshake that worked last.
     pub era: Option<Era>,
-    /// How often it failed, and when.
     pub standing: Standing,
-    /// When its tools were listed last.
+    /// When its tools were last listed.
     pub listed_at: Option<Millis>,
 }
 
 impl Plugin {
-    /// Whether it is a row already, and not one that is about to be added.
+    /// Whether the plugin has a database row, that is, is not about to be added.
     pub fn is_stored(&self) -> bool {
         self.server.id != 0
     }
 
-    /// Returns the plugin of a row.
     pub fn of(row: PluginRow) -> Result<Self> {
         let PluginRow { server, project, facts, era, failures, reason, listed_at } = row;
         let damaged = |_| damaged_value("the stored settings of a plugin are invalid");
@@ -83,7 +79,7 @@ impl Plugin {
         })
     }
 
-    /// Returns a server as a plugin that nothing was decided about.
+    /// Returns a plugin with default settings.
     pub fn new(server: Server, project: &str) -> Self {
         Self {
             server,
@@ -99,7 +95,7 @@ impl Plugin {
         }
     }
 
-    /// Returns what is stored of what a person decided.
+    /// Returns its settings as database columns.
     pub fn facts(&self) -> Result<Facts> {
         let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         Ok(Facts {
@@ -111,18 +107,16 @@ impl Plugin {
         })
     }
 
-    /// Its name, which is the group of its commands.
+    /// Returns the name, which is also the group of its commands.
     pub fn name(&self) -> &str {
         &self.server.name
     }
 
-    /// Which addresses are asked.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }
     }
 }
 
-/// Returns a value as it is stored.
 pub fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value)
         .map_err(|error| Error::internal("the data of a plugin cannot be written as JSON").with_source(error))

@@ -1,4 +1,4 @@
-//! The source of commands that plugins are: their tools as they were listed last. Looking at them starts nothing.
+//! The source of commands that come from plugins. It uses the stored lists of tools, and starts no plugin.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::{plugins, projects};
 
-/// The tools of the plugins of the project that applies.
+/// The tools of the plugins of the selected project.
 #[derive(Clone, Copy, Debug)]
 pub struct Plugins;
 
-/// The commands of the projects that were asked last, by database and validator.
+/// The most recently used commands, by database and validator.
 static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Plugins {
@@ -53,7 +53,7 @@ impl CommandSource for Plugins {
                 .hint(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`"))
                 .into());
         }
-        // What was planned, and consented to, is what is run: a plugin that lists another tool once it runs is not called.
+        // Refuse to run a tool that changed after it was planned and approved, even if that only shows once the plugin runs.
         let is_same = || match self.spec(context, &spec.id)? {
             Some(now) if now.hash() == spec.hash() => Ok(()),
             Some(_) => Err(Error::new(Code::PlanChanged, format!("'{}' was not called: the tool changed", spec.id))
@@ -64,19 +64,19 @@ impl CommandSource for Plugins {
     }
 }
 
-/// Returns the plugins of the project that applies, by name.
+/// Returns the plugins of the selected project, by name.
 pub fn all(context: &Context) -> Result<Vec<Plugin>> {
     let rows = context.store.read(|db| plugins::of_selection(db, &context.selection))?;
     rows.into_iter().map(Plugin::of).collect()
 }
 
-/// Returns the plugin whose commands have this group.
 fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
     Ok(all(context)?.into_iter().find(|plugin| plugin.name() == group))
 }
 
-/// Returns what differs with anything of the plugins, and with whether a group is another's: a server that got another name since
-/// may have one that is taken, and has no commands then.
+/// Returns a text that changes whenever a plugin changes, or a plugin's name becomes taken by another group. A renamed server
+/// may
+/// collide with a group; the plugin then has no commands.
 fn validator(context: &Context) -> Result<String> {
     context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };

@@ -1,5 +1,6 @@
-//! Where connections to plugins run: on a runtime of their own, which starts with the first one. Who calls waits on its own
-//! thread, at most until its deadline or until its call is cancelled.
+//! Runs connections to plugins on an async runtime of their own, which starts with the first connection. Callers wait on their
+//! own
+//! threads, until a deadline or until they are cancelled.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -10,28 +11,26 @@ use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::error::{Error, Result};
 
-/// What ends a wait.
+/// Limits on how long to wait.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// When it is over.
+    /// The deadline.
     pub until: Instant,
-    /// Ends it when the caller gives up.
+    /// Cancelled when the caller gives up.
     pub cancelled: CancellationToken,
 }
 
 impl Limits {
-    /// Returns limits that begin now.
+    /// Returns limits that start now.
     pub fn new(time: Duration, cancelled: &CancellationToken) -> Self {
         Self { until: Instant::now() + time, cancelled: cancelled.clone() }
     }
 }
 
-/// Why a wait ended before what was waited for.
+/// Why a wait ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// It took too long.
     TimedOut,
-    /// The caller gave up.
     Cancelled,
 }
 
@@ -45,7 +44,7 @@ pub fn runtime() -> Result<&'static Runtime> {
     started.map_err(|why| Error::internal(format!("cannot start a thread for plugins: {why}")))
 }
 
-/// Waits for `work` within limits; dropping it ends it.
+/// Waits for `work` within the limits; drops it when a limit is reached.
 pub fn within<T>(runtime: &Runtime, limits: &Limits, work: impl Future<Output = T>) -> Result<T, Cut> {
     runtime.block_on(async {
         tokio::select! {

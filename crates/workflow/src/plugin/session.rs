@@ -1,4 +1,4 @@
-//! A plugin that runs: calls of its tools, and what ends it.
+//! A running plugin: calls its tools, and decides when to end it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,30 +17,27 @@ use mcpkg_base::json::exact;
 use mcpkg_base::redact::redact;
 use mcpkg_store::plugins;
 
-/// The most characters of a plugin's own words in an error.
+/// How many characters of a plugin's own text an error shows.
 const EXCERPT: usize = 300;
 
-/// How long a plugin that ends is waited for: a second by itself, two once it was asked.
+/// How long to wait for a plugin to end: one second by itself and two after a request to end, with some reserve.
 pub const END: Duration = Duration::from_secs(5);
 
-/// A plugin that runs.
+/// A running plugin.
 pub struct Session {
     connection: Connection,
-    /// What it was when it was started.
+    /// The server's id, its revision, and whether private addresses were allowed, when the plugin was started.
     standing: (uuid::Uuid, i64, bool),
     keeping: Keeping,
     idle: Duration,
     calls: AtomicUsize,
     last_used: Mutex<Instant>,
-    /// Whether mcpkg ends it, or it was kept already that it failed.
+    /// Set once mcpkg ends the plugin, or its failure is recorded.
     is_over: AtomicBool,
 }
 
 impl Session {
-    /// Starts a plugin, greets it, and keeps what it lists.
-    ///
-    /// # Errors
-    /// `E_PLUGIN_UNAVAILABLE`, which is kept as a failure.
+    /// Starts a plugin, performs the handshake, and stores its list of tools. A failure is recorded as well as returned.
     pub fn start(plugin: &Plugin, keeping: Keeping, limits: &Limits) -> Result<Self> {
         let started = open(plugin, &keeping, limits).and_then(|connection| {
             let listing = listing::ask(&connection, limits).map_err(|broken| {
@@ -49,7 +46,7 @@ impl Session {
             })?;
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
-                // `plugin check` and `plugin add` tell it; a call would repeat it each time.
+                // Only log it here: `plugin check` and `plugin add` report it, and calls would repeat it each time.
                 tracing::info!(plugin = plugin.name(), "skipped a tool: {left_out}");
             }
             Ok(connection)
@@ -71,9 +68,6 @@ impl Session {
     }
 
     /// Calls a tool.
-    ///
-    /// # Errors
-    /// `E_PLUGIN_UNAVAILABLE` where it was not reached.
     pub fn call(
         &self,
         plugin: &Plugin,
@@ -92,7 +86,7 @@ impl Session {
         Ok(Answered::of(output(&result)))
     }
 
-    /// Returns the failure of a call, and ends what is of no use any more.
+    /// Returns the error of a failed call, and ends the plugin if it is no longer usable.
     fn failed(&self, plugin: &Plugin, tool: &str, broken: &Broken) -> Failed {
         let what = format!("{}:{tool}", plugin.name());
         let why = excerpt(&broken.to_string());
@@ -113,7 +107,7 @@ impl Session {
         };
         match broken {
             Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
-            // One that says nothing at all hangs.
+            // A plugin that sends nothing at all is hanging.
             Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
                 self.broke("it sent nothing before a call timed out")
             }
@@ -132,14 +126,15 @@ impl Session {
         Failed { error, status: None, answer: None, may_be_done }
     }
 
-    /// Whether it can be called, and is what the plugin is now.
+    /// Whether the session can be used, and still matches the plugin's settings.
     pub fn is_of(&self, plugin: &Plugin) -> bool {
         let now = (plugin.server.uuid, plugin.server.revision, plugin.private);
         !self.is_over.load(Ordering::Acquire) && self.connection.is_open() && self.standing == now
     }
 
-    /// Looks after it: returns whether it runs on. One that ended by itself has failed; one that is not used, or is no longer what
-    /// it was, is ended; one that lists other tools is asked which.
+    /// Checks on the plugin; returns whether it keeps running. A plugin that exited is recorded as failed. One that is idle or
+    /// outdated is
+    /// ended. One whose tools changed is asked for the new list.
     pub fn look(&self) -> bool {
         if self.is_over.load(Ordering::Acquire) {
             return false;
@@ -159,9 +154,9 @@ impl Session {
         true
     }
 
-    /// Whether the plugin was removed, changed or switched off since it was started.
+    /// Whether the plugin was removed, changed or disabled since it was started.
     fn was_replaced(&self) -> bool {
-        // Others report a database that is busy or broken.
+        // Ignore database errors here; others report them.
         let now = self.keeping.store.read(|db| plugins::standing(db, self.keeping.id));
         now.is_ok_and(|now| now != Some(self.standing))
     }
@@ -178,7 +173,7 @@ impl Session {
         }
     }
 
-    /// Keeps that it failed, once, and ends it.
+    /// Records the failure once, and ends the plugin.
     fn broke(&self, why: &str) {
         if !self.is_over.swap(true, Ordering::AcqRel) {
             self.keeping.failure(why);
@@ -191,7 +186,7 @@ impl Session {
         self.connection.close();
     }
 
-    /// Waits until nothing of it runs any more.
+    /// Waits until all of its processes have ended.
     pub fn wait(&self) {
         self.connection.wait(END);
     }
@@ -201,7 +196,7 @@ impl Session {
     }
 }
 
-/// A call under way.
+/// A call in progress.
 struct Used<'s>(&'s Session);
 
 impl<'s> Used<'s> {
@@ -218,7 +213,7 @@ impl Drop for Used<'_> {
     }
 }
 
-/// Starts or reaches a plugin as it was greeted last; where it does not greet so any more, in the other way.
+/// Connects to a plugin with the handshake that worked last, or with the other one if that fails.
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {
@@ -227,7 +222,7 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
     };
     let opened = match attempt(plugin.era)? {
         Err(Broken::Ungreeted(_)) => {
-            // What ends at a word that it does not know may take the older one.
+            // Some servers exit at an unknown method, so try the older handshake.
             let other = plugin.era.is_none().then_some(connection::Era::Handshake);
             attempt(other)?
         }
@@ -244,7 +239,7 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
     }
 }
 
-/// Returns the failure of a plugin that cannot be called.
+/// Returns the error for a plugin that cannot be called.
 pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     let name = plugin.name();
     if let Broken::Cut(Cut::Cancelled) = broken {
@@ -263,7 +258,7 @@ pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     }
 }
 
-/// Returns how a plugin's words begin, without secrets.
+/// Returns the beginning of a plugin's text, without secrets.
 fn excerpt(text: &str) -> String {
     let plain: String = redact(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match plain.char_indices().nth(EXCERPT) {
@@ -272,7 +267,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// Returns what a tool answered: its data; else its text, as JSON where it is an object or a list; else its blocks as they came.
+/// Returns a tool's result: structured data; else text, parsed if it is a JSON object or array; else the content blocks.
 fn output(result: &CallToolResult) -> Value {
     if let Some(data) = &result.structured_content {
         return data.clone();
@@ -287,7 +282,7 @@ fn output(result: &CallToolResult) -> Value {
     }
 }
 
-/// Returns the text of an answer that is nothing else.
+/// Returns the text of a result that consists only of text.
 fn text(result: &CallToolResult) -> Option<String> {
     let texts: Option<Vec<&str>> = result
         .content

@@ -1,36 +1,36 @@
-//! How often a plugin failed, and so when it is tried again: at once, after a pause that doubles, or not before a person looks.
-//! It is kept in its row, so that every process goes by it.
+//! Counts the failures of a plugin, and decides when to try again: at once, after a pause that doubles, or only after a person
+//! has
+//! checked. The count is stored in the database, so all processes share it.
 
 use std::time::Duration;
 
 use mcpkg_base::clock::Millis;
 
-/// How long failures count, in milliseconds.
+/// How long a failure counts, in milliseconds.
 const HOUR: Millis = 3_600_000;
 
-/// The failures within an hour after which it is not started again.
+/// After this many failures within an hour, the plugin is not started again.
 const MOST: usize = 10;
 
-/// The first pause, and the longest, in milliseconds.
+/// Shortest and longest pause, in milliseconds.
 const FIRST: Millis = 1_000;
 const LONGEST: Millis = 60_000;
 
-/// How often a plugin failed, and how the last time.
+/// The recent failures of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// When it failed, in order.
+    /// Times of the failures, oldest first.
     failures: Vec<Millis>,
-    /// What the last failure was.
+    /// The reason of the last failure.
     pub reason: Option<String>,
 }
 
-/// Whether a plugin may be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     Well,
-    /// It may after this time.
+    /// Not before this time has passed.
     BackingOff(Duration),
-    /// It failed too often: after this time, or once a person looks.
+    /// It failed too often: wait for this time, or until a person checks it.
     Failed(Duration),
 }
 
@@ -39,15 +39,15 @@ impl Standing {
         Self { failures: serde_json::from_str(failures).unwrap_or_default(), reason }
     }
 
-    /// Returns the times of its failures as they are stored.
+    /// Returns the times as JSON for storage.
     pub fn stored(&self) -> String {
         serde_json::json!(self.failures).to_string()
     }
 
-    /// Returns it after one more failure.
+    /// Adds a failure.
     #[must_use]
     pub fn failed(mut self, now: Millis, reason: &str) -> Self {
-        // A clock that was set back does not make the past the future.
+        // If the clock was set back, ignore times in the future.
         self.failures.retain(|at| (0..HOUR).contains(&(now - at)));
         self.failures.push(now);
         let extra = self.failures.len().saturating_sub(MOST);
@@ -55,7 +55,7 @@ impl Standing {
         Self { reason: Some(reason.to_owned()), ..self }
     }
 
-    /// Whether it may be started now.
+    /// Returns whether the plugin may be started now.
     pub fn health(&self, now: Millis) -> Health {
         let recent: Vec<Millis> = self.failures.iter().copied().filter(|at| (0..HOUR).contains(&(now - at))).collect();
         let Some(last) = recent.last() else { return Health::Well };
@@ -64,7 +64,7 @@ impl Standing {
         }
         let doubled = u32::try_from(recent.len() - 1).map_or(LONGEST, |times| FIRST.saturating_mul(1 << times.min(10)));
         let pause = doubled.min(LONGEST);
-        // A quarter more at most, so that processes which saw the same failure do not all come back at once.
+        // Up to a quarter more, so that processes that saw the same failure do not all retry at once.
         let jitter = pause / 4 * (last.rem_euclid(256)) / 256;
         match span(last + pause + jitter - now) {
             Duration::ZERO => Health::Well,
@@ -101,7 +101,7 @@ mod tests {
         let Health::Failed(left) = standing.health(now) else { panic!("{standing:?}") };
         assert!(left < Duration::from_secs(3600) && left > Duration::from_secs(3000), "{left:?}");
         assert_eq!(standing.health(now + HOUR), Health::Well);
-        // A clock that goes back forgives.
+        // Failures in the future, after the clock was set back, do not count.
         assert_eq!(standing.health(now - 2 * HOUR), Health::Well);
         assert_eq!(Standing::of(&standing.stored(), standing.reason.clone()), standing);
         assert_eq!(Standing::of("no json", None).health(now), Health::Well);

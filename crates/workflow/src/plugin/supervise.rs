@@ -1,5 +1,6 @@
-//! The plugins that run in this process: started at their first use, one of each, and ended when they are not used, when they are
-//! changed or removed by any process, and with this one.
+//! Manages the plugins that run in this process. Each is started at its first use. It is ended when it is idle, when any
+//! process
+//! changes or removes it, or when this process ends.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,24 +21,25 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::plugins;
 
-/// The longest pause after a failure that a call waits for.
+/// A call waits for a pause after a failure only up to this length.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often each of them is looked after.
+/// Interval at which each running plugin is checked.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The lock of a plugin: its starter holds it.
+/// A plugin's session, if it runs. Whoever starts the plugin holds the lock.
 type Slot = Arc<AsyncMutex<Option<Arc<Session>>>>;
 
-/// The places, by database and server.
+/// The slots by database and server.
 static SLOTS: LazyLock<Mutex<HashMap<(PathBuf, Uuid), Slot>>> = LazyLock::new(Mutex::default);
 
 fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a tool of a plugin, which is started where it does not run. `is_same` says, once it runs and what it lists is kept,
-/// whether the tool is still what was asked for.
+/// Calls a tool, and starts the plugin if necessary. `is_same` is called when the plugin is running and its tools are stored;
+/// it checks
+/// that the tool is still the one that was requested.
 pub fn call(
     context: &Context,
     plugin: &Plugin,
@@ -52,7 +54,7 @@ pub fn call(
     session.call(plugin, tool, arguments, &limits)
 }
 
-/// Returns where what is known of a plugin is kept.
+/// Returns where to store what a plugin reports.
 pub fn keeping(context: &Context, plugin: &Plugin) -> Keeping {
     Keeping {
         store: context.store.clone(),
@@ -64,7 +66,7 @@ pub fn keeping(context: &Context, plugin: &Plugin) -> Keeping {
     }
 }
 
-/// Returns the plugin as it runs.
+/// Returns the running session of a plugin, or starts one.
 fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Session>> {
     let key = (context.database().to_owned(), plugin.server.uuid);
     let slot = Arc::clone(slots().entry(key).or_default());
@@ -80,7 +82,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
         if session.is_of(plugin) {
             return Ok(Arc::clone(session));
         }
-        // Two of one program may be in each other's way.
+        // Wait until the old process has ended: two instances may interfere with each other.
         session.end();
         session.wait();
     }
@@ -94,7 +96,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     Ok(session)
 }
 
-/// Returns how long to wait before a plugin that failed is tried again, if that is worth waiting for.
+/// Returns how long to wait before trying a failed plugin again. It is an error if that would take too long.
 fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let failures = context.store.read(|db| plugins::failures(db, plugin.server.id))?;
     let standing = failures.map(|failures| Standing::of(&failures, None)).unwrap_or_default();
@@ -112,7 +114,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
         .hint(format!("retry the plugin now with `mcpkg plugin check {name}`")))
 }
 
-/// Looks after a plugin as long as it runs.
+/// Checks on a plugin as long as it runs.
 async fn look_after(session: Arc<Session>) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -123,10 +125,10 @@ async fn look_after(session: Arc<Session>) {
     }
 }
 
-/// Ends the plugins of this process, and waits until nothing of them runs.
+/// Ends the plugins of this process, and waits until all their processes have ended.
 pub fn end_all() {
     let slots: Vec<Slot> = slots().drain().map(|(_, slot)| slot).collect();
-    // One that is being started ends with its call.
+    // A plugin that is being started ends with the call that starts it.
     let sessions: Vec<Arc<Session>> = slots.iter().filter_map(|slot| slot.try_lock().ok()?.take()).collect();
     sessions.iter().for_each(|session| session.end());
     sessions.iter().for_each(|session| session.wait());

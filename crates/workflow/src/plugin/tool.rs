@@ -1,4 +1,4 @@
-//! A plugin's tool: what its server says of it, whether that has changed since a person looked, and the command that it is.
+//! A tool of a plugin: its description, whether that has changed since a person approved it, and its command.
 
 use rmcp::model::Tool;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,15 @@ use mcpkg_base::redact::{hide_in, redact, without_password};
 use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::plugins::ToolRow;
 
-/// The most tools of a plugin.
+/// Maximum number of tools of a plugin.
 pub const MOST: usize = 1_000;
 
-/// The most bytes of what is said of one.
+/// Maximum size of a tool's description, in bytes.
 const LARGEST: usize = 256 << 10;
 
-/// The most characters of a name.
+/// Maximum length of a tool's name, in characters.
 const LONGEST: usize = 128;
 
-/// A tool as its server describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// Title shown to people.
@@ -60,16 +59,16 @@ impl Hints {
     }
 }
 
-/// What a plugin lists.
+/// The tools of a plugin.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Its tools by name, as they are stored.
+    /// Names and descriptions (JSON) of the tools.
     pub tools: Vec<(String, String)>,
-    /// Why tools were left out, a line each.
+    /// Why tools were skipped, one line each.
     pub left_out: Vec<String>,
 }
 
-/// Returns what a server says of its tools, without the secrets that it was given.
+/// Returns the descriptions of tools, without the secrets that the server was given.
 pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
@@ -120,19 +119,18 @@ fn said(tool: Tool) -> Said {
     }
 }
 
-/// How a tool stands to what a person saw of it.
+/// Whether a tool has changed since a person approved it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     Same,
     New,
-    /// Something else is said of it.
     Changed,
-    /// It is listed no longer.
+    /// The plugin no longer lists it.
     Gone,
 }
 
 impl News {
-    /// Returns what a person should know before consenting to a call of the tool.
+    /// Returns a warning for the person who is asked to approve a call.
     const fn caution(self) -> Option<&'static str> {
         match self {
             News::Same | News::Gone => None,
@@ -142,7 +140,7 @@ impl News {
     }
 }
 
-/// Returns how a tool stands to what a person saw of it.
+/// Compares the listed tool with the approved one.
 pub fn news(tool: &ToolRow) -> News {
     match (&tool.listed, &tool.accepted) {
         (None, _) => News::Gone,
@@ -152,16 +150,15 @@ pub fn news(tool: &ToolRow) -> News {
     }
 }
 
-/// Reads what is stored of a tool.
 pub fn parsed(json: &str) -> Result<Said> {
     serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is invalid"))
 }
 
-/// Returns the command that a tool is; `None` where the server lists it no longer.
+/// Returns the command of a tool; `None` if the server no longer lists it.
 pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     let Some(listed) = &tool.listed else { return Ok(None) };
     let said = parsed(listed)?;
-    // What nobody looked at has nobody's word.
+    // Settings apply only to a tool that a person has approved in its current form.
     let was_seen = news(tool) == News::Same;
     let provider = plugin.providers.get(&tool.name).filter(|_| was_seen);
     let (effect, idempotency) = match provider {
@@ -189,7 +186,7 @@ pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     Ok(Some(spec))
 }
 
-/// Returns what a tool does, by the word of a server that counts.
+/// Returns the effect of a tool according to a trusted server.
 fn does(hints: Hints) -> (CommandEffect, Idempotency) {
     match (hints.read_only, hints.destructive, hints.idempotent) {
         (Some(true), _, _) => (CommandEffect::Read, Idempotency::Safe),
@@ -200,11 +197,11 @@ fn does(hints: Hints) -> (CommandEffect, Idempotency) {
     }
 }
 
-/// Makes a command the list that a person said it is.
+/// Declares a command as a provider, as a person has configured it.
 fn declare(spec: &mut CommandSpec, provider: &Provider) {
     let output = &mut spec.output_contract;
     if output.list.as_ref() != Some(&provider.items) {
-        // What the schema says is of another part of the answer.
+        // The schema described another part of the output.
         output.fields.clear();
     }
     output.list = Some(provider.items.clone());

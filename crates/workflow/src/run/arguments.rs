@@ -1,4 +1,4 @@
-//! The arguments of a command: as a person types them, and checked against what it takes.
+//! Parses the arguments of a command that a person typed, and checks arguments against the command.
 
 use std::str::FromStr;
 
@@ -11,11 +11,10 @@ use mcpkg_base::json;
 use mcpkg_base::secret::Reference;
 use mcpkg_core::op::Context;
 
-/// An argument as it is typed: `NAME=VALUE`.
+/// A typed argument, `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub name: String,
-    /// The value, as it was typed.
     pub value: String,
 }
 
@@ -28,11 +27,8 @@ impl FromStr for Typed {
     }
 }
 
-/// Returns typed arguments by name: each is read as JSON where the command takes no text there. Where it takes text or something
-/// else, it is what the command takes of the two, JSON first.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where one is given twice, or is not JSON.
+/// Parses typed arguments. An argument that takes no text is parsed as JSON. If it takes text and other types, JSON is tried
+/// first.
 pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
     let mut with = Map::new();
     for Typed { name, value } in typed {
@@ -51,7 +47,7 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
     let text = || Value::String(typed.to_owned());
     match argument.r#type {
         SECRET => Ok(text()),
-        // The text `null` is written as JSON has it.
+        // For text that may be null: `null` means null, and `"null"` means the text.
         "string" if argument.nullable && matches!(typed, "null" | "\"null\"") => {
             Ok(if typed == "null" { Value::Null } else { "null".into() })
         }
@@ -69,11 +65,10 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
     }
 }
 
-/// Checks arguments against what a command takes.
+/// Checks arguments against a command.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for the first that it does not take, that is missing, or that is of another type or none of the values
-/// there are; `E_TERMINAL_REQUIRED` where an agent gives a secret.
+/// `E_INVALID_ARGUMENT` for the first unknown, missing or invalid argument; `E_TERMINAL_REQUIRED` if an agent passes a secret.
 pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<()> {
     for (name, value) in with {
         let Some(argument) = argument::named(spec, name) else { return Err(unknown(spec, name)) };
@@ -102,7 +97,7 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     }
 }
 
-/// Refuses a secret that is not a reference, and one that an agent gives.
+/// Refuses a secret that is not a reference, or that an agent passes.
 pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
     if !context.is_shell() {
         return Err(Error::new(

@@ -1,4 +1,4 @@
-//! A person at a terminal is asked for the inputs that are missing: they choose among what a provider offers, or write a value.
+//! Asks a person at a terminal for missing inputs. They choose from the values that a provider offers, or type a value.
 
 use serde_json::{Map, Value};
 
@@ -13,17 +13,18 @@ use crate::provider::{self, Choice, Offer};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Confirmation, Context};
 
-/// How often a person may try.
+/// How many times a person may try.
 const TRIES: usize = 5;
 
-/// The most values that are shown.
+/// Maximum number of choices shown.
 const SHOWN: usize = 50;
 
-/// Bytes of a line that are shown.
+/// Maximum length of a line shown, in bytes.
 const LONGEST: usize = 1_000;
 
-/// Plans what is wanted, and asks the person at the terminal for what is missing. With `--json`, and where there is none, nobody is
-/// asked.
+/// Plans a run, and asks the person at the terminal for missing inputs. With `--json` or without a terminal, missing inputs are
+/// an
+/// error.
 pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     let error = match wanted.plan(context) {
         Err(error) if error.code() == Code::InputsRequired => error,
@@ -42,7 +43,7 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     while !missing.is_empty() {
         let waits =
             |name: &String| provider::needs(&sound, name).iter().any(|need| missing.iter().any(|other| other == need));
-        // Inputs that wait for each other are asked for in the order of the text.
+        // If inputs depend on each other, ask in the order of the text.
         let next = missing.iter().position(|name| !waits(name)).unwrap_or(0);
         let name = missing.remove(next);
         let value = value(context, &sound, &name, &wanted.inputs)?;
@@ -51,7 +52,6 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     wanted.plan(context)
 }
 
-/// Asks for the value of an input.
 fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Value> {
     let definition = &sound.definition;
     let input = definition
@@ -82,7 +82,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
     }))
 }
 
-/// Returns what a person reads before they are asked, and what they may choose.
+/// Returns the lines to show before the question, and the choices.
 fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
     let mut lines: Vec<String> = input.description.iter().chain(&input.hint).cloned().collect();
     let choices = match offer {
@@ -122,7 +122,7 @@ fn question(name: &str, input: &Input, choices: usize) -> String {
     format!("Value of '{name}' ({how}):")
 }
 
-/// Returns what was typed: the choice of a number, else the value itself.
+/// Interprets what was typed: the number of a choice, or else a value.
 fn read(input: &Input, choices: &[Choice], typed: &str) -> Value {
     let one = |typed: &str| {
         let chosen = typed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));

@@ -1,4 +1,4 @@
-//! A workflow that an agent has as a tool: run as `execute` runs a text.
+//! Runs a workflow that an agent calls as a tool, like `execute` runs a workflow.
 
 use std::time::Instant;
 
@@ -14,15 +14,12 @@ use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};
 use mcpkg_store::workflows::{self, exposed};
 
-/// The arguments that are not the workflow's own.
+/// The nonce argument of the tool, which is not an input of the workflow.
 pub const NONCE: &str = "nonce";
-/// See [`NONCE`].
+/// The argument that says how long to wait, which is not an input of the workflow.
 pub const WAIT: &str = "wait_s";
 
-/// Runs the exposed workflow of this name with an agent's arguments: through the gates of `execute`, in their order.
-///
-/// # Errors
-/// `E_NOT_FOUND` if it is no longer exposed; otherwise as `execute`.
+/// Runs an exposed workflow with an agent's arguments. The checks are the same as for `execute`, in the same order.
 pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let mut inputs = match arguments {
         Value::Object(inputs) => inputs,
@@ -31,7 +28,7 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let nonce: Option<String> = own(&mut inputs, NONCE)?;
     let until = reply::until(gates::wait(own(&mut inputs, WAIT)?)?);
     gates::policy(context)?;
-    // It may have been changed, or taken back, since the tool was listed.
+    // Read it again: the workflow may have been changed or unexposed after the agent listed the tools.
     let text = context.read(|db, project| {
         let workflow = workflows::get(db, project, name)?;
         match exposed::find(db, &context.selection, name)? {
@@ -45,7 +42,7 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
 }
 
-/// Says of inputs that are missing that they are arguments here.
+/// Rewords missing inputs as missing arguments.
 fn as_arguments(error: Error) -> Error {
     if error.code() != Code::InputsRequired {
         return error;
@@ -56,7 +53,7 @@ fn as_arguments(error: Error) -> Error {
         .hint("pass the missing inputs as arguments of this tool")
 }
 
-/// Takes an argument that is not the workflow's own out of the others.
+/// Removes an argument that is not an input of the workflow.
 fn own<T: for<'de> Deserialize<'de>>(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<T>> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! Records what a plan depends on apart from its definition, and finds what changed when the run goes on.
+//! Records what a plan depends on besides its definition, and finds out what has changed when the run is resumed.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use super::plan::Plan;
 use crate::spec::CommandSpec;
 use mcpkg_base::redact::redact;
 
-/// The key of a run's definition that says what its plan was made of.
+/// The key of a run's record that holds the plan's dependencies.
 const MADE_OF: &str = "made_of";
 
-/// Something that is not what it was when a run began.
+/// A difference between a run's start and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What it is: `definition`, `project`, `input`, `env` or `command`.
+    /// The kind: `definition`, `project`, `input`, `env` or `command`.
     what: &'static str,
     /// The name of the changed input, variable or command.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -56,7 +56,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Returns what a run is kept with: its definition, and what the plan was made of.
+/// Returns the record to store with a run: its definition, and what its plan depends on.
 pub fn record(plan: &Plan) -> Value {
     let mut record = plan.definition.clone();
     record[MADE_OF] = made_of(plan);
@@ -73,7 +73,7 @@ fn made_of(plan: &Plan) -> Value {
     })
 }
 
-/// Returns what a person would ask of a command that changed, and a hash of the rest.
+/// Returns the properties of a command whose change a person wants to know, and a hash of the rest.
 fn command(spec: &CommandSpec) -> Value {
     json!({
         "effect": spec.effect,
@@ -85,7 +85,7 @@ fn command(spec: &CommandSpec) -> Value {
     })
 }
 
-/// Returns what differs between what a run was begun with and what it would do now.
+/// Compares the record of a run with its plan now.
 pub fn between(begun: &Value, now: &Plan) -> Vec<Change> {
     let mut changes = Vec::new();
     let of = |what, name: &str, before: &Value, after: &Value| Change {
@@ -123,7 +123,7 @@ pub fn between(begun: &Value, now: &Plan) -> Vec<Change> {
     changes
 }
 
-/// Returns the entries of two mappings by their names, null where one has none of it.
+/// Pairs the entries of two mappings by key; a missing entry is null.
 fn pairs<'v>(before: &'v Value, after: &'v Value) -> impl Iterator<Item = (&'v str, &'v Value, &'v Value)> {
     let keys = |value: &'v Value| value.as_object().into_iter().flat_map(|map| map.keys());
     let more = keys(after).filter(|key| before.get(key.as_str()).is_none());

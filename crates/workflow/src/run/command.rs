@@ -78,10 +78,7 @@ impl Operation for Run {
     }
 }
 
-/// Answers a command of mcpkg's own that only reads, as its own words would: nothing is kept of it.
-///
-/// # Errors
-/// What the command fails with.
+/// Runs one of mcpkg's own read-only commands directly, and formats its answer as usual. No run is recorded.
 pub fn read(context: &Context, spec: &CommandSpec, with: serde_json::Map<String, serde_json::Value>) -> Result<Reply> {
     arguments::check(context, spec, &with)?;
     let running = Running { spec, with: &with, body: None, key: None };

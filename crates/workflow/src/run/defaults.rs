@@ -1,4 +1,4 @@
-//! Defaults that earlier runs left: looked up when something is run, and a part of its plan from then on.
+//! Looks up defaults that come from earlier runs. From then on they are part of the plan.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,9 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::{self, Run};
 use mcpkg_store::{Db, Store};
 
-/// Returns the values that inputs have by earlier runs and that are not given: of the last run of the same workflow that succeeded,
-/// or of the answer of another one's. A value that the input no longer takes, or that was a secret, is left out.
-///
-/// # Errors
-/// `E_NOT_FOUND` for a project that is named.
+/// Returns the defaults for inputs without a value: from the last successful run of this workflow, or from the output of
+/// another
+/// workflow's run. Values that are secret, or that the input no longer accepts, are left out.
 pub fn of_runs(context: &Context, definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let is_asked = |named: &&NamedInput| {
         let origin = named.input.default.as_ref().map(|default| default.from);

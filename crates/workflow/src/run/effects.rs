@@ -1,4 +1,4 @@
-//! What a person sees before something is run: the commands, their hosts, arguments and credentials.
+//! Describes what would run, for a person who has to approve it: commands, hosts, arguments and credentials.
 
 use serde_json::{Map, Value};
 
@@ -9,17 +9,18 @@ use mcpkg_base::marks;
 use mcpkg_base::plural::{count as counted, first};
 use mcpkg_base::redact::{HIDDEN, redact};
 
-/// Characters of a value above which its line says how many there are.
+/// A value longer than this many characters is shown with its length.
 const LONG: usize = 200;
 
-/// Characters of an address that a question shows.
+/// How many characters of a URL the question shows.
 const ADDRESS: usize = 120;
 
-/// Hosts that a question names; it counts the others.
+/// How many hosts the question names; the rest are counted.
 const HOSTS: usize = 3;
 
-/// Returns `what` with what a person decides on: the effect, and the method and address of what is sent. It is the question, so that
-/// nothing that is shown before it can stand for it.
+/// Returns the question: `what`, with the effect, method and URL of what is sent. These belong to the question itself, so that
+/// no text
+/// shown before it can pretend to be them.
 pub fn asked(what: &str, program: &Program) -> String {
     let Some(gravest) = program.steps.iter().map(|step| step.spec.effect).max() else { return what.to_owned() };
     let does = does(gravest);
@@ -51,7 +52,7 @@ fn cut(address: &str) -> String {
     }
 }
 
-/// Returns the lines, with all of each argument: what stood behind a cut would be consented to unread.
+/// Returns the description. Arguments are shown in full, because a person would approve a cut part unread.
 pub fn of(program: &Program) -> Vec<String> {
     let mut lines = Vec::new();
     if program.steps.len() > 1 {
@@ -111,7 +112,7 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     lines
 }
 
-/// Returns what a command does and where, in one line.
+/// Describes the effect and the destination of a command on one line.
 fn line(spec: &CommandSpec) -> String {
     match sent(spec) {
         Some(sent) => format!("{sent} ({}, {})", spec.id, does(spec.effect)),
@@ -119,7 +120,7 @@ fn line(spec: &CommandSpec) -> String {
     }
 }
 
-/// Returns the method and the address of what a command sends.
+/// Returns the method and the URL of a command.
 fn sent(spec: &CommandSpec) -> Option<String> {
     let base = redact(spec.base_url.as_deref().unwrap_or_default());
     Some(format!("{} {base}{}", spec.method.as_ref()?, spec.path.as_ref()?))
@@ -133,7 +134,7 @@ const fn does(effect: CommandEffect) -> &'static str {
     }
 }
 
-/// Returns the line of a value that is given, of which `kept` is shown.
+/// Formats an argument; `kept` is its value with passwords hidden.
 fn given(name: &str, value: &Value, kept: &Value) -> String {
     match *kept == HIDDEN && kept != value {
         true => format!("{name} = {}", passwords::shown(value)),
@@ -141,7 +142,7 @@ fn given(name: &str, value: &Value, kept: &Value) -> String {
     }
 }
 
-/// Returns the line of a value with a name: how long it is where it is long, and what its tag characters spell, which nobody sees.
+/// Formats a named value. Long values get their length, and invisible Unicode tag characters are spelled out.
 fn valued(name: &str, value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string().into(), std::borrow::Cow::Borrowed);
     let mut said = Vec::new();
@@ -154,7 +155,7 @@ fn valued(name: &str, value: &Value) -> String {
     format!("{name}{said} = {}", quoted(value))
 }
 
-/// Returns a value as JSON on one line, without the secrets that it holds.
+/// Formats a value as JSON on one line, without secrets.
 fn quoted(value: &Value) -> String {
     marks::quoted(&redacted(value))
 }

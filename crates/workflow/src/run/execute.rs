@@ -1,4 +1,4 @@
-//! `execute`: an agent runs what a person consented to.
+//! `execute`: runs a command or workflow for an agent, with a person's consent.
 
 use std::time::Instant;
 
@@ -97,7 +97,8 @@ impl Operation for Execute {
         if let Some(id) = &self.command {
             let spec = require(&reachable(context), id)?;
             let with = self.args.clone().unwrap_or_default();
-            // What the server answers as a tool too. A contract's own server shows no other tool, and asks always.
+            // The server also offers this as a tool, so no consent is needed. A server of contract 004 has no such tool and
+            // always asks.
             if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
                 return command::read(context, &spec, with);
             }
@@ -113,7 +114,7 @@ impl Operation for Execute {
 }
 
 impl Execute {
-    /// Refuses arguments that do not belong together: nothing that is said is passed over.
+    /// Refuses arguments that contradict each other, rather than ignore some of them.
     fn check(&self) -> Result<()> {
         let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft_id.is_some()];
         let texts = texts.into_iter().filter(|said| *said).count();
@@ -127,7 +128,7 @@ impl Execute {
         if is_one && belongs { Ok(()) } else { Err(which()) }
     }
 
-    /// Returns the workflow that is asked for, or the one step of it.
+    /// Returns the requested workflow, or one step of it.
     fn wanted(&self, context: &Context) -> Result<Wanted> {
         let text = match (&self.workflow, &self.draft_id, &self.yaml) {
             (Some(name), _, _) => wanted::saved(context, name)?,

@@ -1,4 +1,4 @@
-//! What is asked before anything is run: whether running is denied here, and whether a person consents to the plan.
+//! Checks before a run: whether the policy forbids it, and whether a person has consented to the plan.
 
 use std::time::Duration;
 
@@ -19,15 +19,13 @@ use mcpkg_core::op::{Confirmation, Context, Identity};
 use mcpkg_store::projects;
 use mcpkg_store::runs::Kind;
 
-/// How long a caller waits, in seconds, unless it says otherwise; and the longest that it may say.
+/// How many seconds a caller waits by default.
 pub const WAIT: u32 = 25;
-/// See [`WAIT`].
+/// How many seconds a caller may wait at most.
 pub const LONGEST_WAIT: u32 = 50;
 
-/// Refuses to run anything if the server, the access key, the user that started this process, or the policy of the project denies it.
-///
-/// # Errors
-/// `E_NOT_FOUND` for a project that is named, `E_STORAGE` and its like.
+/// Refuses to run anything if the server, the access key, the user who started this process, or the project's policy forbids
+/// it.
 pub fn policy(context: &Context) -> Result<()> {
     let denied = |by: &str, message: String| {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
@@ -50,9 +48,6 @@ pub fn policy(context: &Context) -> Result<()> {
 }
 
 /// Returns how long a caller waits.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where it is longer than it may be.
 pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     let seconds = seconds.unwrap_or(WAIT);
     if seconds > LONGEST_WAIT {
@@ -62,10 +57,11 @@ pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     Ok(Duration::from_secs(seconds.into()))
 }
 
-/// Returns a person's consent to a plan, where there is one; asks for it where a person can be asked.
+/// Returns a person's consent to a plan, asking for it if possible.
 ///
 /// # Errors
-/// For agents as [`nonce::ask`]; at a shell as [`request::ask`], and `E_CONFIRM_REQUIRED` where `--yes` would do.
+/// For agents, those of [`nonce::ask`]. At a shell, those of [`request::ask`], and `E_CONFIRM_REQUIRED` if `--yes` would be
+/// enough.
 pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent> {
     let need = Need {
         operation: EXECUTE,
@@ -86,7 +82,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))
         }
-        // What nobody reviewed is asked of a person, and --yes does not answer for them.
+        // Nobody has reviewed this text, so `--yes` is not enough and a person must answer.
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
                 "--yes can only run a saved workflow that you have approved with `mcpkg draft approve` or saved at a terminal with \
@@ -97,10 +93,11 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
     }
 }
 
-/// Whether a plan is one command that the caller may call as a tool without anybody's consent. A contract's own server shows no such
-/// tool, and asks always.
+/// Whether a plan is a single command that the caller may also call as a tool without consent. A server of contract 004 has no
+/// such
+/// tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
-    // A run of which it is not known what it did is not such a call.
+    // Resuming a run with an unknown past never counts as such a call.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;
     let mut steps = plan.program.steps.iter();
     context.caller.identity() != Identity::Assistant
@@ -108,7 +105,7 @@ fn is_free(context: &Context, plan: &Plan) -> bool {
         && steps.all(|step| operations::is_free(context, &step.spec))
 }
 
-/// Returns the consent to all reads of a catalog, where a plan does nothing but read from one and the caller has such a consent.
+/// Returns the caller's consent to all reads of a catalog, if the plan only reads from one catalog.
 fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
     let mut catalog: Option<(String, Option<String>)> = None;
     for step in &plan.program.steps {
@@ -116,7 +113,7 @@ fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
             return Ok(None);
         }
         let Some((found, spec)) = catalogs::find(context, &step.spec.id)? else { return Ok(None) };
-        // The consent is to what the catalog's own origin answers, and not to another one that is allowed later.
+        // The consent covers only the catalog's own origin, not origins that are allowed later.
         if !spec.base_url.as_deref().and_then(Url::parse).is_some_and(|url| found.is_own(&url)) {
             return Ok(None);
         }

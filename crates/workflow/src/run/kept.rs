@@ -1,4 +1,4 @@
-//! What is kept of a plan: all that it is made of, without passwords.
+//! Prepares the definition of a plan for storage: removes passwords.
 
 use serde_json::{Value, json};
 
@@ -11,10 +11,10 @@ use crate::passwords;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::redact::HIDDEN;
 
-/// The key of a definition from which something was hidden.
+/// The key that marks a definition with hidden values.
 pub const IS_HIDDEN: &str = "is_hidden";
 
-/// Marks what is kept of a definition where that is not all of it: no plan can be made from it again.
+/// Marks a stored definition that lacks some values: no plan can be made from it again.
 pub fn hidden(definition: &Value, mut kept: Value) -> Value {
     if kept != *definition {
         kept[IS_HIDDEN] = true.into();
@@ -22,7 +22,7 @@ pub fn hidden(definition: &Value, mut kept: Value) -> Value {
     kept
 }
 
-/// Returns the definition of a workflow's plan as it is kept. `earlier` are answers that a step alone was given.
+/// Returns the definition of a workflow's plan for storage. If only one step runs, it includes the outputs of `earlier` steps.
 pub fn of_workflow(sound: &Sound, program: &Program, definition: &Value) -> Result<Value> {
     let mut kept = definition.clone();
     let workflow = without_literals(sound);
@@ -37,7 +37,7 @@ pub fn of_workflow(sound: &Sound, program: &Program, definition: &Value) -> Resu
     Ok(hidden(definition, kept))
 }
 
-/// Returns the definition without the passwords that stand in its text.
+/// Returns the definition without passwords that are written in its text.
 fn without_literals(sound: &Sound) -> Definition {
     let mut definition = sound.definition.clone();
     for named in &mut definition.inputs.list {
@@ -52,7 +52,7 @@ fn without_literals(sound: &Sound) -> Definition {
     definition
 }
 
-/// Returns the answers that a step alone was given without their secrets, and where these stood.
+/// Returns the outputs that were passed to a single step, without their secrets, and where the secrets were.
 fn answers(sound: &Sound, program: &Program) -> Vec<Earlier> {
     let mut known = program.known();
     let sealed = program.earlier.iter().map(|earlier| {

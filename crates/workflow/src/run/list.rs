@@ -16,10 +16,10 @@ use mcpkg_store::page::Page;
 use mcpkg_store::projects;
 use mcpkg_store::runs::{self, Run, State};
 
-/// The name of this list in cursors.
+/// The list's name in cursors.
 const LIST: &str = "runs";
 
-/// The rows of a page, unless it is said otherwise; and the most.
+/// Default and maximum size of a page.
 const ROWS: u32 = 20;
 const MOST: u32 = 100;
 
@@ -91,7 +91,7 @@ impl Runs {
             let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
             runs::list(db, project, &page)
         })?;
-        // Runs without a project are their asker's alone.
+        // A run without a project is visible only to the caller who started it.
         let asker = context.caller.asker();
         let seen = found.rows.iter().filter(|run| run.project.is_some() || context.is_shell() || run.asker == asker);
         let seen: Vec<(&Run, State)> = seen.map(|run| (run, report::state(&context.store, run))).collect();
@@ -134,7 +134,7 @@ fn show(context: &Context, run: &Run) -> Result<Reply> {
     Ok(Reply::new(body, Value::Object(data)))
 }
 
-/// Returns what a person reads of a step: how it is, and a line for each attempt.
+/// Formats a step for people: its state, and one line for each attempt.
 fn of_step(step: &Value) -> Vec<String> {
     let text = |value: &Value, key: &str| value[key].as_str().map(|text| cell(text).into_owned()).unwrap_or_default();
     let why = step["reason"].as_str().map(|why| format!(" ({})", cell(why))).unwrap_or_default();
@@ -151,7 +151,7 @@ fn of_step(step: &Value) -> Vec<String> {
         let status = attempt["status"].as_i64().map(|status| format!(" {status}")).unwrap_or_default();
         let with = cell(&attempt["arguments"].to_string()).into_owned();
         lines.push(format!("  {} {} {place}{with}: {outcome}{status}", attempt["number"], text(attempt, "began_at")));
-        // Without bytes the excerpt is the reason, which the step has.
+        // If the body was empty, the excerpt is only the reason that the step already shows.
         if outcome != "ok" && attempt["bytes"].as_u64().is_some_and(|bytes| bytes > 0) {
             lines.push(format!("    it answered: {}", text(attempt, "excerpt")));
         }

@@ -1,4 +1,4 @@
-//! Commands and workflows are run: what is asked before anything is sent, and what is told of runs afterwards.
+//! Runs commands and workflows: checks and consent before a run, and reports about runs.
 
 mod arguments;
 mod ask;
@@ -32,7 +32,6 @@ use mcpkg_store::{Db, projects};
 
 pub use resource::RESOURCES;
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<command::Run>(),
     Entry::of::<execute::Execute>(),
@@ -43,10 +42,10 @@ pub const OPS: &[Entry] = &[
     Entry::of::<control::Cancel>(),
 ];
 
-/// The tool that runs commands; it is not a command itself.
+/// The tool that runs commands. It is not itself a command.
 pub const EXECUTE: &str = "execute";
 
-/// The runs of the project, as a shell completes them.
+/// Completes the ids of the project's runs.
 pub const RUNS: Names = Names::Stored(|typed| {
     let project = typed.project()?.map(|project| project.id);
     let found = runs::list(typed.db, project, &Page::first(typed.limit))?.rows;
@@ -57,8 +56,9 @@ pub const RUNS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).collect())
 });
 
-/// Returns the run that a caller names by its id, or by a part at its end that only one has: one of the project that the call
-/// is about, or one without a project of the same asker.
+/// Returns the run with this id, or whose id ends with it. The run must belong to the selected project, or have no project and
+/// belong
+/// to the same caller.
 pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }
@@ -77,10 +77,10 @@ fn find(db: &Db<'_>, context: &Context, id: &str) -> Result<Run> {
     if is_seen { Ok(run) } else { Err(absent()) }
 }
 
-/// The fewest characters of an id that name a run.
+/// Minimum length of an abbreviated run id.
 const SHORTEST: usize = 4;
 
-/// How many of the newest runs are looked through for the end of an id.
+/// How many of the newest runs are searched for an abbreviated id.
 const NEWEST: usize = 1_000;
 
 fn by_end(db: &Db<'_>, project: Option<i64>, end: &str) -> Result<Option<Run>> {

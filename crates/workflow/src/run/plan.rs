@@ -1,4 +1,4 @@
-//! What would be run: the program, the SHA-256 of all that decides it, and what a person is shown of it.
+//! A plan to approve and run: the program, the hash of everything it depends on, and its description for a person.
 
 use std::sync::Arc;
 
@@ -20,34 +20,30 @@ use mcpkg_base::hex;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects;
 
-/// What would be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub program: Program,
-    /// What it is made of, so that a resume can make it again; passwords are left out.
+    /// The definition that the program was built from, so that a resume can build it again. Passwords are left out.
     pub definition: Value,
-    /// The SHA-256 of all that decides what it does, in hex.
+    /// SHA-256 of everything that determines what the run does, in hex.
     pub hash: String,
-    /// What it does, in one sentence without a final period.
+    /// A sentence about what the run does, without a final period.
     pub summary: String,
-    /// What it does, a line each.
+    /// What the run does, one line each.
     pub effects: Vec<String>,
-    /// The name of its project; empty where it has none.
+    /// Name of the project; empty if there is none.
     pub project: String,
-    /// Whether a shell without a terminal may run it with `--yes`.
+    /// Whether `--yes` is enough to run it without a terminal.
     pub may_be_confirmed: bool,
 }
 
 /// Plans a single command.
-///
-/// # Errors
-/// `E_NOT_FOUND`, `E_AMBIGUOUS` for the command; `E_INVALID_ARGUMENT` where it cannot be run, or for its arguments.
 pub fn of_command(context: &Context, id: &str, with: Map<String, Value>) -> Result<Plan> {
     let spec = require(&reachable(context), id)?;
     of_spec(context, spec, with)
 }
 
-/// As [`of_command`], for a command that was found.
+/// Like [`of_command`], for a command that was already looked up.
 pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Value>) -> Result<Plan> {
     if !spec.runnable {
         let why = spec.why_not.as_deref().unwrap_or("its source does not describe how to run it");
@@ -76,21 +72,19 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     })
 }
 
-/// A workflow without errors, planned with what is given.
+/// A valid workflow, planned with the given values.
 pub(super) struct Looked {
     pub(super) sound: Sound,
-    /// What it would do.
     pub(super) planned: Planned,
-    /// The values of its inputs that are given, or were left by earlier runs.
+    /// The given input values, with defaults from earlier runs.
     pub(super) inputs: Map<String, Value>,
-    /// The name of its project; empty where it has none.
+    /// Name of the project; empty if there is none.
     pub(super) project: String,
 }
 
-/// Looks at a workflow's text with the values of its inputs, and with answers of steps where some are known.
-///
-/// # Errors
-/// As [`of_text`], without `E_INPUTS_REQUIRED`.
+/// Plans a workflow text with input values, and with outputs of steps that are already known. Unlike [`of_text`], it accepts
+/// missing
+/// inputs.
 pub(super) fn looked(
     context: &Context,
     text: &str,
@@ -111,11 +105,12 @@ pub(super) fn looked(
     Ok(Looked { sound, planned, inputs, project })
 }
 
-/// Plans a workflow, by its text and the values of its inputs.
+/// Plans a workflow text with input values.
 ///
 /// # Errors
-/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an input; `E_INPUTS_REQUIRED` with those that have no value;
-/// `E_TERMINAL_REQUIRED` where an agent gives a secret.
+/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input; `E_INPUTS_REQUIRED` with the missing
+/// inputs;
+/// `E_TERMINAL_REQUIRED` if an agent passes a secret.
 pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
     let Looked { sound, planned, inputs, project } = looked(context, text, inputs, Map::new())?;
     let missing: Vec<&str> = sound
@@ -145,7 +140,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
     })
 }
 
-/// Refuses values of secrets that are not references, and those that an agent gives.
+/// Refuses secrets that are not references, or that an agent passes.
 fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) -> Result<()> {
     let secrets = sound.definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
     for named in secrets {
@@ -156,12 +151,12 @@ fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) 
     Ok(())
 }
 
-/// Whether a command is one of mcpkg's own that only reads: a server answers it as a tool too, without anybody's consent.
+/// Whether a command is one of mcpkg's own read-only ones, which are also tools that need no consent.
 pub fn is_own_read(spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
 }
 
-/// Returns the SHA-256 of a definition, of what is said of its commands, and of its project, in hex.
+/// Returns the SHA-256 of a definition, the specs of its commands, and its project, in hex.
 pub(super) fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s CommandSpec>, project: &str) -> String {
     let specs: Vec<(&str, String)> = specs.into_iter().map(|spec| (spec.id.as_str(), spec.hash())).collect();
     let mut all = json!({ "definition": definition, "specs": specs, "project": project });
@@ -169,7 +164,7 @@ pub(super) fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s C
     hex::encode(&disk::sha256(all.to_string().as_bytes()))
 }
 
-/// Returns the name of the project that applies; empty where there is none.
+/// Returns the name of the selected project; empty if there is none.
 pub fn project(context: &Context) -> Result<String> {
     let found = context.store.read(|db| projects::resolve(db, &context.selection))?;
     Ok(found.map_or_else(String::new, |project| project.name))

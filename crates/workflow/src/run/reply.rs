@@ -1,4 +1,4 @@
-//! The reply to the caller of a run: how far it is, and what it answered.
+//! Builds the reply to the caller of a run: its progress or its output.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use mcpkg_core::op::{Body, Context, Reply, cell};
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run, State, StepState, attempts};
 
-/// Carries a run on, and answers how far it is: at a shell once it has stopped, to an agent at `until` at the latest.
+/// Works on a run, and returns its state: at a shell when the run stops, to an agent at `until` at the latest.
 ///
 /// # Errors
-/// `E_STEP_FAILED`, `E_STEP_UNCERTAIN` for what came of it.
+/// `E_STEP_FAILED` or `E_STEP_UNCERTAIN` if the run ended that way.
 pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
     let run = begun.run;
     (context.step_aside)();
@@ -37,12 +37,11 @@ pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Res
     of(context, run)
 }
 
-/// Returns until when a caller waits.
 pub fn until(wait: Duration) -> Instant {
     Instant::now() + wait
 }
 
-/// Returns what is answered of a run.
+/// Returns the reply about a run.
 fn of(context: &Context, run: Uuid) -> Result<Reply> {
     let (run, data) = context.store.read(|db| {
         let run = runs::get(db, run)?.ok_or_else(|| missing(&run.to_string()))?;
@@ -64,7 +63,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
         }
         state => {
             let reply = Reply::new(body(context, &run, &data), data);
-            // At a shell it ended for now without having done all that was asked.
+            // At a shell, a run that stopped early counts as a failure.
             let failed = context.is_shell() && matches!(state, State::Canceled | State::Paused | State::Interrupted);
             let reply = Reply { failed, ..reply };
             let reply = match first(context, &run, StepState::Uncertain)? {
@@ -82,20 +81,20 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
     }
 }
 
-/// Says how to go on with a run that has not ended. Only an agent is answered before, and it reads the data.
+/// Adds the hint how to follow a run that has not ended. Only agents get a reply before the end, and they read the JSON.
 fn going_on(context: &Context, mut reply: Reply, run: Uuid) -> Reply {
     reply.data["hint"] = json!(goes_on(context, run));
     reply
 }
 
-/// What a person reads: what it answered, else how far it is.
+/// Formats the run for people: its output, or else its progress.
 fn body(context: &Context, run: &Run, data: &Value) -> Body {
     if !context.is_shell() {
         return Body::Text(String::new());
     }
     match (run.state, data.get("final_output")) {
         (State::Succeeded, Some(Value::String(text))) => Body::Text(format!("{text}\n")),
-        // What a command says in words is read as words.
+        // If a command's output is only text, show that text.
         (State::Succeeded, Some(Value::Object(output)))
             if output.len() == 1 && output.get("text").is_some_and(Value::is_string) =>
         {
@@ -135,16 +134,15 @@ fn failed(context: &Context, run: &Run) -> Result<Error> {
     })
 }
 
-/// Returns the status and the beginning of what an API answered to the last attempt at a step, where it said something.
+/// Returns the status and an excerpt of the API's answer to the last attempt at a step, if it failed.
 fn answer(context: &Context, run: &Run, step: &Step) -> Result<Option<(i64, String)>> {
     let last = context.store.read(|db| attempts::last(db, run.id, step.seq))?;
     let ended = last.and_then(|last| last.ended);
-    // Without bytes the excerpt is the failure's own message, which the reason has.
+    // If the body was empty, the excerpt is only the error message that the reason already contains.
     let ended = ended.filter(|ended| ended.bytes.is_some_and(|bytes| bytes > 0) && ended.outcome != "ok");
     Ok(ended.and_then(|ended| Some((ended.status?, ended.excerpt?))))
 }
 
-/// Returns the first step of a run that is in a state.
 fn first(context: &Context, run: &Run, state: StepState) -> Result<Option<Step>> {
     let rows = context.store.read(|db| steps::of(db, run.id))?;
     Ok(rows.into_iter().find(|row| row.state == state))

@@ -1,4 +1,4 @@
-//! `mcpkg://run/{id}`: how far a run is, told as its steps end.
+//! The MCP resource `mcpkg://run/{id}`: the progress of a run, updated as its steps end.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,10 +12,8 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run};
 
-/// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[RUN];
 
-/// A run of the project.
 const RUN: Resource = Resource {
     uri: "mcpkg://run/{id}",
     name: "run",
@@ -33,7 +31,8 @@ fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
-        // Only list_runs says whether a process holds it: a lock has no row, and its end raises no event.
+        // Whether a process still works on the run is not shown: a lock has no row, and its release raises no event. list_runs
+        // shows it.
         told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
     }
     contents.text(RUN.mime_type, &told.to_string(), &|| format!("mcpkg workflow runs {} --json", run.uuid))?;
@@ -57,7 +56,7 @@ fn complete(completing: &Completing<'_>) -> Result<Option<Vec<String>>> {
     Ok(Some(ids.filter(|id| id.starts_with(completing.typed)).collect()))
 }
 
-/// Returns the run of this id, where it is of the project that is asked about.
+/// Returns the run with this id, if it belongs to the selected project.
 fn find(asked: &Asked<'_>) -> Result<Option<Run>> {
     let Ok(id) = Uuid::try_parse(asked.values.get("id")) else { return Ok(None) };
     let Some(project) = projects::resolve(asked.db, asked.selection)? else { return Ok(None) };

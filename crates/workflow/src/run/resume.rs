@@ -1,4 +1,4 @@
-//! `mcpkg workflow resume`, and the same for an agent.
+//! `mcpkg workflow resume`: continues a run that stopped. Agents resume runs through `execute`.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ use mcpkg_core::consent::request::Consent;
 use mcpkg_core::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::runs::{self, Run};
 
-/// The most bytes of an answer that a person gives for a step.
+/// Maximum size of an output that a person supplies for a step, in bytes.
 const MAX_OUTPUT: u64 = 8 << 20;
 
 /// Resumes a run.
@@ -56,7 +56,7 @@ pub struct Resume {
     accept_changes: bool,
 }
 
-/// What a person says of a step.
+/// A person's decision about a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     step: String,
@@ -139,7 +139,7 @@ impl Operation for Resume {
     }
 }
 
-/// Carries a run on for an agent, which needs a person's consent to what is left of it.
+/// Resumes a run for an agent. This needs a person's consent to the rest of the run.
 pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
     let resumable = resume::take(context, run, false)?;
     let mut plan = again(context, &resumable.definition)?;
@@ -159,12 +159,13 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     go_on(context, resumable, plan, until)
 }
 
-/// Whether all that a run did stands in its rows.
+/// Whether the run's rows show everything that it did.
 fn is_known(context: &Context, resumable: &Resumable, plan: &Plan) -> Result<bool> {
     begin::is_known(context, &plan.program, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
 }
 
-/// Has a person decide on a run that may have done more than its rows tell: nothing but their look at it says what may be sent again.
+/// Requires a person's decision about a run that may have done more than its rows show: only a person can judge what may be
+/// repeated.
 fn of_unknown_past(mut plan: Plan) -> Plan {
     let what = "this run may have done more than is recorded here: it was started on another machine, or the database was restored from \
         a backup. Some steps may run twice";
@@ -180,12 +181,12 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
         holder.write(&context.store, |db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
-    // Its project may be deleted meanwhile, and the run with it.
+    // The project may have been deleted in the meantime, and the run with it.
     let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
     reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
-/// Returns what a person decided of each step.
+/// Returns a person's decisions, by step.
 fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
     let done = words.iter().filter(|word| word.what == What::Done).count();
     if output.is_some() && done != 1 {
@@ -211,7 +212,7 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
     Ok(words.iter().map(decision).collect())
 }
 
-/// Has the person at the terminal look at what a run would do now.
+/// Asks the person at the terminal to accept what the run would do now.
 fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         let why = "Only a person at a terminal can accept changes to a run; --yes cannot skip this confirmation";

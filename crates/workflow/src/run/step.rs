@@ -1,4 +1,4 @@
-//! One step of a workflow is run alone: what others answered is given, or was answered in an earlier run.
+//! Runs a single step of a workflow. The outputs of other steps are given, or come from an earlier run.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,20 @@ use crate::expression::{Root, value_at};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// The one step that is run.
+/// A single step to run.
 #[derive(Clone, Debug)]
 pub struct Alone {
     pub step: String,
-    /// What other steps answered.
+    /// The outputs of other steps.
     pub earlier: Vec<Earlier>,
 }
 
-/// Plans one step of a workflow.
+/// Plans a single step of a workflow.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such step; `E_INPUTS_REQUIRED` with the inputs and the answers that it refers to and that
-/// nobody gave, whose details are `inputs_required` and `outputs_required`.
+/// `E_NOT_FOUND` for an unknown step. `E_INPUTS_REQUIRED` if the step uses inputs or outputs that were not given; its details
+/// are
+/// `inputs_required` and `outputs_required`.
 pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
     let outputs: Map<String, Value> =
         alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();
@@ -60,7 +61,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
     })
 }
 
-/// Refuses a step that refers to what nobody gave.
+/// Refuses a step that uses inputs or outputs that were not given.
 fn unless_missing(sound: &Sound, step: usize, inputs: &Map<String, Value>, outputs: &Map<String, Value>) -> Result<()> {
     let (mut no_input, mut no_output) = (BTreeSet::new(), BTreeSet::new());
     for used in sound.uses.iter().filter(|used| used.slot.step() == Some(step)) {
@@ -72,11 +73,11 @@ fn unless_missing(sound: &Sound, step: usize, inputs: &Map<String, Value>, outpu
                         no_input.insert(name.clone());
                     }
                 }
-                // What it answers itself is known by the time that it is looked at.
+                // The step's own output will be known when it is used.
                 Root::Step(id) if *id == sound.definition.steps[step].id => {}
                 Root::Step(id) => {
                     let found = outputs.get(id).and_then(|output| value_at(output, &path.segments));
-                    // In a condition what an answer lacks is null, as it is in a whole run.
+                    // In a condition, a missing field of an output is null, just as in a full run.
                     let is_lax = matches!(used.slot, Slot::If(_) | Slot::Until(_)) && outputs.contains_key(id);
                     if found.is_none() && !is_lax {
                         no_output.insert(path.to_string());

@@ -1,4 +1,4 @@
-//! Which workflow is run, and which of its steps: a text, a saved one, a draft's, or that of an earlier run.
+//! Selects the workflow to run, and optionally one step: from a text, a saved workflow, a draft or an earlier run.
 
 use serde_json::{Map, Value};
 
@@ -19,35 +19,27 @@ use mcpkg_store::{Db, blobs};
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub text: String,
-    /// The values of its inputs.
     pub inputs: Map<String, Value>,
-    /// The one step, where it is not all of them.
+    /// The single step to run; `None` runs all.
     pub alone: Option<Alone>,
 }
 
-/// Returns the text of a saved workflow.
 pub fn saved(context: &Context, name: &str) -> Result<String> {
     context.read(|db, project| model::stored(db, workflows::get(db, project, name)?.blob))
 }
 
-/// Returns the text of a draft that waits for a person.
-///
-/// # Errors
-/// `E_DRAFT_STALE` where it was decided.
+/// Returns the text of a draft; fails with `E_DRAFT_STALE` if a person has already decided.
 pub fn drafted(context: &Context, id: &str) -> Result<String> {
     context.read(|db, project| draft::waiting_text(db, project, id))
 }
 
 impl Wanted {
-    /// Returns all of a text.
+    /// Selects all steps of a text.
     pub fn of_text(text: String, inputs: Map<String, Value>) -> Self {
         Self { text, inputs, alone: None }
     }
 
-    /// Returns one step of this text. `outputs` are answers of others, which go before those of an earlier `run`.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` where the run is one of a single command.
+    /// Selects one step of this text. `outputs` are the outputs of other steps; they override those of an earlier `run`.
     pub fn step(self, context: &Context, step: &str, outputs: Map<String, Value>, run: Option<&Run>) -> Result<Self> {
         let before = run.map(|run| context.store.read(|db| of_run(db, run))).transpose()?;
         let (of_run, mut earlier) = before.unwrap_or_default();
@@ -68,7 +60,7 @@ impl Wanted {
     }
 }
 
-/// Returns what an earlier run was made of, and what its steps answered.
+/// Returns the workflow and inputs of an earlier run, and the outputs of its steps.
 fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     let definition: Value = stored_json(&runs::definition(db, run)?, "the definition of a run")?;
     let Some(workflow) = definition.get("workflow") else {
@@ -81,7 +73,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     earlier.extend(own);
     let mut inputs = definition["inputs"].as_object().cloned().ok_or_else(|| blobs::damaged_value(NO_DEFINITION))?;
     if definition[IS_HIDDEN] == true {
-        // What stands there for a password is never sent as one: it has to be given again.
+        // The placeholder of a password must never be sent, so the caller has to pass the password again.
         inputs.retain(|_, value| !holds_hidden(value));
         if holds_hidden(workflow) {
             return Err(hidden_text(run));
@@ -98,13 +90,13 @@ fn hidden_text(run: &Run) -> Error {
     Error::new(Code::SecretMissing, why).hint("pass the workflow or its text together with the run")
 }
 
-/// Returns the answers that a run of one step was given; none where it is one of all steps.
+/// Returns the outputs that were passed to a run of a single step; none for a full run.
 fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
     let Some(earlier) = definition.get("earlier") else { return Ok(Vec::new()) };
     serde_json::from_value(earlier.clone()).map_err(|error| blobs::damaged_value(NO_DEFINITION).with_source(error))
 }
 
-/// Plans again what a run was made of, with its commands as they are now.
+/// Plans a stored run again, with the current commands.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     if definition[IS_HIDDEN] == true {
         let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";

@@ -111,7 +111,7 @@ impl Run {
     }
 }
 
-/// Returns typed values by name, each read as its input's type.
+/// Parses typed inputs according to their types.
 fn inputs(context: &Context, text: &str, given: &[Typed]) -> Result<Map<String, Value>> {
     let checked = checked(text, &reachable(context))?;
     let mut inputs = Map::new();

@@ -1,5 +1,6 @@
-//! Which texts of workflows a person on this machine approved, of a draft or by saving them at a terminal. What somebody else's
-//! database brings, or a program saved, is none of them.
+//! Remembers which workflow texts a person on this machine has approved, either as a draft or by saving them at a terminal.
+//! Texts that
+//! arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};
 
@@ -9,11 +10,9 @@ use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 use mcpkg_core::op::{Confirmation, Context};
 
-/// Keeps it that a person at this terminal wrote or read a workflow's text; without one, nothing. Of the texts that it had before
-/// none is approved any more.
-///
-/// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// Records that a person at this terminal wrote or read a workflow's text, and revokes the approval of its earlier texts. Does
+/// nothing
+/// without a terminal.
 pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         return Ok(());
@@ -28,7 +27,6 @@ pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Resu
     approved.put(Kind::Workflow, &own, &note)
 }
 
-/// Whether a person on this machine approved a text for a project.
 pub fn is_approved(context: &Context, project: &str, text: &str) -> Result<bool> {
     Ok(context.approved.get(Kind::Workflow, &digest(project, text))?.is_some())
 }

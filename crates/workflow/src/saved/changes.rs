@@ -1,5 +1,6 @@
-//! What differs between two workflows by what they say: steps and inputs that came, went, moved or changed, each with its
-//! places in both texts.
+//! Compares two workflows by meaning: finds steps and inputs that were added, removed, moved or changed, with their positions
+//! in both
+//! texts.
 
 use std::fmt;
 
@@ -12,18 +13,18 @@ use crate::span::Span;
 use crate::yaml::places::{Place, Places, below};
 use mcpkg_core::op::Body;
 
-/// What happened to something.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Happened {
     Added,
     Removed,
     Changed,
-    /// Its position in the list changed.
+    /// The position in the list changed.
     Moved,
 }
 
-/// A part of a workflow that differs.
+/// A changed part of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     pub change: Happened,
@@ -49,7 +50,7 @@ pub struct Change {
     pub is_at: Option<Span>,
 }
 
-/// Returns what differs between two workflows, in the order of the later one; what went stands where it was.
+/// Returns the changes in the order of the later workflow; removed parts come where they used to be.
 pub fn between(before: &Model, after: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
     let sides = Sides { was: &before.places, is: &after.places };
@@ -72,12 +73,12 @@ pub fn between(before: &Model, after: &Model) -> Vec<Change> {
     changes
 }
 
-/// Returns what differs between two texts; `None` where one of them cannot be read as a workflow.
+/// Returns the changes between two texts; `None` if either is not a valid workflow.
 pub fn of_texts(before: &str, after: &str) -> Option<Vec<Change>> {
     Some(between(&Model::of(before).ok()?, &Model::of(after).ok()?))
 }
 
-/// Returns what people see of a difference: what it means, a line each, and the unified diff.
+/// Returns the changes for people: one line each, followed by the unified diff.
 pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
     match changes.iter().flatten().next() {
         None => Body::Diff(diff),
@@ -88,7 +89,7 @@ pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
     }
 }
 
-/// The places of both texts.
+/// The positions in both texts.
 struct Sides<'a> {
     was: &'a Places,
     is: &'a Places,
@@ -121,7 +122,7 @@ impl Sides<'_> {
         }
     }
 
-    /// Compares the fields of something, and those of a mapping in a field one by one.
+    /// Compares the fields of a part. Mappings inside a field are compared entry by entry.
     fn fields(
         &self,
         (what, name): (&'static str, Option<&str>),
@@ -173,7 +174,7 @@ impl Entry<'_> {
     }
 }
 
-/// Returns the entries of a list whose elements name themselves, or of a mapping by name.
+/// Returns the entries of a mapping by name, or of a list whose elements have names.
 fn entries<'v>(value: Option<&'v Value>, key: &str) -> Vec<Entry<'v>> {
     let pointer = below("", key);
     match value {
@@ -201,7 +202,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Returns the names that stand in another order, as few as there can be.
+/// Returns the smallest set of names that explains the change of order.
 fn moved(old: &[String], new: &[String]) -> Vec<String> {
     let mut moved = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, old, new) {
@@ -213,7 +214,7 @@ fn moved(old: &[String], new: &[String]) -> Vec<String> {
     moved
 }
 
-/// Returns where the value of a JSON pointer stands, with its key. A step's condition may be written `when`.
+/// Returns the span of a value with its key. A step's condition may be written as `when`.
 fn span(places: &Places, pointer: &str) -> Option<Span> {
     let alias = || places.get(&format!("{}/when", pointer.strip_suffix("/if")?));
     let Place { key, value, .. } = places.get(pointer).or_else(alias)?;
@@ -236,10 +237,10 @@ impl fmt::Display for Change {
     }
 }
 
-/// The most characters of a value in a line for people.
+/// Maximum length of a value in a line for people, in characters.
 const SHOWN: usize = 60;
 
-/// Returns a value in one line, cut where it is long.
+/// Formats a value on one line, shortened if necessary.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN) {

@@ -1,4 +1,4 @@
-//! `mcpkg workflow edit`: the user's editor on a workflow's text.
+//! `mcpkg workflow edit`: opens a workflow in the user's editor.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -77,14 +77,13 @@ impl Operation for Edit {
     }
 }
 
-/// Adds what was found to the data of a workflow.
 fn with(mut data: Value, findings: &[Finding]) -> Value {
     data["findings"] = json!(findings);
     data
 }
 
 impl Edit {
-    /// Writes the edited text, where nobody changed the workflow meanwhile.
+    /// Stores the edited text, unless the workflow was changed in the meantime.
     fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>, String)> {
         let text = model::given(edited)?;
         let (model, checked) = Model::checked(context, &text)?;

@@ -1,4 +1,4 @@
-//! `mcpkg workflow env ...`: the values that workflows of a project may read as `env.NAME`.
+//! `mcpkg workflow env ...`: manages the values that workflows of a project may read as `env.NAME`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,10 +15,10 @@ use mcpkg_core::op::{
 };
 use mcpkg_store::workflows::{self, Variable};
 
-/// The most bytes of a value.
+/// Maximum size of a value, in bytes.
 const MAX_VALUE: usize = 64 << 10;
 
-/// The values that are set, as a shell completes them.
+/// Completes the names of variables that are set.
 const SET: Names = Names::Stored(|typed| {
     let names = workflows::variable_names(typed.db, typed.selection)?.into_iter();
     Ok(names.filter(|name| name.starts_with(typed.prefix)).take(typed.limit).map(Name::from).collect())
@@ -142,7 +142,7 @@ impl Operation for List {
     }
 }
 
-/// Refuses what is not a variable's name, and a value that is a secret by its looks.
+/// Refuses an invalid name, and a value that looks like a secret.
 fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {

@@ -67,7 +67,7 @@ impl Operation for Export {
         if !fixtures.is_empty() {
             files.push((&of_fixtures, beside::text(&fixtures)?));
         }
-        // None is written where another may not be.
+        // Check all files first: write either all of them or none.
         let mut written = Vec::new();
         for (file, text) in &files {
             if self.has_to_be_written(file, text)? {
@@ -88,10 +88,9 @@ impl Operation for Export {
 }
 
 impl Export {
-    /// Returns whether a file has to be written: not where it holds the same.
-    ///
-    /// # Errors
-    /// `E_ALREADY_EXISTS` where it holds something else and may not be written over.
+    /// Whether a file must be written. A file with the same content is skipped; one with other content is an error, unless it
+    /// may be
+    /// overwritten.
     fn has_to_be_written(&self, file: &Path, text: &str) -> Result<bool> {
         match disk::metadata(file)? {
             Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),

@@ -1,4 +1,4 @@
-//! `mcpkg workflow history`, `diff` and `restore`: every change keeps a revision.
+//! `mcpkg workflow history`, `diff` and `restore`: work with the stored revisions of a workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -152,7 +152,7 @@ impl Operation for Restore {
         let Some(number) = self.revision else { return Err(which(context, &self.name)?) };
         let (workflow, project, text) = context.write("workflow.restore", &self.name, |db, project, author| {
             let revision = workflows::revision(db, project, &self.name, number)?;
-            // What lives keeps its name, whatever the revision was called.
+            // An existing workflow keeps its name, even if the revision had another one.
             let live = workflows::by_uuid(db, project.id, revision.item);
             let name = match live {
                 Ok(Some(live)) => live.name,
@@ -174,7 +174,7 @@ impl Operation for Restore {
     }
 }
 
-/// Returns the failure of a restore that does not say which revision: it names the newest ones.
+/// Returns the error for a restore without a revision; it lists the newest revisions.
 fn which(context: &Context, name: &str) -> Result<Error> {
     const SHOWN: usize = 5;
     let newest = context.read(|db, project| {

@@ -1,4 +1,4 @@
-//! `mcpkg workflow import`: files become workflows, as they stand.
+//! `mcpkg workflow import`: stores files as workflows, with their text unchanged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -115,18 +115,18 @@ impl Operation for Import {
     }
 }
 
-/// A file that is a workflow.
+/// A file that contains a workflow.
 struct File {
     path: String,
     text: String,
     model: Model,
-    /// Those of the file beside it.
+    /// The fixtures of the file next to it.
     fixtures: Fixtures,
     notes: Vec<String>,
     findings: Vec<Finding>,
 }
 
-/// How a file stands to the project.
+/// How a file compares to the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     New,
@@ -144,7 +144,7 @@ impl Standing {
     }
 }
 
-/// Reads what a path names.
+/// Reads the workflows of a file or folder.
 fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut Vec<String>) -> Result<()> {
     let read = |path: &Path| Text::File(path.to_owned()).read();
     if !path.is_dir() {
@@ -172,13 +172,12 @@ fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut 
     Ok(())
 }
 
-/// Whether a file of a folder may be a workflow.
 fn is_candidate(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
 }
 
-/// Whether a path is a folder with such a file in it. What cannot be read has none, and links are not followed.
+/// Whether a path is a folder that contains such a file. Links are not followed, and an unreadable folder counts as empty.
 fn has_candidates(path: &Path) -> bool {
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| is_candidate(&entry.path())))
@@ -227,7 +226,7 @@ impl File {
         beside::keep(db, project.id, written.uuid, &self.fixtures, author.now)
     }
 
-    /// What a person should know: what was mended, and what is found in the text.
+    /// Returns notes for a person: automatic corrections, and findings.
     fn told(&self) -> impl Iterator<Item = String> {
         let found = model::warnings(&self.findings).into_iter().map(|line| format!("{}:{line}", self.path));
         self.notes.iter().map(|note| format!("{}: {note}", self.path)).chain(found)
@@ -235,7 +234,7 @@ impl File {
 }
 
 impl Import {
-    /// Refuses what would overwrite what is there, unless it was said.
+    /// Refuses to overwrite a different workflow, unless `--update` is given.
     fn unless_different(&self, files: &[File], done: &[Standing]) -> Result<()> {
         let differ = files.iter().zip(done).filter(|(_, standing)| **standing == Standing::Different);
         let names: Vec<&str> = differ.map(|(file, _)| file.model.name.as_str()).collect();

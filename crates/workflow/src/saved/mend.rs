@@ -1,4 +1,4 @@
-//! What workflows of other programs get wrong and what can be mended for certain, with a note for each thing.
+//! Corrects known mistakes in workflows of other programs, if the correction is certain, and notes each one.
 
 use serde_json::{Map, Value};
 
@@ -6,16 +6,16 @@ use super::model::{Model, written};
 use crate::yaml;
 use mcpkg_base::error::Result;
 
-/// A text that was mended.
 #[derive(Debug)]
 pub struct Mended {
     pub text: String,
-    /// What was mended, a line each.
+    /// The corrections, one line each.
     pub notes: Vec<String>,
 }
 
-/// Returns a text mended as far as that is certain: `when` as a name of `if`, fields that are null, commands named as
-/// `group name`, examples that are mappings or lists. `None` where there is nothing to mend, or the rest is wrong too.
+/// Corrects a text: renames `when` to `if`, removes null fields, writes command ids with a colon instead of a space, and turns
+/// examples
+/// that are mappings or lists into text. `None` if nothing needs correction, or if errors remain.
 pub fn mended(text: &str) -> Result<Option<Mended>> {
     let Some(Value::Object(mut workflow)) = yaml::read(text).value else { return Ok(None) };
     let mut notes = Vec::new();
@@ -43,7 +43,7 @@ pub fn mended(text: &str) -> Result<Option<Mended>> {
     Ok(Model::of(&text).is_ok().then_some(Mended { text, notes }))
 }
 
-/// Returns the inputs or steps with their names: those of a mapping, or those of a list that name themselves.
+/// Returns the inputs or steps with their names, from a mapping or from a list.
 fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Map<String, Value>)> {
     match value {
         Some(Value::Object(values)) => {
@@ -58,7 +58,7 @@ fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Ma
     }
 }
 
-/// Takes out fields that say nothing. What a command is given stays: there null is a value.
+/// Removes null fields, except in a command's arguments, where null is a value.
 fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     for (key, value) in
         fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))
@@ -67,7 +67,7 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
             without_nulls(fields, &format!("{key} of {what}"), notes);
         }
     }
-    // What holds nothing but such fields says nothing either.
+    // A mapping or list that is now empty can be removed too.
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(values) => values.is_empty(),
@@ -89,7 +89,7 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
     }
 }
 
-/// Writes the condition of a step under the name that it has here.
+/// Renames `when` to `if`.
 fn condition(step: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     if step.contains_key("if") || !step.contains_key("when") {
         return;
@@ -113,7 +113,7 @@ fn command(fields: &mut Map<String, Value>, key: &str, what: &str, notes: &mut V
     *id = whole;
 }
 
-/// Makes a text of an example that is a mapping or a list.
+/// Converts an example that is a mapping or a list to text.
 fn example(input: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     if let Some(example @ (Value::Object(_) | Value::Array(_))) = input.get_mut("example") {
         *example = Value::String(example.to_string());

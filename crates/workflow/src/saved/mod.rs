@@ -1,4 +1,4 @@
-//! Workflows that a project keeps: a file for each command.
+//! Saved workflows of a project, with one file for each command.
 
 pub mod approval;
 pub mod changes;
@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 use mcpkg_core::op::Entry;
 use mcpkg_store::workflows::Workflow;
 
-/// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<show::Show>(),
@@ -40,7 +39,6 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<env::List>(),
 ];
 
-/// The data of a workflow.
 pub(super) fn data(project: &str, workflow: &Workflow) -> Value {
     json!({
         "name": workflow.name,

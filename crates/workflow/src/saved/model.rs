@@ -1,4 +1,4 @@
-//! A text and what it says: the one place where saved texts are read, named and checked.
+//! A parsed workflow text. All saved texts are parsed, named and checked here.
 
 use serde_json::{Value, json};
 
@@ -17,26 +17,23 @@ use mcpkg_core::op::Context;
 use mcpkg_store::workflows::{New, Summary};
 use mcpkg_store::{Db, blobs, projects};
 
-/// The most bytes of a message.
+/// Maximum size of a message, in bytes.
 const MAX_MESSAGE: usize = 4 << 10;
 
-/// What a text says, and where.
+/// A parsed workflow.
 #[derive(Debug)]
 pub struct Model {
     pub name: String,
     pub definition: Definition,
-    /// The same as JSON, without what is null, empty or usual.
+    /// The workflow as JSON, without null, empty and default values.
     pub value: Value,
-    /// Where each value stands in the text.
+    /// The position of each value in the text.
     pub places: Places,
     summary: Summary,
 }
 
 impl Model {
-    /// Reads a text.
-    ///
-    /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow.
+    /// Parses a text. If it is not a workflow, the error contains the findings.
     pub fn of(text: &str) -> Result<Self> {
         let (definition, findings) = shaped(text)?;
         let Some(definition) = definition.filter(|_| !has_errors(&findings)) else { return Err(unreadable(&findings)) };
@@ -44,7 +41,7 @@ impl Model {
         Self::with(definition, yaml::read(text).places)
     }
 
-    /// Reads a text, and returns with it what is found in it, commands and all.
+    /// Parses a text and runs all checks, including those of commands.
     pub fn checked(context: &Context, text: &str) -> Result<(Self, Checked)> {
         let model = Self::of(text)?;
         Ok((model, checked(text, &reachable(context))?))
@@ -61,32 +58,32 @@ impl Model {
         Ok(Self { name: definition.workflow.clone(), definition, value, places, summary })
     }
 
-    /// Returns what is stored of it with its text.
+    /// Returns the columns to store, together with the text.
     pub fn stored<'a>(&'a self, text: &'a str) -> New<'a> {
         New { name: &self.name, text, summary: &self.summary }
     }
 }
 
-/// Returns the SHA-256 of what a workflow says: of its JSON with sorted keys, without the version of the form.
+/// Returns the SHA-256 of a workflow's meaning: of its canonical JSON, without the format version.
 fn hash(definition: &Definition) -> Result<[u8; 32]> {
     let unversioned = Definition { schema_version: None, ..definition.clone() };
     canonical::digest(&unversioned)
 }
 
-/// Returns the failure of a text that is not a workflow.
+/// Returns the error for a text that is not a workflow.
 fn unreadable(findings: &[Finding]) -> Error {
     let error = Error::new(Code::WorkflowInvalid, "The text cannot be read as a workflow; nothing was changed");
     with_findings(error, findings)
 }
 
-/// Returns the failure of what has errors in it and may have none. `what` begins the sentence.
+/// Returns the error for a workflow with errors. `what` begins the sentence.
 pub fn faulty(what: &str, findings: &[Finding]) -> Error {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let message = format!("{what} has {}; nothing was changed", plural::count(errors, "error"));
     with_findings(Error::new(Code::WorkflowInvalid, message), findings)
 }
 
-/// The most findings that stand among the hints of a failure.
+/// Maximum number of findings in the hints of an error.
 const HINTED: usize = 10;
 
 fn with_findings(error: Error, findings: &[Finding]) -> Error {
@@ -95,13 +92,13 @@ fn with_findings(error: Error, findings: &[Finding]) -> Error {
     error.with_details(split(findings))
 }
 
-/// Returns findings as the contract has them: errors and warnings.
+/// Returns the findings as the contract defines them: errors and warnings.
 pub fn split(findings: &[Finding]) -> Value {
     let of = |severity| findings.iter().filter(|found| found.severity == severity).collect::<Vec<_>>();
     json!({ "errors": of(Severity::Error), "warnings": of(Severity::Warning) })
 }
 
-/// Refuses to store a text that holds a secret.
+/// Refuses to store a text that contains a secret.
 pub fn without_secrets(findings: &[Finding]) -> Result<()> {
     let secrets: Vec<Finding> = findings.iter().filter(|found| found.code == Kind::SecretLiteral).cloned().collect();
     if secrets.is_empty() {
@@ -110,12 +107,12 @@ pub fn without_secrets(findings: &[Finding]) -> Result<()> {
     Err(with_findings(Error::new(Code::WorkflowInvalid, "The text contains a secret; nothing was stored"), &secrets))
 }
 
-/// Returns a line for each finding, as compilers write them.
+/// Formats findings like compiler messages, one line each.
 pub fn lines(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|found| line(found, "warning: ")).collect()
 }
 
-/// As [`lines`], for a reply that says of each that it is a warning.
+/// Like [`lines`], but without the word `warning`, for replies that add it themselves.
 pub fn warnings(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|found| line(found, "")).collect()
 }
@@ -127,25 +124,20 @@ fn line(found: &Finding, warning: &str) -> String {
     format!("{line}:{column}: {word}{} [{}]{hint}", found.message, found.code.name())
 }
 
-/// Returns the text of a workflow, written in the one form that it has, as a file.
+/// Renders a workflow as a file in canonical form.
 pub fn written(definition: &Definition) -> Result<String> {
     Ok(rendered(definition)? + "\n")
 }
 
-/// Returns the stored text of a key.
 pub fn stored(db: &Db<'_>, blob: i64) -> Result<String> {
     text(blobs::get(db, blob)?)
 }
 
-/// Returns stored bytes as the text that they are.
 pub fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
 
-/// Returns the plan of a text that was checked, with nothing given, as JSON.
-///
-/// # Errors
-/// `E_WORKFLOW_INVALID` where it has errors.
+/// Returns the plan of a checked text as JSON, without any input values. Fails if the text has errors.
 pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let given = Given { project: project.map(|project| project.name), ..Given::default() };
@@ -153,16 +145,12 @@ pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     serde_json::to_value(plan).map_err(|error| Error::internal("a plan cannot be written as JSON").with_source(error))
 }
 
-/// Returns bytes that a person wrote as a text.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where they are not UTF-8.
+/// Converts bytes from a person to text; refuses invalid UTF-8.
 pub fn given(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)
         .map_err(|error| Error::new(Code::InvalidArgument, "The text is not UTF-8").with_source(error))
 }
 
-/// Checks the name that a workflow shall have.
 pub fn check_name(name: &str) -> Result<()> {
     if is_identifier(name) {
         return Ok(());
@@ -171,10 +159,7 @@ pub fn check_name(name: &str) -> Result<()> {
         .hint("use letters, digits, - and _, beginning with a letter or _, up to 64 characters"))
 }
 
-/// Checks the message of a change or of a draft.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for U+0000, and from 4 KiB on.
+/// Refuses a message that contains U+0000 or is longer than 4 KiB.
 pub fn check_message(message: Option<&str>) -> Result<()> {
     let Some(message) = message else { return Ok(()) };
     if message.len() > MAX_MESSAGE {
@@ -187,10 +172,7 @@ pub fn check_message(message: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Returns a text with another name of the workflow in it, and all else as it was.
-///
-/// # Errors
-/// `E_WORKFLOW_INVALID` where the text has no name.
+/// Replaces the workflow's name in a text, and leaves everything else unchanged.
 pub fn renamed(text: &str, to: &str) -> Result<String> {
     let read = yaml::read(text);
     let Some(place) = read.places.get("/workflow") else { return Err(unreadable(&read.findings)) };
@@ -201,7 +183,7 @@ pub fn renamed(text: &str, to: &str) -> Result<String> {
     Ok(renamed)
 }
 
-/// Whether a name is the same text where it stands in YAML without quotes.
+/// Whether a name can be written in YAML without quotes.
 fn is_plain(name: &str) -> bool {
     let read = yaml::read(name);
     read.findings.is_empty() && read.value.is_some_and(|value| value == name)
@@ -229,7 +211,7 @@ mod tests {
     fn the_hash_is_of_what_is_said_and_never_changes() {
         let of = |text: &str| mcpkg_base::hex::encode(&Model::of(text).unwrap().summary.model_hash);
         let plain = of("workflow: a\nsteps:\n  - id: one\n    run: apps:list\n    with: {x: 1, y: two}\n");
-        // It stands in databases: neither a compiler nor a layout changes it.
+        // Stored in databases, so the hash must never change, whatever the compiler or the field order.
         assert_eq!(plain, "7bbddfbd12e481254004157f90440a5f1d96efa4a47dda5c3139f29b8b4c7e3a");
         let other = "# A comment\nsteps:\n- run: \"apps:list\"\n  id: one\n  with:\n    y: two\n    x: 1\n  depends_on: []\nworkflow: a\n";
         assert_eq!(of(other), plain);

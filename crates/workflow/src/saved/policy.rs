@@ -1,4 +1,4 @@
-//! `mcpkg workflow policy`: whether workflows of a project are run at all.
+//! `mcpkg workflow policy`: allows or forbids running workflows of a project.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Returns the word for rows, people and programs.
+    /// Returns the word used in the database and in output.
     pub const fn word(self) -> &'static str {
         match self {
             Rule::Deny => "deny",
@@ -31,7 +31,7 @@ impl Rule {
     }
 }
 
-/// Returns the rule of a project; `confirm` where none was set.
+/// Returns the policy of a project; `confirm` by default.
 pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
     let Some(word) = workflows::policy(db, project)? else { return Ok(Rule::Confirm) };
     let known = [Rule::Deny, Rule::Confirm].into_iter().find(|rule| rule.word() == word);

@@ -1,11 +1,10 @@
-//! Workflows as resources.
+//! The MCP resource of a saved workflow.
 
 use mcpkg_core::op::{Resource, Shown, Validator};
 use mcpkg_store::workflows;
 
 const YAML: Option<&str> = Some("application/yaml");
 
-/// The resources, in documentation order.
 pub(crate) const RESOURCES: &[Resource] = &[WORKFLOW];
 
 const WORKFLOW: Resource = Resource {

@@ -1,4 +1,4 @@
-//! Why a plugin gave no answer.
+//! The reasons why a request to a plugin fails.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,17 +13,17 @@ use mcpkg_base::http::{self, Failure, Url};
 /// Why a plugin gave no answer.
 #[derive(Debug)]
 pub enum Broken {
-    /// It cannot be started, or asked at all: nothing reached it.
+    /// The plugin could not be started or reached, so nothing was sent.
     Unreached(String),
-    /// It does not greet as it was expected to; greeted otherwise it may.
+    /// The handshake failed; another protocol version may work.
     Ungreeted(String),
-    /// It answered with an error of the protocol's.
+    /// The plugin returned an error of the protocol.
     Said(ErrorData),
-    /// It answered what is not an answer, or asks for what it is not given.
+    /// The answer is malformed, or the plugin asked for something unsupported.
     Odd(String),
-    /// The connection ended before the answer.
+    /// The connection ended before the answer arrived.
     Ended(String),
-    /// The wait was cut.
+    /// The request timed out or was cancelled.
     Cut(Cut),
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Waits until another request of a host may begin.
+/// Waits until the rate limit of a host allows another request.
 pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Broken> {
     let limits = http::Limits { until: limits.until, cancelled: limits.cancelled.clone(), size: 0 };
     http::wait_for_turn(url, &limits).map_err(|failure| match failure {
@@ -48,7 +48,7 @@ pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Broken> {
     })
 }
 
-/// Says why a greeting failed.
+/// Converts the error of a failed handshake.
 pub fn ungreeted(error: &ClientInitializeError) -> Broken {
     match error {
         ClientInitializeError::TransportError { error, .. } => match unsent(error) {
@@ -64,7 +64,7 @@ pub fn ungreeted(error: &ClientInitializeError) -> Broken {
     }
 }
 
-/// Says why a message was not sent, or not whole.
+/// Converts the error of a message that was not completely sent.
 pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
     match http::failure_of(request_of(error)) {
         Some(Failure::TimedOut) => Broken::Cut(Cut::TimedOut),
@@ -77,7 +77,8 @@ pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
     }
 }
 
-/// Returns the error of the request behind an error of rmcp's, which does not name its cause; without one the error itself.
+/// Returns the underlying request error of an rmcp error, which does not expose it as its source. Falls back to the error
+/// itself.
 fn request_of<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
     let mut causes = std::iter::successors(Some(error), |&error| StdError::source(error));
     let request = causes.find_map(|error| match error.downcast_ref::<StreamableHttpError<http::RequestError>>() {

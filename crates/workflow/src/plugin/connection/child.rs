@@ -1,4 +1,4 @@
-//! A plugin that is a program: started, watched until it ends, ended with all that it started.
+//! Runs a plugin that is a program: starts it, waits for its end, and ends it together with its child processes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,16 +10,16 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::process::{Capture, Failure, GRACE, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// Bytes that are kept of what it says on its standard error: of the beginning, and of the end.
+/// How much of its standard error is kept, from the beginning and from the end.
 const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };
 
-/// How long it has to end by itself once its input ended.
+/// How long the program may take to exit after its standard input was closed.
 const POLITE: Duration = Duration::from_secs(1);
 
-/// Longer than any process lives.
+/// Effectively no time limit.
 const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// A program that runs, until `ending` is cancelled or it ends by itself.
+/// A running program. Cancelling `ending` stops it.
 #[derive(Clone, Debug)]
 pub struct Child {
     ending: CancellationToken,
@@ -27,20 +27,15 @@ pub struct Child {
     last_words: Arc<Mutex<Option<String>>>,
 }
 
-/// The pipes to and from a program.
+/// The pipes of a program.
 #[cfg(unix)]
 pub struct Pipes {
-    /// To its standard input.
     pub stdin: tokio::net::unix::pipe::Sender,
-    /// From its standard output.
     pub stdout: tokio::net::unix::pipe::Receiver,
 }
 
 impl Child {
-    /// Starts a program. Runs within the runtime that is to read its pipes.
-    ///
-    /// # Errors
-    /// How the system refused it, for a person.
+    /// Starts a program. Must be called within the runtime that reads its pipes. The error is a message for a person.
     #[cfg(unix)]
     pub fn start(program: Program) -> Result<(Self, Pipes), String> {
         use std::os::fd::OwnedFd;
@@ -61,14 +56,14 @@ impl Child {
         Ok((child, Pipes { stdin, stdout }))
     }
 
-    /// Waits on a thread of its own until the program ends, or has to.
+    /// Starts a thread that waits until the program ends or must be stopped.
     fn guard(&self, mut running: Running) -> Result<()> {
         let Self { ending, ended, last_words } = self.clone();
         let guard = move || {
             let how = match running.wait(Instant::now() + EVER, &ending) {
                 Ok(Some(status)) => format!("it ended with {status}"),
                 _ => {
-                    // Its input ends with the connection.
+                    // Closing the connection also closes the program's standard input, so it may exit by itself.
                     let _ = running.wait(Instant::now() + POLITE, &CancellationToken::new());
                     running.end(GRACE);
                     "it was stopped".to_owned()
@@ -84,17 +79,17 @@ impl Child {
         started.map(drop).map_err(|error| Error::internal("cannot start a thread for a plugin").with_source(error))
     }
 
-    /// Has it end; [`Child::ended`] says when it has.
+    /// Asks the program to end; see [`Child::ended`] for when it has.
     pub fn end(&self) {
         self.ending.cancel();
     }
 
-    /// Cancelled when it has ended, and all that it started with it.
+    /// This token is cancelled once the program and its child processes have ended.
     pub fn ended(&self) -> &CancellationToken {
         &self.ended
     }
 
-    /// Returns how it ended and what it said last, once it has ended.
+    /// Returns how the program ended, with its last output on standard error.
     pub fn last_words(&self) -> Option<String> {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

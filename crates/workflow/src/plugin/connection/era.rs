@@ -1,16 +1,16 @@
-//! How plugins are greeted.
+//! The two ways to open an MCP connection, which depend on the protocol version.
 
-/// How a plugin is greeted.
+/// How to open a connection to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// `initialize`: the revisions up to 2025-11-25.
+    /// `initialize`, for protocol versions up to 2025-11-25.
     Handshake,
-    /// `server/discover`: 2026-07-28.
+    /// `server/discover`, for protocol version 2026-07-28.
     Discover,
 }
 
 impl Era {
-    /// Returns the word in the table.
+    /// Returns the word stored in the database.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
@@ -18,7 +18,7 @@ impl Era {
         }
     }
 
-    /// Returns the era of a word.
+    /// Parses the word stored in the database.
     pub fn of(word: &str) -> Option<Self> {
         [Self::Handshake, Self::Discover].into_iter().find(|era| era.word() == word)
     }

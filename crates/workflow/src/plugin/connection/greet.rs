@@ -1,4 +1,4 @@
-//! How a plugin is started or reached, and greeted.
+//! Opens a connection: starts or connects to a plugin, and performs the handshake.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,10 @@ use mcpkg_base::process::Program;
 
 type Served = RunningService<RoleClient, Handler>;
 
-/// How long the end of a program is waited for that greeted nobody.
+/// How long to wait for the end of a program whose handshake failed.
 const END: Duration = Duration::from_secs(5);
 
-/// Starts or reaches a plugin, and greets it as it is known to be. `mark` is what this database is known by.
+/// Opens a connection. `known` is the kind of handshake that worked last; `mark` identifies this database.
 pub fn open(
     runtime: &'static Runtime,
     launch: Launch,
@@ -96,7 +96,7 @@ impl Greeting<'_> {
             Err(cut) => Some(Broken::Cut(cut)),
         };
         child.end();
-        // What it said comes with its end, and nothing of it runs on.
+        // Wait for the end: its standard error then explains the failure, and no process is left behind.
         let _ = runtime.block_on(async { tokio::time::timeout(END, child.ended().cancelled()).await });
         let words = heard.broke().or_else(|| child.last_words()).unwrap_or_default();
         Err(match broken {
@@ -129,7 +129,7 @@ impl Greeting<'_> {
     }
 }
 
-/// Returns how a plugin is greeted of which this is known.
+/// Returns how to perform the handshake.
 fn mode(known: Option<Era>) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match known {
@@ -142,18 +142,18 @@ fn mode(known: Option<Era>) -> ClientLifecycleMode {
     }
 }
 
-/// Lives as long as the connection does.
+/// Ends with the connection.
 async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era: Era) {
     let peer = served.peer().clone();
     tokio::select! {
         _ = served.waiting() => {}
-        // A client has to listen for changes, since there are no sessions.
+        // The newer protocol has no sessions, so a client must subscribe to changes.
         () = listen(peer, heard), if era == Era::Discover => {}
     }
     closed.cancel();
 }
 
-/// Notes each change of its tools, until the end.
+/// Records changes of the plugin's tools until the connection ends.
 async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
     let tells = peer
         .peer_info()
@@ -163,6 +163,6 @@ async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
             heard.set_tools_changed();
         }
     }
-    // One that tells no more is asked all the same.
+    // If the subscription ends, keep the connection open.
     std::future::pending().await
 }

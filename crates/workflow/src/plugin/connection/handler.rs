@@ -1,4 +1,4 @@
-//! What a plugin is told of its client, and what it is answered: it may ask nothing.
+//! Handles requests that a plugin sends to its client: all of them are declined.
 
 #![expect(deprecated, reason = "the newest protocol revision removed roots; older revisions may still ask for them")]
 
@@ -14,13 +14,11 @@ use rmcp::{ClientHandler, RoleClient};
 use super::heard::Heard;
 use mcpkg_core::op::PLUGIN_OF;
 
-/// The client of one plugin.
-///
-/// Sampling and roots are methods that it does not have; what a plugin would ask the user is declined.
+/// The client of one plugin. It does not implement sampling or roots, and declines questions to the user.
 pub struct Handler {
-    /// What the database is known by: see [`PLUGIN_OF`].
+    /// Identifies the database: see [`PLUGIN_OF`].
     pub mark: String,
-    /// Where it is noted that the tools changed.
+    /// Records that the tools changed.
     pub heard: Arc<Heard>,
 }
 

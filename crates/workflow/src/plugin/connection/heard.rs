@@ -1,4 +1,4 @@
-//! What comes from a plugin, as far as its bytes go: how many, and that no line is endless.
+//! Limits what mcpkg reads from a plugin: the length of a line, and the amount of data for each call.
 
 use std::io;
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The bytes of the longest line, which is one message.
+/// Maximum length of a line in bytes; a line is one message.
 const LINE: usize = 16 << 20;
 
-/// The bytes that may come before the next call begins.
+/// Maximum number of bytes between the starts of two calls.
 const FLOOD: u64 = 64 << 20;
 
-/// What was heard of a plugin.
+/// What was read from a plugin.
 #[derive(Debug, Default)]
 pub struct Heard {
     bytes: AtomicU64,
@@ -23,27 +23,27 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Resets the counts, since a call begins.
+    /// Resets the counter at the start of a call.
     pub fn begin(&self) {
         self.bytes.store(0, Ordering::Relaxed);
     }
 
-    /// Whether nothing came since a call began.
+    /// Whether nothing was read since the call began.
     pub fn is_silent(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) == 0
     }
 
-    /// Says that the plugin lists other tools now.
+    /// Records that the list of tools changed.
     pub fn set_tools_changed(&self) {
         self.tools_changed.store(true, Ordering::Release);
     }
 
-    /// Whether the plugin said that it lists other tools, since this was asked last.
+    /// Returns whether the list of tools changed, and resets that flag.
     pub fn take_tools_changed(&self) -> bool {
         self.tools_changed.swap(false, Ordering::AcqRel)
     }
 
-    /// Returns why no more is read, where something is wrong with what came.
+    /// Returns the reason why reading stopped, if a limit was exceeded.
     pub fn broke(&self) -> Option<String> {
         self.broke.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -54,7 +54,7 @@ impl Heard {
     }
 }
 
-/// Reads what a plugin writes, up to what is too much.
+/// A reader that stops at the limits.
 #[derive(Debug)]
 pub struct Bounded<R> {
     from: R,
@@ -64,7 +64,6 @@ pub struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    /// Reads from a plugin.
     pub fn new(from: R, heard: Arc<Heard>) -> Self {
         Self { from, line: 0, heard }
     }

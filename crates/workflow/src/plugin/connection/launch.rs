@@ -1,4 +1,4 @@
-//! What is started or asked, with its references resolved: at the last moment, and for this plugin alone.
+//! Resolves the secrets of a plugin's definition immediately before it is started, and only for this plugin.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,19 @@ use mcpkg_base::process::{Environment, Program, is_passed_on};
 use mcpkg_base::secret::{Reference, Secret};
 use mcpkg_store::servers::{Definition, Part, Server, Text, Transport};
 
-/// What is started or asked.
+/// A program to start, or a URL to connect to.
 pub enum Launch {
     Program(Program),
     Address {
         url: Url,
-        /// Which addresses may be asked.
+        /// Which addresses may be contacted.
         reach: Reach,
-        /// What each request has.
+        /// Headers of every request.
         headers: HeaderMap,
     },
 }
 
-/// Resolves the references of a server; `reach` says which addresses may be asked.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
+/// Resolves the references of a server; `reach` says which addresses may be contacted.
 pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> Result<Launch> {
     let definition = &server.definition;
     let filling = Filling { plugin: &server.name, cancelled };
@@ -44,10 +41,7 @@ pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> 
     }
 }
 
-/// Says why mcpkg cannot run a server, before anything of it is resolved; `None` where it can.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` with the reason.
+/// Checks that mcpkg can run a server, without resolving anything. The error contains the reason.
 pub fn check(name: &str, definition: &Definition) -> Result<()> {
     let never = CancellationToken::new();
     let filling = Filling { plugin: name, cancelled: &never };
@@ -83,7 +77,7 @@ impl Filling<'_> {
         let args = definition.args.iter().map(|arg| self.open(arg)).collect::<Result<Vec<_>>>()?;
         let folder = match &definition.cwd {
             Some(folder) => self.folder(&self.open(folder)?)?,
-            // Not the folder in which mcpkg was started: what lies there may be anybody's.
+            // Not the current folder: its files may come from anybody.
             None => disk::home()?,
         };
         let mut program =
@@ -116,7 +110,7 @@ impl Filling<'_> {
         Ok(Launch::Address { url, reach, headers })
     }
 
-    /// Returns a text that every user of the machine may read.
+    /// Resolves a text whose value every user of the machine may see, such as an argument.
     fn open(&self, text: &Text) -> Result<String> {
         let part = |part: &Part| {
             self.check_open(part)?;
@@ -133,7 +127,7 @@ impl Filling<'_> {
         text.parts().iter().map(part).collect()
     }
 
-    /// Refuses what would make a secret an argument.
+    /// Refuses a reference that would expose a secret in an argument.
     fn check_open(&self, part: &Part) -> Result<()> {
         let what = match part {
             Part::Text(_) => return Ok(()),
@@ -146,7 +140,7 @@ impl Filling<'_> {
         Err(self.refuse(&why).hint("pass it to the program as a variable instead: `mcpkg mcp set NAME --env VARIABLE`"))
     }
 
-    /// Returns a text with the values of its references.
+    /// Resolves all references of a text.
     fn filled(&self, text: &Text) -> Result<Zeroizing<String>> {
         let mut filled = Zeroizing::new(String::new());
         for part in text.parts() {

@@ -1,4 +1,4 @@
-//! A connection that stands: calls, and what ends them.
+//! An open connection: sends calls to the plugin, and waits for answers until a limit or the end.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,38 +21,38 @@ use super::heard::Heard;
 use crate::plugin::runtime::{Limits, within};
 use mcpkg_base::http::Url;
 
-/// How long an answer is still read that was written before the end.
+/// How long to keep reading after the end, for an answer that was already written.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// The most characters that are shown of the name of a tool that is left out.
+/// How many characters of a skipped tool's name are shown.
 const LONGEST_NAME: usize = 128;
 
 /// A connection to a plugin.
 pub struct Connection {
     pub(super) runtime: &'static Runtime,
     pub(super) peer: Peer<RoleClient>,
-    /// Ends it when it is cancelled.
+    /// Cancel this to end the connection.
     pub(super) closing: CancellationToken,
-    /// Cancelled once nothing more comes.
+    /// Cancelled when the connection has ended.
     pub(super) closed: CancellationToken,
-    /// Where it is a program.
+    /// The process, if the plugin is a program.
     pub(super) child: Option<Child>,
-    /// Where it is an address.
+    /// The URL, if the plugin is reached over HTTP.
     pub(super) url: Option<Url>,
     pub(super) heard: Arc<Heard>,
     pub(super) era: Era,
 }
 
-/// What a plugin lists.
+/// The result of listing tools.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub tools: Vec<Tool>,
-    /// Why some are left out, a line each.
+    /// Why tools were skipped, one line each.
     pub left_out: Vec<String>,
 }
 
 impl Listed {
-    /// Adds a tool as it was listed. One without a schema of its arguments takes none.
+    /// Adds a tool from the raw list. A missing argument schema means that the tool takes no arguments.
     fn add(&mut self, mut tool: Value) {
         let name = tool["name"].as_str().unwrap_or_default().escape_debug().take(LONGEST_NAME).collect::<String>();
         if let Some(fields) = tool.as_object_mut().filter(|fields| fields.get("inputSchema").is_none_or(Value::is_null))
@@ -67,7 +67,7 @@ impl Listed {
 }
 
 impl Connection {
-    /// Returns all tools that it lists, up to so many, and why some of them are left out.
+    /// Returns at most `most` tools, and the reasons why others were skipped.
     pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
         let mut listed = Listed::default();
@@ -82,8 +82,9 @@ impl Connection {
         }
     }
 
-    /// Adds the tools of a page, and returns where the next one begins. One tool that is not as it has to be makes the whole page
-    /// unreadable for rmcp: then each is read by itself.
+    /// Adds a page of tools, and returns the cursor of the next one. A single invalid tool makes rmcp reject the whole page, so
+    /// then each
+    /// tool is parsed separately.
     async fn page(&self, page: PaginatedRequestParams, listed: &mut Listed) -> Result<Option<String>, ServiceError> {
         match self.peer.list_tools(Some(page.clone())).await {
             Ok(page) => {
@@ -117,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Waits for an answer, and no longer than the connection lasts.
+    /// Waits for an answer, until a limit is reached or the connection ends.
     fn ask<T>(&self, limits: &Limits, answer: impl Future<Output = Result<T, ServiceError>>) -> Result<T, Broken> {
         if let Some(url) = &self.url {
             wait_for_turn(url, limits)?;
@@ -135,7 +136,7 @@ impl Connection {
             Some(Err(ServiceError::McpError(error))) => Err(Broken::Said(error)),
             Some(Err(ServiceError::TransportSend(error))) => Err(unsent(&error)),
             Some(Err(ServiceError::TransportClosed)) | None => {
-                // The program's end comes with the reason.
+                // Wait briefly for the program to end: its last output has the reason.
                 let _ = within(self.runtime, limits, async {
                     let _ = tokio::time::timeout(LAST_WORDS, self.ended()).await;
                 });
@@ -157,29 +158,27 @@ impl Connection {
         }
     }
 
-    /// Returns how it ended, for a person.
+    /// Returns the reason for the end, for a person.
     pub fn last_words(&self) -> String {
         let words = self.heard.broke().or_else(|| self.child.as_ref().and_then(Child::last_words));
         words.unwrap_or_else(|| "the connection ended".to_owned())
     }
 
-    /// Whether it can be asked.
     pub fn is_open(&self) -> bool {
         let lives = self.child.as_ref().is_none_or(|child| !child.ended().is_cancelled());
         lives && !self.closed.is_cancelled() && !self.peer.is_transport_closed()
     }
 
-    /// Whether it is a program that wrote nothing since it was asked last.
+    /// Whether the plugin is a program that has written nothing since the last call began.
     pub fn is_silent(&self) -> bool {
         self.child.is_some() && self.heard.is_silent()
     }
 
-    /// Whether it said that it lists other tools, since this was asked last.
+    /// Returns whether the list of tools changed, and resets that flag.
     pub fn take_tools_changed(&self) -> bool {
         self.heard.take_tools_changed()
     }
 
-    /// How it was greeted.
     pub fn era(&self) -> Era {
         self.era
     }
@@ -191,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// Waits until it has ended, with all that it started; at most for so long.
+    /// Waits at most `time` until the connection and its processes have ended.
     pub fn wait(&self, time: Duration) {
         let waiting = async { tokio::time::timeout(time, self.ended()).await };
         let _ = self.runtime.block_on(waiting);

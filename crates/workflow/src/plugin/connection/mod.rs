@@ -1,5 +1,6 @@
-//! A connection to a plugin, by rmcp's client: a program's pipes, or streamable HTTP by mcpkg's own client. Both are spoken to in
-//! the way that they speak: by handshake (2025-11-25 and before), or by discovery (2026-07-28).
+//! Connections to plugins with rmcp's client: over the pipes of a program, or over streamable HTTP with mcpkg's own HTTP
+//! client. Both
+//! protocol generations are supported: handshake (up to 2025-11-25) and discovery (2026-07-28).
 
 mod broken;
 mod child;

@@ -107,7 +107,7 @@ impl Operation for Add {
 }
 
 impl Add {
-    /// Returns what would be a plugin, and whether its server is new.
+    /// Returns the new plugin, and whether its server is new too.
     fn plugin(&self, context: &Context) -> Result<(bool, Plugin)> {
         names::check("MCP server", &self.name)?;
         groups::check(&self.name, "name of a plugin")
@@ -153,7 +153,7 @@ impl Add {
         Ok((is_new, plugin))
     }
 
-    /// Returns a server that is not stored yet.
+    /// Returns a new server that is not stored yet.
     fn server(&self, context: &Context) -> Result<Server> {
         let now = context.clock.now();
         Ok(Server {

@@ -65,7 +65,7 @@ impl Operation for Check {
     }
 }
 
-/// What a look at a plugin found.
+/// The result of checking a plugin.
 struct Looked {
     plugin: Plugin,
     tried: Tried,
@@ -90,7 +90,7 @@ impl Check {
             (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
-                // What was shown, whatever it listed to others meanwhile.
+                // Store what the person saw: the plugin may have listed other tools in the meantime.
                 plugins::set_listed(db, plugin.server.id, shown, author.now)?;
                 plugins::accept(db, plugin.server.id)
             })?;
@@ -128,7 +128,7 @@ impl Looked {
     }
 }
 
-/// Returns what is said of a plugin that cannot be looked at, beside others.
+/// Returns the report of a plugin that could not be checked, for use among others.
 fn failed(plugin: &Plugin, error: &Error) -> Reply {
     let data =
         json!({ "name": plugin.name(), "error": { "code": error.code().name(), "message": error.public_message() } });
@@ -137,7 +137,7 @@ fn failed(plugin: &Plugin, error: &Error) -> Reply {
     Reply { failed: true, ..reply }
 }
 
-/// Returns several replies as one.
+/// Combines several replies into one.
 fn together(replies: Vec<Reply>) -> Reply {
     if replies.is_empty() {
         return Reply::sentence("No plugins are enabled", json!({ "plugins": [] }));

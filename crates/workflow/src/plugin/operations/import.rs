@@ -87,7 +87,7 @@ impl Operation for Import {
     }
 }
 
-/// Returns why a server cannot be a plugin of the project, where it cannot.
+/// Returns why a server cannot become a plugin of the project, or `None` if it can.
 fn kept_out(db: &Db<'_>, project: &Project, name: &str, definition: &servers::Definition) -> Result<Option<String>> {
     let checked = groups::check(name, "name of a plugin").and_then(|()| connection::check(name, definition));
     if let Err(error) = checked {

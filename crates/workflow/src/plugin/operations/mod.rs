@@ -1,4 +1,4 @@
-//! `mcpkg plugin ...`. All of it is the shell's: no agent decides what is started, or what is believed of it.
+//! `mcpkg plugin ...`. These commands exist only in the shell: agents must not decide which programs run or whom mcpkg trusts.
 
 mod add;
 mod check;
@@ -20,7 +20,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Changes, Context, Entry, Names};
 use mcpkg_store::plugins::{self, ToolRow};
 
-/// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
     Entry::of::<import::Import>(),
@@ -30,19 +29,15 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// What a change of plugins may alter of what clients see: no list.
+/// A change of plugins does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// The plugins of the project.
 const PLUGINS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     Ok(typed.matching(plugins::names(typed.db, project.id)?))
 });
 
-/// Returns a plugin of the project.
-///
-/// # Errors
-/// `E_NOT_FOUND` with the name that was probably meant.
+/// Returns a plugin of the project. If there is none, the error suggests a similar name.
 fn get(context: &Context, name: &str) -> Result<Plugin> {
     let found = context.read(|db, project| match plugins::find(db, project.id, name)? {
         Some(row) => Ok(Ok(row)),
@@ -58,13 +53,13 @@ fn get(context: &Context, name: &str) -> Result<Plugin> {
     )
 }
 
-/// What a plugin says when it is started for a look.
+/// What a plugin reports when it is started for a check.
 struct Tried {
     listing: Listing,
     era: super::connection::Era,
 }
 
-/// Starts a plugin, asks it for its tools, and ends it.
+/// Starts a plugin, lists its tools, and ends it.
 fn try_out(context: &Context, plugin: &Plugin) -> Result<Tried> {
     (context.step_aside)();
     let limits = Limits::new(plugin.timeout, &context.cancelled);
@@ -76,7 +71,7 @@ fn try_out(context: &Context, plugin: &Plugin) -> Result<Tried> {
     Ok(Tried { listing, era: connection.era() })
 }
 
-/// Returns in one word how a plugin is.
+/// Returns the state of a plugin as one word.
 fn state(plugin: &Plugin, tools: &[ToolRow], is_approved: bool, now: Millis) -> &'static str {
     if !plugin.server.enabled {
         return "disabled";
@@ -90,7 +85,6 @@ fn state(plugin: &Plugin, tools: &[ToolRow], is_approved: bool, now: Millis) -> 
     }
 }
 
-/// Returns a plugin as data.
 fn data(context: &Context, plugin: &Plugin, tools: &[ToolRow]) -> Result<Value> {
     let is_approved = approval::is_approved(context, plugin)?;
     let named = |news: News| -> Vec<&str> {
@@ -124,7 +118,7 @@ fn data(context: &Context, plugin: &Plugin, tools: &[ToolRow]) -> Result<Value> 
     Ok(data)
 }
 
-/// Returns what to say of tools that were left out.
+/// Returns a warning for each skipped tool.
 fn left_out(listing: &Listing) -> impl Iterator<Item = String> {
     listing.left_out.iter().map(|why| format!("Skipped a tool: {why}"))
 }

@@ -87,7 +87,7 @@ impl Operation for Set {
     fn run(self, context: &Context) -> Result<Reply> {
         let before = get(context, &self.name)?;
         let tools = context.store.read(|db| plugins::tools(db, before.server.id))?;
-        // A change of one field must not approve the rest of a row from somebody else's database unseen.
+        // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
         approval::check(context, &before)?;
         let after = self.changed(before.clone(), &tools)?;
         let (stored, wanted) = (before.facts()?, after.facts()?);
@@ -113,7 +113,7 @@ impl Operation for Set {
 }
 
 impl Set {
-    /// Returns the plugin as it shall be.
+    /// Returns the plugin with the new settings.
     fn changed(&self, mut plugin: Plugin, tools: &[ToolRow]) -> Result<Plugin> {
         plugin.trusted = self.trust_annotations.unwrap_or(plugin.trusted);
         plugin.private = (plugin.private || self.private) && !self.public;
@@ -147,7 +147,7 @@ impl Set {
     }
 }
 
-/// Whether a change lets a plugin do more, or has it believed in more.
+/// Whether a change gives a plugin more permissions or more trust.
 fn loosens(before: &Plugin, after: &Plugin) -> bool {
     let is_more = |(now, before): (bool, bool)| now && !before;
     [(after.trusted, before.trusted), (after.private, before.private)].into_iter().any(is_more)

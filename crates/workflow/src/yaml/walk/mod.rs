@@ -73,7 +73,7 @@ struct Anchor {
     bytes: usize,
 }
 
-/// A value with its position. For scalars, also whether the source is identical to the value.
+/// A value with its position.
 struct Found {
     value: Value,
     span: Span,
@@ -407,7 +407,7 @@ impl<'t> Walk<'t> {
         Ok(Found { value, span })
     }
 
-    /// Adds positions for the contents of an aliased value; all are at the alias.
+    /// Gives everything inside an aliased value the position of the alias.
     fn stand_in(&mut self, node: usize, source: usize, value: &Value, span: Span) {
         let place = |walk: &Self, source: Option<usize>| {
             let defined_at = source.map(|source| walk.places.of(source).value);

@@ -2,7 +2,6 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns the findings of a text: code, line and column.
 fn found(text: &str) -> Vec<(&'static str, usize, usize)> {
     super::read(text).findings.iter().map(|found| (found.code.name(), found.span.line, found.span.column)).collect()
 }
