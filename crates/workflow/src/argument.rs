@@ -76,9 +76,8 @@ impl Argument<'_> {
         (!lists(self.values, value)).then_some(Refused::Value)
     }
 
-    /// Returns why null is invalid. If the request cannot express null, dropping the argument is not an option: the request
-    /// must be the
-    /// one that was approved.
+    /// Returns why null is invalid. If the request cannot express null, dropping the argument is not an option: the request must
+    /// be the one that was approved.
     fn refuses_null(&self) -> Option<String> {
         if let Some(place) = self.no_null {
             return Some(format!("is sent {place}, which cannot express null; leave it out"));

@@ -1,6 +1,5 @@
 //! Finds the commands of all sources that a caller may use: by search, by list, or by id. `resolve.rs` handles other spellings
-//! of
-//! an id.
+//! of an id.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -17,8 +17,7 @@ pub const DISPLAY: &str = "display";
 const KEYS: [&str; 3] = ["id", "name", "slug"];
 
 /// Fills in everything that depends on all commands of a source: the tags of answers, the accepted and preferred tags of
-/// arguments,
-/// and providers. Tags and providers that are already set stay.
+/// arguments, and providers. Tags and providers that are already set stay.
 pub fn complete(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         tag(spec);
@@ -243,8 +242,7 @@ fn wanted(spec: &CommandSpec) -> Vec<String> {
 }
 
 /// Returns the best list whose required arguments can be supplied by earlier ones. A list that takes such arguments is
-/// preferred,
-/// because its results are narrower.
+/// preferred, because its results are narrower.
 fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
     let can_be_given = |(name, accepts): &(String, Vec<String>)| {
         earlier.iter().any(|(known, tags)| known == name || tags.iter().any(|tag| accepts.contains(tag)))

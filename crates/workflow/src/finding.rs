@@ -245,8 +245,7 @@ pub fn has_errors(findings: &[Finding]) -> bool {
 }
 
 /// Applies the fixes of findings to a text, and returns the new text with the number of fixes. If two fixes overlap, only the
-/// first
-/// is applied; the second problem shows up again when the new text is checked.
+/// first is applied; the second problem shows up again when the new text is checked.
 pub fn mended(text: &str, findings: &[Finding]) -> (String, usize) {
     let mut fixes: Vec<&Fix> = findings.iter().filter_map(|finding| finding.fix.as_ref()).collect();
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));

@@ -42,8 +42,7 @@ impl Graph {
     }
 
     /// Returns the nodes in topological order (Kahn's algorithm), lowest index first among those that are ready. Nodes in
-    /// cycles, and
-    /// nodes that depend on them, are left out.
+    /// cycles, and nodes that depend on them, are left out.
     pub fn order(&self) -> Vec<usize> {
         let mut open: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
         let mut needed_by = vec![Vec::new(); self.needs.len()];

@@ -16,9 +16,8 @@ impl<K: PartialEq, V> Kept<K, V> {
         Self { most, values: Mutex::new(Vec::new()) }
     }
 
-    /// Returns the cached value, or makes it. The lock is not held while `make` runs, so two threads may make the same value.
-    /// An error is
-    /// not cached.
+    /// Returns the cached value, or makes it. The lock is not held while `make` runs, so two threads may make the same value. An
+    /// error is not cached.
     pub fn get(&self, key: K, make: impl FnOnce() -> Result<V>) -> Result<Arc<V>> {
         if let Some(value) = self.find(&key) {
             return Ok(value);

@@ -67,8 +67,7 @@ pub const GROUP: &str = "workflow";
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
 /// The tools of a server that implements contract 004: those of the contract, plus two that it lacks. Without them, a draft
-/// would
-/// never reach a person, and a long run could not be read.
+/// would never reach a person, and a long run could not be read.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",

@@ -51,8 +51,7 @@ impl CommandSource for Operations {
                     return None;
                 }
                 // Leave out the user words of tools that are always listed: nobody needs to search for them, and those of
-                // `search_commands`
-                // describe other commands.
+                // `search_commands` describe other commands.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }

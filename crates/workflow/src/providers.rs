@@ -1,4 +1,4 @@
-//! `list_providers`, `mcpkg command providers`.
+//! `list_providers`, `mcpkg command providers`: lists the commands that provide values for arguments.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,7 @@ use super::definition::Definition;
 use mcpkg_base::error::{Error, Result};
 
 /// Renders a definition as YAML. Null, empty and default values are omitted, `inputs`, `with` and `body` keep the author's
-/// order, and
-/// there is no final newline.
+/// order, and there is no final newline.
 pub fn rendered(definition: &Definition) -> Result<String> {
     let options = serde_saphyr::ser_options! {
         compact_list_indent: false,

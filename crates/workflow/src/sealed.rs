@@ -38,8 +38,7 @@ impl Known {
     }
 
     /// Removes the secrets from an answer: values that a field's name, tag or form marks as secret, and known secrets. The
-    /// removed values
-    /// become known secrets.
+    /// removed values become known secrets.
     pub fn seal(&mut self, value: &Value, contract: &OutputContract) -> Sealed {
         let tagged: Vec<&str> = contract
             .fields

@@ -1,4 +1,4 @@
-//! `search_commands`, `mcpkg command search`.
+//! `search_commands`, `mcpkg command search`: finds commands by words.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -120,8 +120,7 @@ impl Hit {
 }
 
 /// A position in the results: deprecated, number of matching words, score, id. The score is stored as bits, because a float may
-/// not
-/// survive the round trip through text.
+/// not survive the round trip through text.
 #[derive(Serialize, Deserialize)]
 struct Place(bool, usize, u64, String);
 
@@ -138,8 +137,7 @@ impl Place {
 }
 
 /// Returns the command whose id or alias is the whole query. A single word does not count: `status` may be the name of one
-/// command
-/// and the topic of others.
+/// command and the topic of others.
 fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Option<String> {
     let query = query.trim();
     let is_word = query.chars().all(char::is_alphanumeric);
@@ -150,8 +148,7 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
 }
 
 /// Whether the agent may not run any command that needs `execute`. A server of contract 004 lists such commands even then,
-/// because its
-/// agents write workflows without running them.
+/// because its agents write workflows without running them.
 fn runs_none(context: &Context) -> bool {
     !context.is_shell()
         && context.caller.identity() != Identity::Assistant
@@ -164,8 +161,7 @@ fn is_of_the_user(brief: &Brief) -> bool {
 }
 
 /// Returns the results that only the user can run. A shell command is included only if it matches more words of the query than
-/// any
-/// command that the caller may run.
+/// any command that the caller may run.
 fn left_to_the_user(mut found: Vec<Found<'_>>, best: Option<&Found<'_>>, most: usize) -> Vec<ForTheUser> {
     let matched = best.map_or(0, |best| best.matched);
     found.retain(|found| !is_of_the_user(found.brief) || found.matched > matched);

@@ -1,4 +1,4 @@
-//! `get_command_spec`, `mcpkg command show`.
+//! `get_command_spec`, `mcpkg command show`: shows what a command takes, returns and does.
 
 use std::sync::Arc;
 

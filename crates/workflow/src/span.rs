@@ -31,8 +31,7 @@ impl Span {
     }
 
     /// Returns the part of this span at a byte range that is relative to its start. `None` if the span is not on a single line
-    /// of `text`,
-    /// or the range does not fall on character boundaries.
+    /// of `text`, or the range does not fall on character boundaries.
     pub fn part(&self, text: &str, range: Range<usize>) -> Option<Self> {
         if self.line != self.end_line {
             return None;

@@ -71,8 +71,7 @@ pub fn indexed(text: &str) -> Vec<String> {
 }
 
 /// Returns the distinct words of a query without stop words, unless there are only stop words. Of a long query, only the first
-/// words
-/// count.
+/// words count.
 pub fn asked(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
     for word in words(&search::asked(query).0) {

@@ -1,6 +1,5 @@
 //! Remembers which catalogs this user has imported on this machine. A catalog that merely arrived with someone else's database
-//! is
-//! not used: mcpkg does not read its document, call its API or send it secrets.
+//! is not used: mcpkg does not read its document, call its API or send it secrets.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -207,9 +207,8 @@ fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places 
     places
 }
 
-/// Marks the places of passwords in a flag. A flag that is a password as a whole gets the password format, unless it already
-/// has a
-/// format.
+/// Marks the places of passwords in a flag. A flag that is a password as a whole gets the password format, unless it already has
+/// a format.
 pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     let passwords = match flag.format.as_deref() {
         Some(FORMAT) => Vec::new(),

@@ -85,8 +85,7 @@ impl Arguments {
     }
 
     /// Returns the style of a form key from its `encoding`. If `encoding` has a style field, that decides; otherwise its media
-    /// type does,
-    /// and objects are JSON by default.
+    /// type does, and objects are JSON by default.
     fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
         let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
         if !is_styled {

@@ -133,8 +133,7 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
 }
 
 /// Returns a secret of the catalog for use as an argument. mcpkg reads the secret only if the command goes to the origin that
-/// the
-/// secret is stored for.
+/// the secret is stored for.
 pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
     approval::check(context, catalog)?;
     let base = spec.base_url.as_deref().and_then(Url::parse);

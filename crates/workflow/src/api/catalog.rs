@@ -251,8 +251,7 @@ impl Catalog {
     }
 
     /// Sets the base URL of a command. If its server has a different origin than the catalog, the command cannot run until a
-    /// person
-    /// allows that origin, because secrets are sent only to the origin they are meant for.
+    /// person allows that origin, because secrets are sent only to the origin they are meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {

@@ -3,9 +3,8 @@
 //! [`document`] reads a description. [`import`] turns each operation into a command: it follows [references](reference), merges
 //! [schemas](schema), derives the [arguments] and the [output], and gives the command a permanent [name](naming). A [`catalog`]
 //! stores the commands together with a person's settings: base URL, secrets and [corrections](patch). [`request`] builds the
-//! request
-//! of a command; [`call`] sends it. Only a person can import: [`fetch`] reads a file or a URL for operations that agents do not
-//! have.
+//! request of a command; [`call`] sends it. Only a person can import: [`fetch`] reads a file or a URL for operations that agents
+//! do not have.
 
 mod answer;
 pub mod approval;

@@ -27,9 +27,8 @@ pub struct Scheme {
 
 /// Returns the id of each operation, in the order of the operations.
 ///
-/// If several operations want the same id, the one with the fewest placeholders gets it; then path and method decide. The
-/// others are
-/// named after the last part of their `operationId`, or after their method.
+/// If several operations want the same id, the one with the fewest placeholders gets it; then path and method decide. The others
+/// are named after the last part of their `operationId`, or after their method.
 pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     let shared = shared(operations);
     let patched: HashSet<&str> =

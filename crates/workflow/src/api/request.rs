@@ -145,8 +145,7 @@ fn bracketed(value: &Value) -> Option<&str> {
 }
 
 /// Returns how a value is written in the query or a form, or `None` for one pair per element and key. In a form, an object is
-/// sent as
-/// JSON unless the document says otherwise.
+/// sent as JSON unless the document says otherwise.
 fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
     match (flag.style, place, value) {
         (None, Place::Body, Value::Object(_)) => Some(Style::Json),

@@ -133,10 +133,8 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Returns a schema without references, descriptions and examples: only types, formats, values, properties and items. Also
-/// returns
-/// how many properties and items were cut. A recursive schema is cut where it repeats; after [`MOST_NODES`] schemas only types
-/// are
-/// kept.
+/// returns how many properties and items were cut. A recursive schema is cut where it repeats; after [`MOST_NODES`] schemas only
+/// types are kept.
 pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
     let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
     Ok((outline.of(schema)?, outline.cut))

@@ -1,8 +1,7 @@
 //! Converts Swagger 2.0 documents to OpenAPI 3.0 at import.
 //!
 //! Schemas stay in place, because references may point to any part of a document. The rest is rewritten: Swagger defines bodies
-//! and
-//! form fields as parameters, and servers and media types once for the whole document.
+//! and form fields as parameters, and servers and media types once for the whole document.
 
 use serde_json::{Map, Value, json};
 

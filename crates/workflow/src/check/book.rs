@@ -41,8 +41,7 @@ impl<'a> Book<'a> {
     }
 
     /// Adds a finding about a byte range inside a scalar. If the scalar's text is not literally in the source, for example
-    /// because of
-    /// escapes, the finding covers the whole scalar.
+    /// because of escapes, the finding covers the whole scalar.
     pub(super) fn inside(
         &mut self,
         kind: Kind,

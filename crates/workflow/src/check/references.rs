@@ -11,7 +11,7 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Reports defaults whose `from` is incomplete.
+/// Reports defaults whose `value` does not fit their `from`.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `propose_workflow`, `mcpkg draft add`.
+//! `propose_workflow`, `mcpkg draft add`: stores a proposed workflow for a person to approve.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

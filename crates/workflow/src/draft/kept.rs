@@ -33,8 +33,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Returns the draft with this id. The unique end of an id is enough; the beginning would not help, because ids made within
-    /// an hour
-    /// begin alike.
+    /// an hour begin alike.
     pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
         let now = match draft.base {

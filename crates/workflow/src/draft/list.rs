@@ -1,4 +1,4 @@
-//! `mcpkg draft list`.
+//! `mcpkg draft list`: lists the drafts of a project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg draft reject`.
+//! `mcpkg draft reject`: rejects a draft.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

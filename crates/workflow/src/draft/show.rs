@@ -1,4 +1,4 @@
-//! `get_draft`, `mcpkg draft show`.
+//! `get_draft`, `mcpkg draft show`: shows a draft.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

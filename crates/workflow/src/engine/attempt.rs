@@ -147,8 +147,7 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
 }
 
 /// Returns the number of the next round. A round with a lost answer is repeated under the same number. A refused round is not:
-/// an
-/// API that remembers its idempotency key would repeat the refusal.
+/// an API that remembers its idempotency key would repeat the refusal.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
     let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);

@@ -85,9 +85,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
 }
 
 /// Returns the first attempt and the deadline of its step. `None` if the step has a condition or reads a secret, or if its
-/// arguments
-/// cannot be filled in; the step reports that error later.
-/// where its arguments cannot be filled in, which its step says.
+/// arguments cannot be filled in; the step reports that error later.
 fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::Begun, Option<Millis>)> {
     let step = program.steps.first()?;
     if step.condition.is_some() || !step.reads_no_secret() || !program.secret_inputs.is_empty() {
@@ -100,8 +98,7 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
     Some((begun, until))
 }
 
-/// Records outside the database that this machine began the run with this plan, and the generation of the database at that
-/// time.
+/// Records outside the database that this machine began the run with this plan, and the generation of the database at that time.
 /// Resuming any other run, or one restored from a backup, asks for consent again. A read-only command needs no record.
 pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) {
     if program.only_reads() {
@@ -113,8 +110,7 @@ pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, 
     }
 }
 
-/// Whether this machine began the run with this plan, the run has not ended, and no backup was restored since. Always true for
-/// a
+/// Whether this machine began the run with this plan, the run has not ended, and no backup was restored since. Always true for a
 /// read-only command.
 pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
     if program.only_reads() {

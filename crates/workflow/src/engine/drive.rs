@@ -85,10 +85,8 @@ pub enum Next {
     Uncertain,
 }
 
-/// Works on a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error
-/// means that
-/// progress could not be recorded; the run is then interrupted.
-/// then. That a step failed is not an error.
+/// Works on a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error means
+/// that progress could not be recorded; the run is then interrupted.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
     let Taken { id: run, plan_hash, rows, earlier, project, generation } = taken;
@@ -123,8 +121,7 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
 
 impl Drive<'_> {
     /// Writes to the run's rows in one transaction, together with the steps that finished since the last write. A step's output
-    /// and the
-    /// next attempt are thus a single commit: only filling in arguments happens between them.
+    /// and the next attempt are thus a single commit: only filling in arguments happens between them.
     ///
     /// # Errors
     /// `E_RUN_STATE` if the run was deleted or the database restored in the meantime.

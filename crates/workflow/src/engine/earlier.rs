@@ -9,7 +9,7 @@ use mcpkg_store::blobs::stored_json;
 use mcpkg_store::runs::StepState;
 use mcpkg_store::runs::steps::{self, Step};
 
-/// The output of a step that ran elsewhere, or a sample of it.
+/// The output of a step: from another process or run, or supplied by the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     pub step: String,

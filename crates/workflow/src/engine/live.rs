@@ -49,8 +49,7 @@ pub(super) fn is_ending() -> bool {
 }
 
 /// Works on a run in a thread of its own. Waits at most `wait` for its end, and returns whether it ended by then. Meanwhile the
-/// caller
-/// receives its progress.
+/// caller receives its progress.
 ///
 /// If this returns an error, the run was not begun.
 pub fn follow(
@@ -79,7 +78,7 @@ pub fn follow(
     }
     let ended = !runs.contains_key(&run);
     drop(runs);
-    // Drop the connection to the client, which closes with the answer.
+    // Let go of the connection to the client, so that it can close once the answer is sent.
     followed.leave();
     Ok(ended)
 }

@@ -21,8 +21,7 @@ pub enum Detail {
 }
 
 /// Returns the state of a run. If nobody holds its lock any more, it was interrupted. If its holder on another machine has lost
-/// the
-/// connection, its state is unknown.
+/// the connection, its state is unknown.
 pub fn state(store: &Store, run: &Run) -> State {
     if !run.state.is_under_way() {
         return run.state;

@@ -92,8 +92,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
 ///
 /// # Errors
 /// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` if a decision is about a step that needs
-/// none, or a
-/// step to retry has succeeded.
+/// none, or a step to retry has succeeded.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,

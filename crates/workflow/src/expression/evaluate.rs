@@ -116,8 +116,7 @@ pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
 
 impl Template {
     /// Fills in the template. A template that is a single expression gives that expression's value; any other gives text. The
-    /// first
-    /// missing or unknown part decides the result.
+    /// first missing or unknown part decides the result.
     pub fn fill(&self, scope: &dyn Scope) -> Outcome {
         if let Some(expression) = self.alone() {
             return evaluate(expression, scope);

@@ -223,8 +223,7 @@ impl Inference<'_> {
     }
 
     /// Replaces the parts of a value that come from earlier calls with references, and secrets with inputs. `whole` is the
-    /// argument's
-    /// name.
+    /// argument's name.
     fn referred(
         &mut self,
         at: usize,

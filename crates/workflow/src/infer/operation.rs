@@ -1,4 +1,4 @@
-//! `infer_workflow_from_session`, `mcpkg workflow infer`.
+//! `infer_workflow_from_session`, `mcpkg workflow infer`: turns recorded calls into a workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

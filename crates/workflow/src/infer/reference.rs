@@ -105,8 +105,7 @@ fn is_writable(key: &str) -> bool {
 }
 
 /// Returns the origin of an argument's value, if an earlier call returned it. The best match wins, then the latest call, then
-/// the
-/// shortest path.
+/// the shortest path.
 pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[Answer]) -> Option<Reference> {
     let length = match value {
         Value::String(text) if text.contains(HIDDEN) => return None,

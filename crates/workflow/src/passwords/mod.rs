@@ -1,10 +1,8 @@
 //! Finds the passwords in the arguments of commands. They are sent, but neither stored nor shown.
 //!
 //! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or by its name; this also holds
-//! for
-//! values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value. Stored plans
-//! contain
-//! [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
+//! for values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value. Stored
+//! plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
 
 mod places;
 mod schema;
@@ -125,8 +123,7 @@ pub fn arguments(spec: &CommandSpec, with: &Map<String, Value>) -> Map<String, V
 }
 
 /// Calls `f` with each password that is written literally in a step, and its JSON pointer inside the step. Templates are
-/// skipped,
-/// because their values are not known yet.
+/// skipped, because their values are not known yet.
 pub fn each_of_step(
     spec: &CommandSpec,
     with: &mut Map<String, Value>,

@@ -9,8 +9,7 @@ use super::places::{ANY, ANY_DEPTH, Places};
 use crate::api::reference::References;
 
 /// Maximum depth of a place. Beyond this, [`MOST`] places or [`STEPS`] search steps, a key that has a password anywhere counts
-/// as a
-/// password everywhere.
+/// as a password everywhere.
 const DEPTH: usize = 16;
 /// Maximum number of places.
 const MOST: usize = 100;
@@ -27,8 +26,7 @@ const SAME_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 const EACH: [&str; 6] =
     ["items", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties"];
 
-/// Returns the places that a schema marks as passwords with `format: password`, `writeOnly` or `x-secret`. Broken references
-/// are
+/// Returns the places that a schema marks as passwords with `format: password`, `writeOnly` or `x-secret`. Broken references are
 /// ignored.
 pub fn of_schema<'d>(references: References<'d>, schema: &'d Value) -> Places {
     let graph = Graph::of(references, schema);

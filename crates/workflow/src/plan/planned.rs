@@ -47,9 +47,8 @@ pub struct Plan {
     /// The project's variables that the workflow reads.
     #[serde(skip)]
     pub env: Map<String, Value>,
-    /// SHA-256 of everything that determines what the run does: definition, inputs, variables, commands with their addresses
-    /// and effects,
-    /// and project.
+    /// SHA-256 of everything that determines what the run does: definition, inputs, variables, commands with their addresses and
+    /// effects, and project.
     pub plan_hash: String,
 }
 

@@ -69,8 +69,7 @@ pub struct PlannedStep {
 }
 
 /// Plans the step at `at` in the order. Conditions use the values of `before`; `shown` has the same values without passwords.
-/// `uses`
-/// are the templates of the step. `will_run` says whether the steps before it run.
+/// `uses` are the templates of the step. `will_run` says whether the steps before it run.
 pub(super) fn plan(
     sound: &Sound,
     [before, shown]: [&Before<'_>; 2],

@@ -1,6 +1,5 @@
 //! Remembers which plugins this user allows on this machine. A plugin that merely arrived with someone else's database is not
-//! started,
-//! called or sent secrets.
+//! started, called or sent secrets.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -48,8 +47,7 @@ pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
 }
 
 /// Shows a person at a terminal what would run, and asks for approval. Without a terminal this fails, because `--yes` is not
-/// enough
-/// here.
+/// enough here.
 pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
     check_launch(plugin.name(), &plugin.server.definition)?;
     if context.confirmation != Confirmation::Ask {

@@ -1,10 +1,8 @@
 //! Plugins: MCP servers that mcpkg itself runs for a project, with their tools as commands.
 //!
 //! A [`connection`] talks to one plugin, a [`session`] is a running plugin, and [`supervise`] starts and ends the plugins of
-//! this
-//! process. The tools that a plugin reports are stored ([`listing`]). [`plugins`] turns each stored [`tool`] into a command. A
-//! person
-//! [approves](approval) on this machine what may run. The [`standing`] of a plugin counts its failures.
+//! this process. The tools that a plugin reports are stored ([`listing`]). [`plugins`] turns each stored [`tool`] into a
+//! command. A person [approves](approval) on this machine what may run. The [`standing`] of a plugin counts its failures.
 
 pub mod approval;
 pub mod connection;

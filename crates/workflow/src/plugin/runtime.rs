@@ -1,6 +1,5 @@
 //! Runs connections to plugins on an async runtime of their own, which starts with the first connection. Callers wait on their
-//! own
-//! threads, until a deadline or until they are cancelled.
+//! own threads, until a deadline or until they are cancelled.
 
 use std::future::Future;
 use std::sync::OnceLock;

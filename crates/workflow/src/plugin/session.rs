@@ -133,8 +133,7 @@ impl Session {
     }
 
     /// Checks on the plugin; returns whether it keeps running. A plugin that exited is recorded as failed. One that is idle or
-    /// outdated is
-    /// ended. One whose tools changed is asked for the new list.
+    /// outdated is ended. One whose tools changed is asked for the new list.
     pub fn look(&self) -> bool {
         if self.is_over.load(Ordering::Acquire) {
             return false;

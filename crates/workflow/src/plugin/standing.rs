@@ -1,6 +1,5 @@
 //! Counts the failures of a plugin, and decides when to try again: at once, after a pause that doubles, or only after a person
-//! has
-//! checked. The count is stored in the database, so all processes share it.
+//! has checked. The count is stored in the database, so all processes share it.
 
 use std::time::Duration;
 

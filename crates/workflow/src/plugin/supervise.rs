@@ -1,5 +1,4 @@
-//! Manages the plugins that run in this process. Each is started at its first use. It is ended when it is idle, when any
-//! process
+//! Manages the plugins that run in this process. Each is started at its first use. It is ended when it is idle, when any process
 //! changes or removes it, or when this process ends.
 
 use std::collections::HashMap;
@@ -37,9 +36,8 @@ fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a tool, and starts the plugin if necessary. `is_same` is called when the plugin is running and its tools are stored;
-/// it checks
-/// that the tool is still the one that was requested.
+/// Calls a tool, and starts the plugin if necessary. `is_same` is called when the plugin is running and its tools are stored; it
+/// checks that the tool is still the one that was requested.
 pub fn call(
     context: &Context,
     plugin: &Plugin,

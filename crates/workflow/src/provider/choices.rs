@@ -17,8 +17,7 @@ pub struct Choice {
 }
 
 /// Returns the distinct values of a provider's elements; `None` if the field of the value is unclear. The input's `select`
-/// decides
-/// first, then the `wanted` tags, then a field named `id` or `name`.
+/// decides first, then the `wanted` tags, then a field named `id` or `name`.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,

@@ -38,8 +38,7 @@ pub enum Offer {
 /// Returns the values that an input's provider offers, given the values of other inputs.
 ///
 /// If the input's `on_error` is `fail`, a failure of the provider is an error. It is also an error if a person has to enter an
-/// argument
-/// but there is no terminal.
+/// argument but there is no terminal.
 pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
     let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
     let Some(provider) = &input.provider else { return Ok(Offer::None) };

@@ -79,8 +79,7 @@ fn number(spec: &CommandSpec, with: &Map<String, Value>, name: &str) -> Option<u
 }
 
 /// Returns the command's arguments in the query of a URL. The host and path are ignored: the next page is requested with the
-/// same
-/// command.
+/// same command.
 fn query(spec: &CommandSpec, address: &str) -> Vec<(String, Value)> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();

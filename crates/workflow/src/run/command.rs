@@ -1,4 +1,4 @@
-//! `mcpkg command run`.
+//! `mcpkg command run`: runs a single command.
 
 use std::time::Instant;
 

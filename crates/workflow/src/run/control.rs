@@ -1,4 +1,4 @@
-//! `mcpkg workflow pause`, `mcpkg workflow cancel`.
+//! `mcpkg workflow pause` and `cancel`: stop a run.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -13,8 +13,7 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::{self, Run};
 use mcpkg_store::{Db, Store};
 
-/// Returns the defaults for inputs without a value: from the last successful run of this workflow, or from the output of
-/// another
+/// Returns the defaults for inputs without a value: from the last successful run of this workflow, or from the output of another
 /// workflow's run. Values that are secret, or that the input no longer accepts, are left out.
 pub fn of_runs(context: &Context, definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let is_asked = |named: &&NamedInput| {

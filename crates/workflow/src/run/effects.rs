@@ -19,8 +19,7 @@ const ADDRESS: usize = 120;
 const HOSTS: usize = 3;
 
 /// Returns the question: `what`, with the effect, method and URL of what is sent. These belong to the question itself, so that
-/// no text
-/// shown before it can pretend to be them.
+/// no text shown before it can pretend to be them.
 pub fn asked(what: &str, program: &Program) -> String {
     let Some(gravest) = program.steps.iter().map(|step| step.spec.effect).max() else { return what.to_owned() };
     let does = does(gravest);

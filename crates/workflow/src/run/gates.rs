@@ -94,8 +94,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
 }
 
 /// Whether a plan is a single command that the caller may also call as a tool without consent. A server of contract 004 has no
-/// such
-/// tool, so it always asks.
+/// such tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
     // Resuming a run with an unknown past never counts as such a call.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;

@@ -1,4 +1,4 @@
-//! `list_runs`, `mcpkg workflow runs`.
+//! `list_runs`, `mcpkg workflow runs`: lists runs, or shows one with its steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

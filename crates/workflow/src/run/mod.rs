@@ -57,8 +57,7 @@ pub const RUNS: Names = Names::Stored(|typed| {
 });
 
 /// Returns the run with this id, or whose id ends with it. The run must belong to the selected project, or have no project and
-/// belong
-/// to the same caller.
+/// belong to the same caller.
 pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }

@@ -83,8 +83,7 @@ pub(super) struct Looked {
 }
 
 /// Plans a workflow text with input values, and with outputs of steps that are already known. Unlike [`of_text`], it accepts
-/// missing
-/// inputs.
+/// missing inputs.
 pub(super) fn looked(
     context: &Context,
     text: &str,
@@ -109,8 +108,7 @@ pub(super) fn looked(
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input; `E_INPUTS_REQUIRED` with the missing
-/// inputs;
-/// `E_TERMINAL_REQUIRED` if an agent passes a secret.
+/// inputs; `E_TERMINAL_REQUIRED` if an agent passes a secret.
 pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
     let Looked { sound, planned, inputs, project } = looked(context, text, inputs, Map::new())?;
     let missing: Vec<&str> = sound

@@ -1,4 +1,4 @@
-//! `mcpkg workflow run`.
+//! `mcpkg workflow run`: runs a workflow, or a single step of it.
 
 use std::time::Instant;
 

@@ -1,6 +1,5 @@
 //! Remembers which workflow texts a person on this machine has approved, either as a draft or by saving them at a terminal.
-//! Texts that
-//! arrived with someone else's database, or that a program saved, are not approved.
+//! Texts that arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};
 
@@ -11,8 +10,7 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Confirmation, Context};
 
 /// Records that a person at this terminal wrote or read a workflow's text, and revokes the approval of its earlier texts. Does
-/// nothing
-/// without a terminal.
+/// nothing without a terminal.
 pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         return Ok(());

@@ -1,6 +1,5 @@
-//! Compares two workflows by meaning: finds steps and inputs that were added, removed, moved or changed, with their positions
-//! in both
-//! texts.
+//! Compares two workflows by meaning: finds steps and inputs that were added, removed, moved or changed, with their positions in
+//! both texts.
 
 use std::fmt;
 

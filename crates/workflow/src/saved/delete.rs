@@ -1,4 +1,4 @@
-//! `mcpkg workflow delete`.
+//! `mcpkg workflow delete`: deletes a saved workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg workflow export`.
+//! `mcpkg workflow export`: writes saved workflows to files.
 
 use std::path::{Path, PathBuf};
 
@@ -89,8 +89,7 @@ impl Operation for Export {
 
 impl Export {
     /// Whether a file must be written. A file with the same content is skipped; one with other content is an error, unless it
-    /// may be
-    /// overwritten.
+    /// may be overwritten.
     fn has_to_be_written(&self, file: &Path, text: &str) -> Result<bool> {
         match disk::metadata(file)? {
             Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),

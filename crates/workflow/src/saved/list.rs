@@ -1,4 +1,4 @@
-//! `list_workflows`, `mcpkg workflow list`.
+//! `list_workflows`, `mcpkg workflow list`: lists the saved workflows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

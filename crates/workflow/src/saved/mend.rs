@@ -14,8 +14,7 @@ pub struct Mended {
 }
 
 /// Corrects a text: renames `when` to `if`, removes null fields, writes command ids with a colon instead of a space, and turns
-/// examples
-/// that are mappings or lists into text. `None` if nothing needs correction, or if errors remain.
+/// examples that are mappings or lists into text. `None` if nothing needs correction, or if errors remain.
 pub fn mended(text: &str) -> Result<Option<Mended>> {
     let Some(Value::Object(mut workflow)) = yaml::read(text).value else { return Ok(None) };
     let mut notes = Vec::new();

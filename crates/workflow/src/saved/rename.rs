@@ -1,4 +1,4 @@
-//! `mcpkg workflow rename`.
+//! `mcpkg workflow rename`: renames a saved workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `get_workflow`, `mcpkg workflow show`.
+//! `get_workflow`, `mcpkg workflow show`: shows a saved workflow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

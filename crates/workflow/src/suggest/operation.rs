@@ -1,4 +1,4 @@
-//! `suggest_providers`, `mcpkg workflow suggest`.
+//! `suggest_providers`, `mcpkg workflow suggest`: suggests providers for an input or an argument.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

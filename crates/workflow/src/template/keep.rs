@@ -1,4 +1,4 @@
-//! `mcpkg template add` and `remove`.
+//! `mcpkg template add` and `remove`: store and delete templates of a project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `list_templates`, `mcpkg template list` and `show`.
+//! `list_templates`, `mcpkg template list` and `show`: list the templates, and show one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `use_template`, `mcpkg template use`.
+//! `use_template`, `mcpkg template use`: creates a workflow from a template.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `mcpkg workflow plan`.
+//! `mcpkg workflow plan`: shows what a run of a workflow would do.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg workflow render`.
+//! `mcpkg workflow render`: writes a workflow in canonical form.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

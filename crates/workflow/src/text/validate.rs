@@ -1,4 +1,4 @@
-//! `mcpkg workflow validate`.
+//! `mcpkg workflow validate`: checks the text of a workflow, and can fix some of its errors.
 
 use std::fmt::Write;
 

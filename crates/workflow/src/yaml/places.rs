@@ -132,9 +132,8 @@ impl Places {
         }
     }
 
-    /// Returns the JSON pointer for a position in the text: the last key before it on the same line, or else the innermost
-    /// value around
-    /// it.
+    /// Returns the JSON pointer for a position in the text: the last key before it on the same line, or else the innermost value
+    /// around it.
     pub fn at(&self, line: usize, column: usize) -> String {
         let mut best = (Match::None, String::new());
         self.look(Self::ROOT, (line, column), String::new(), &mut best);

@@ -1,4 +1,4 @@
-//! `mcpkg catalog import`.
+//! `mcpkg catalog import`: imports an API description as a catalog.
 
 use std::path::PathBuf;
 

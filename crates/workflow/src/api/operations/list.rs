@@ -1,4 +1,4 @@
-//! `mcpkg catalog list`.
+//! `mcpkg catalog list`: lists the catalogs.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

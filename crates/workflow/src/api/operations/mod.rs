@@ -75,8 +75,7 @@ impl Read {
     }
 
     /// Converts the document to commands, and consumes the document to free its memory. Known operations keep their ids. Ids
-    /// that a
-    /// person has set stay reserved.
+    /// that a person has set stay reserved.
     fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();

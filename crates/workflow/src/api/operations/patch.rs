@@ -1,4 +1,4 @@
-//! `mcpkg catalog patch`.
+//! `mcpkg catalog patch`: corrects a command of a catalog.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg catalog refresh`.
+//! `mcpkg catalog refresh`: reads the document of a catalog again, and updates its commands.
 
 use std::collections::HashMap;
 

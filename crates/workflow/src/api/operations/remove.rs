@@ -1,4 +1,4 @@
-//! `mcpkg catalog remove`.
+//! `mcpkg catalog remove`: removes a catalog with its commands.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

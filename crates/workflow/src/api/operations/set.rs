@@ -1,4 +1,4 @@
-//! `mcpkg catalog set`.
+//! `mcpkg catalog set`: changes the settings of a catalog.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `mcpkg catalog show`.
+//! `mcpkg catalog show`: shows a catalog and its settings.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,8 +1,7 @@
 //! `mcpkg catalog import --from-oatty`: imports the catalogs of oatty's registry.
 //!
 //! Each document is imported again from its source, by the usual rules; what oatty derived from it is ignored. A catalog that
-//! cannot
-//! be imported is reported with the reason and the command to import it later.
+//! cannot be imported is reported with the reason and the command to import it later.
 
 use std::path::Path;
 

@@ -153,7 +153,7 @@ async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era
     closed.cancel();
 }
 
-/// Records changes of the plugin's tools until the connection ends.
+/// Records changes of the plugin's tools, and never returns: the caller stops it when the connection ends.
 async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
     let tells = peer
         .peer_info()
@@ -163,6 +163,6 @@ async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
             heard.set_tools_changed();
         }
     }
-    // If the subscription ends, keep the connection open.
+    // Without a subscription, or after its end, the connection must stay open.
     std::future::pending().await
 }

@@ -83,8 +83,7 @@ impl Connection {
     }
 
     /// Adds a page of tools, and returns the cursor of the next one. A single invalid tool makes rmcp reject the whole page, so
-    /// then each
-    /// tool is parsed separately.
+    /// then each tool is parsed separately.
     async fn page(&self, page: PaginatedRequestParams, listed: &mut Listed) -> Result<Option<String>, ServiceError> {
         match self.peer.list_tools(Some(page.clone())).await {
             Ok(page) => {

@@ -1,4 +1,4 @@
-//! `mcpkg plugin add`.
+//! `mcpkg plugin add`: makes an MCP server a plugin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

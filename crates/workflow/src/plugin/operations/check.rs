@@ -1,4 +1,4 @@
-//! `mcpkg plugin check`.
+//! `mcpkg plugin check`: starts plugins, and shows which of their tools have changed since they were approved.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

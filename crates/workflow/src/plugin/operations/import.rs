@@ -1,4 +1,4 @@
-//! `mcpkg plugin import`.
+//! `mcpkg plugin import`: makes plugins of the MCP servers in another program's file.
 
 use std::path::PathBuf;
 

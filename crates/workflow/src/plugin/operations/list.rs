@@ -1,4 +1,4 @@
-//! `mcpkg plugin list`.
+//! `mcpkg plugin list`: lists the plugins of a project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg plugin remove`.
+//! `mcpkg plugin remove`: stops running an MCP server as a plugin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg plugin set`.
+//! `mcpkg plugin set`: changes the settings of a plugin.
 
 use std::time::Duration;
 

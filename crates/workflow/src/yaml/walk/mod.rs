@@ -435,7 +435,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// Whether an event is one of those that make values.
+/// Whether mcpkg supports this kind of event.
 fn is_known(event: &Event<'_>) -> bool {
     matches!(
         event,
@@ -467,8 +467,8 @@ fn scalar_bytes(value: &Value) -> usize {
     value.as_str().map_or(0, str::len)
 }
 
-/// Returns the part of the text that is a scalar's own text to the byte, without its quotes; `None` where escapes or lines
-/// stand between.
+/// Returns the span of a scalar's text without quotes, if the source is identical to the value; `None` if it has escapes or
+/// several lines.
 fn exact(text: &str, span: Span, scalar: &str, style: ScalarStyle) -> Option<Span> {
     let quotes = match style {
         ScalarStyle::Plain => 0,
