@@ -1,4 +1,4 @@
-//! Finds the commands of all sources that a caller may use: by search, by list, or by id. `resolve.rs` handles other spellings
+//! Finds the commands of all sources that a caller may use: by search, by listing, or by id. `resolve.rs` handles other spellings
 //! of an id.
 
 use std::path::PathBuf;

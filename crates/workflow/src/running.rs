@@ -64,7 +64,7 @@ pub struct Refusal {
 }
 
 impl Failed {
-    /// A failure after which it is certain that nothing further changed.
+    /// Returns a failure without doubt about the outcome: the command changed nothing, or its error says what it did.
     pub fn known(error: Error) -> Self {
         Self { error, status: None, answer: None, may_be_done: false }
     }

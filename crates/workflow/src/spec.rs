@@ -93,7 +93,7 @@ impl PartialEq for Hashed {
 }
 
 impl CommandSpec {
-    /// Returns a harmless command without arguments and known output; `id` is `GROUP:NAME`.
+    /// Returns a read-only command that takes no arguments and has an unknown output; `id` is `GROUP:NAME`.
     pub fn new(id: impl Into<String>, source: SourceKind) -> Self {
         let id = id.into();
         let (group, name) = id.split_once(':').unwrap_or((&id, ""));

@@ -154,12 +154,12 @@ impl Catalog {
         data
     }
 
-    /// Whether a URL has the origin of the catalog, which its secrets are meant for.
+    /// Whether a URL has the same origin as the catalog. The catalog's secrets are meant for that origin.
     pub fn is_own(&self, url: &Url) -> bool {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
     }
 
-    /// Whether a person has allowed requests to the foreign origin of a URL.
+    /// Whether a person has allowed requests to this URL, which has a different origin than the catalog.
     pub fn allows(&self, url: &Url) -> bool {
         self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
     }

@@ -26,8 +26,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document. `from` names it in messages. If the document is a file, the files that it refers to below its folder
-    /// are read too.
+    /// Reads a document. `from` names it in messages. If it is a file, mcpkg also reads the files that it refers to, provided
+    /// that they are in its folder or below.
     pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
         let (text, format, value) = parse(bytes).map_err(refused)?;

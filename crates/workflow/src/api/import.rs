@@ -238,8 +238,8 @@ fn command<'d>(
     })
 }
 
-/// Returns the server of an operation that has a server of its own or from its path item. If the address is unknown, returns why
-/// the operation cannot run.
+/// Returns the server that an operation or its path item defines, if any. If its address is unknown, returns why the operation
+/// cannot run.
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };

@@ -1,5 +1,5 @@
-//! Resolves references within a document: `{"$ref": "#/components/..."}`. References to files were rewritten by
-//! [`super::files`].
+//! Resolves references within a document: `{"$ref": "#/components/..."}`. [`super::files`] has already rewritten references to
+//! files.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;

@@ -19,7 +19,7 @@ use mcpkg_store::projects;
 use mcpkg_store::runs::attempts;
 use mcpkg_store::runs::{self, New};
 
-/// The key of the database generation in a run's note.
+/// The key of the database generation in the record of a run (see [`record`]).
 const GENERATION: &str = "generation";
 
 /// A program to run.

@@ -198,7 +198,7 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Whether the run has ended or was deleted, or a restored backup no longer shows what it did.
+    /// Whether the run has ended or was deleted, or the database was restored from a backup since it began.
     fn is_over(&self) -> bool {
         self.ended.is_some()
             || self

@@ -256,7 +256,7 @@ fn secrets(sound: &Sound, step: usize) -> Vec<String> {
     names
 }
 
-/// Returns the index of a step in the type of its database column.
+/// Converts the index of a step to the type of its database column.
 pub fn place(seq: usize) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }

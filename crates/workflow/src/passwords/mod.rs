@@ -57,19 +57,19 @@ pub fn of_body(spec: &CommandSpec) -> Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Plain,
-    /// Its strings are passwords.
+    /// The strings inside the value are passwords.
     Texts,
     /// The whole value is a password.
     All,
 }
 
 impl Named {
-    /// Judges the name of an argument, an input or a variable.
+    /// Returns what the name of an argument, an input or a variable says about its value.
     pub fn of(name: &str) -> Self {
         if is_secret_name(name) { Self::All } else { Self::Plain }
     }
 
-    /// Judges the name of a command's argument. Arguments that take a reference are never passwords.
+    /// Returns what the name of a command's argument says about its value. Arguments that take a reference are never passwords.
     pub fn of_argument(spec: &CommandSpec, name: &str) -> Self {
         let is_reference = spec.flags.iter().any(|flag| flag.name == name && flag.r#type == TAG);
         if is_reference { Self::Plain } else { Self::of(name) }

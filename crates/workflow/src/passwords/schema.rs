@@ -8,8 +8,8 @@ use super::FORMAT;
 use super::places::{ANY, ANY_DEPTH, Places};
 use crate::api::reference::References;
 
-/// Maximum depth of a place. Beyond this, [`MOST`] places or [`STEPS`] search steps, a key that has a password anywhere counts
-/// as a password everywhere.
+/// Maximum depth of a place. If this, [`MOST`] or [`STEPS`] is exceeded, a key whose value is a password in one place counts as
+/// a password in all places.
 const DEPTH: usize = 16;
 /// Maximum number of places.
 const MOST: usize = 100;

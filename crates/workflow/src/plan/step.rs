@@ -144,7 +144,7 @@ fn will(
     }
 }
 
-/// Fills in the templates of a value whose values are all known.
+/// Fills in the templates inside a value. A template that uses an unknown value stays unchanged.
 pub(super) fn filled(value: &Value, before: &Before<'_>) -> Value {
     match value {
         Value::String(text) if Template::may_be(text) => match Template::read(text).0.fill(before) {

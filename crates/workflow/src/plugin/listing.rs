@@ -31,7 +31,7 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Stores the list of tools if it changed. Does nothing if the database is read-only.
+    /// Stores the list of tools if it changed. Does nothing if the caller may only read.
     pub fn tools(&self, listing: &Listing) -> Result<()> {
         let known = self.store.read(|db| plugins::tools(db, self.id))?;
         let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));

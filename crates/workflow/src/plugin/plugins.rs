@@ -74,8 +74,8 @@ fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
     Ok(all(context)?.into_iter().find(|plugin| plugin.name() == group))
 }
 
-/// Returns a text that changes whenever a plugin changes, or a plugin's name becomes taken by another group. A renamed server
-/// may collide with a group; the plugin then has no commands.
+/// Returns a text that changes whenever a plugin changes, or another group takes or releases its name. A renamed server may
+/// collide with another group; its plugin then has no commands.
 fn validator(context: &Context) -> Result<String> {
     context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };

@@ -20,7 +20,7 @@ use mcpkg_store::plugins;
 /// How many characters of a plugin's own text an error shows.
 const EXCERPT: usize = 300;
 
-/// How long to wait for a plugin to end: one second by itself and two after a request to end, with some reserve.
+/// How long to wait for a plugin to end. It has one second to exit by itself and two more after a request; the rest is reserve.
 pub const END: Duration = Duration::from_secs(5);
 
 /// A running plugin.

@@ -27,7 +27,7 @@ pub struct Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     Well,
-    /// Not before this time has passed.
+    /// It failed recently: wait for this time.
     BackingOff(Duration),
     /// It failed too often: wait for this time, or until a person checks it.
     Failed(Duration),

@@ -20,7 +20,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::plugins;
 
-/// A call waits for a pause after a failure only up to this length.
+/// Maximum pause after a failure that a call waits for. If the pause is longer, the call fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Interval at which each running plugin is checked.

@@ -42,7 +42,7 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     while !missing.is_empty() {
         let waits =
             |name: &String| provider::needs(&sound, name).iter().any(|need| missing.iter().any(|other| other == need));
-        // If inputs depend on each other, ask in the order of the text.
+        // If all remaining inputs depend on each other, ask in the order of the text.
         let next = missing.iter().position(|name| !waits(name)).unwrap_or(0);
         let name = missing.remove(next);
         let value = value(context, &sound, &name, &wanted.inputs)?;

@@ -56,8 +56,8 @@ pub const RUNS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).collect())
 });
 
-/// Returns the run with this id, or whose id ends with it. The run must belong to the selected project, or have no project and
-/// belong to the same caller.
+/// Returns the run with this id, or the only run whose id ends with this text. The run must belong to the selected project, or
+/// have no project and belong to the same caller.
 pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }

@@ -1,4 +1,4 @@
-//! Saved workflows of a project, with one file for each command.
+//! Manages the saved workflows of a project, with one file for each command.
 
 pub mod approval;
 pub mod changes;

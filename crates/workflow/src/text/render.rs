@@ -84,7 +84,7 @@ impl Operation for Render {
     }
 }
 
-/// Whether a finding prevents rendering, because something would be lost. A missing field does not.
+/// Whether a finding prevents rendering, because a part of the text would be lost. A missing field loses nothing.
 fn keeps_from(found: &Finding) -> bool {
     found.severity == Severity::Error && found.code != Kind::MissingField
 }

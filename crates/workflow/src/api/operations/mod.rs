@@ -1,4 +1,5 @@
-//! `mcpkg catalog ...`. These commands exist only in the shell: agents must not fetch URLs, read files or change commands.
+//! `mcpkg catalog ...`: imports APIs and manages the catalogs. These commands exist only in the shell: agents must not fetch
+//! URLs, read files or change commands.
 
 mod hits;
 mod import;
@@ -42,7 +43,7 @@ pub const OPS: &[Entry] = &[
 /// A change of catalogs does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// How many notes of a kind a reply shows.
+/// Maximum number of notes of one kind in a reply.
 const SHOWN: usize = 20;
 
 const CATALOGS: Names =

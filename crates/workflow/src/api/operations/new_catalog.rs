@@ -19,7 +19,7 @@ pub(super) struct Asked {
     pub place: Place,
     /// The group of its commands; derived from the title if absent.
     pub prefix: Option<String>,
-    /// The catalog's name; the group if absent, or else derived from the title.
+    /// The catalog's name. By default it is the group, or else derived from the title.
     pub name: Option<String>,
     /// The base URL; by default the first server of the document that mcpkg may call.
     pub base_url: Option<String>,

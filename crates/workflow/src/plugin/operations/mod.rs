@@ -1,4 +1,5 @@
-//! `mcpkg plugin ...`. These commands exist only in the shell: agents must not decide which programs run or whom mcpkg trusts.
+//! `mcpkg plugin ...`: adds and manages plugins. These commands exist only in the shell: agents must not decide which programs
+//! run or which servers mcpkg trusts.
 
 mod add;
 mod check;
