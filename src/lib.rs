@@ -1,8 +1,8 @@
 //! mcpkg: one SQLite file holds what people give their coding agents; one binary serves it to every MCP client and
 //! drives it from the shell.
 //!
-//! Here are the two faces, the shell (`cli`) and MCP (`mcp`), and the list of the domains. All else is in `crates/`, and
-//! `docs/architecture.md` is the map.
+//! This crate contains the two interfaces, the shell (`cli`) and MCP (`mcp`), and the list of domains. Everything else
+//! is in `crates/`; `docs/architecture.md` explains the structure.
 
 pub mod cli;
 pub mod mcp;
@@ -13,7 +13,7 @@ mod seed;
 
 use mcpkg_core::op::Domains;
 
-/// The domains, in documentation order. Everything that a domain offers is in its own table.
+/// All domains, in documentation order. Each domain's own table lists everything it offers.
 pub const DOMAINS: Domains = Domains(&[
     &mcpkg_content::DOMAIN,
     &mcpkg_deploy::DOMAIN,

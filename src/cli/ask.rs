@@ -1,6 +1,7 @@
-//! Asks the person at the terminal. Every question to a person goes through here, so that all of them look alike: a
-//! line of a text stays a line, each row that continues it begins with a mark, and a long line is cut and its size
-//! shown.
+//! Asks the person at the terminal for consent or for a line of text.
+//!
+//! All questions go through this module, so that they look alike: one line of text stays one line, a mark begins each
+//! row that continues it, and a long line is cut and shown with its size.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use super::shown::{CYAN, Lines, Shown};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Ask, Body, Confirmation, Line};
 
-/// The time between two checks whether the person gave up instead of answering.
+/// How often a waiting question checks whether the person pressed Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Output {
-    /// Shows what would be done and asks, if there is a terminal; without one only `--yes` confirms. Preview and question go to
-    /// stderr, which is then a terminal: standard output may be a file, and is for the data.
+    /// Shows a preview of the change and asks for consent. Without a terminal, only `--yes` confirms. Preview and
+    /// question go to stderr, because stdout is for data and may be a file.
     pub(super) fn confirm(
         &self,
         preview: Body,
@@ -40,9 +41,10 @@ impl Output {
         self.note(&shown);
         let ending = |choices: &str| asked.ending_with(&format!(" {choices} ")).rows(columns, false);
         let (_, asked_height, _) = ending("[y/N/v]");
-        // The last row is where the cursor ends up.
+        // The last row is for the cursor.
         let is_long = is_cut || is_question_cut || height + asked_height >= usize::from(rows);
-        // The choices are wrapped with the question: a terminal would break them wherever its row ends.
+        // The choices are wrapped together with the question. Otherwise the terminal would break them at the end of
+        // its row.
         let shown_question = ending(if is_long { "[y/N/v]" } else { "[y/N]" }).0.without_end();
         loop {
             if is_long {
@@ -66,19 +68,19 @@ impl Output {
         }
     }
 
-    /// Returns the error for a question that the person did not answer.
+    /// Returns the error for a question that ended with Ctrl-C.
     fn given_up(&self) -> Error {
         self.note(&Shown::plain("\n"));
         Error::new(Code::Cancelled, "Cancelled; nothing was changed")
     }
 
-    /// Returns the function that asks before something is written.
+    /// Returns the function that asks for consent before something is written.
     pub(super) fn asker(&self, yes: bool, cancelled: &CancellationToken) -> Arc<Ask> {
         let (output, cancelled) = (*self, cancelled.clone());
         Arc::new(move |preview, question| output.confirm(preview, question, yes, &cancelled))
     }
 
-    /// Returns the function that asks the person at the terminal for a line of text. It writes to stderr.
+    /// Returns the function that asks the person for a line of text. The question goes to stderr.
     pub(super) fn line_reader(&self, cancelled: &CancellationToken) -> Arc<Line> {
         let (output, cancelled) = (*self, cancelled.clone());
         Arc::new(move |shown, question| {
@@ -98,17 +100,19 @@ impl Output {
     }
 }
 
-/// Returns the sentence for a question that nobody answered. An address in it may have a question mark of its own.
+/// Returns the error message for a question that nobody answered. It searches for `? `, since a URL in the question may
+/// contain a question mark.
 fn unconfirmed(question: &str) -> String {
     let end = question.find("? ").unwrap_or(question.trim_end_matches('?').len());
     let (what, rest) = question.split_at(end);
     format!("{what} needs to be confirmed.{} Nothing was changed", rest.trim_start_matches('?'))
 }
 
-/// Returns the line that the person types with its line end, an empty line at the end of the input, or `None` if they give up.
+/// Returns the typed line with its line end, an empty line at the end of the input, or `None` after Ctrl-C.
 fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     let (sender, line) = mpsc::channel();
-    // No signal ends a read that waits: where the person gives up, the process ends without it.
+    // A signal does not interrupt a blocking read, so the read gets a thread. After Ctrl-C, the process exits without
+    // waiting for it.
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = sender.send(stdin().read_line(&mut line).map(|_| line));
@@ -123,7 +127,7 @@ fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     }
 }
 
-/// Returns how the action can be confirmed: by --yes, or by a person at a terminal.
+/// Returns how the action can be confirmed: by `--yes`, or by a person at a terminal.
 pub(super) fn confirmation(yes: bool) -> Confirmation {
     match (yes, stdin().is_terminal() && stderr().is_terminal()) {
         (true, _) => Confirmation::Given,

@@ -1,5 +1,6 @@
-//! The name that the program was called by: as `smctl` it is contract 003's original, with its short words and its exit
-//! statuses; as `enact` and `enact-mcp` contract 002's, with its command lines.
+//! Adapts the command line to the name that the program was called by. As `smctl` it behaves like the original of
+//! contract 003, with its short words and exit statuses. As `enact` and `enact-mcp` it accepts the command lines of the
+//! original of contract 002.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +9,7 @@ use super::globals;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Identity, Reply};
 
-/// The short words of the original, and their commands.
+/// The short commands of the original smctl, and the commands they stand for.
 const SHORT: [(&str, &[&str]); 4] = [
     ("feat", &["flow", "feature", "start", "--worktree"]),
     ("done", &["flow", "feature", "finish"]),
@@ -16,7 +17,7 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
-/// Commands of contract 002's original, and ours for each; the first match counts.
+/// The commands of the original enact, and ours for each. The first match counts.
 const ENACT: [(&[&str], &[&str]); 10] = [
     (&["mcp", "toolsets"], &["toolset", "list"]),
     (&["mcp", "use"], &["toolset", "use"]),
@@ -30,30 +31,30 @@ const ENACT: [(&[&str], &[&str]); 10] = [
     (&["run"], &["tool", "run"]),
 ];
 
-/// The flag by which contract 002's original installs for everybody, which mcpkg does without it.
+/// The flag with which the original enact installs for everybody. mcpkg does so by default.
 const GLOBAL: &str = "--global";
 
-/// The original's exit status where git failed.
+/// The original's exit status when git fails.
 const GIT: u8 = 3;
 
-/// The original's exit status of a dry run.
+/// The original's exit status after a dry run.
 const DRY_RUN: u8 = 10;
 
 /// The name that the program was called by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Called {
-    /// Its own, or any other.
+    /// `mcpkg`, or any unknown name.
     Mcpkg,
-    /// `smctl`, by a link.
+    /// `smctl`, through a link.
     Smctl,
-    /// `enact`, by a link.
+    /// `enact`, through a link.
     Enact,
-    /// `enact-mcp`, by a link: a server.
+    /// `enact-mcp`, through a link; it starts a server.
     EnactMcp,
 }
 
 impl Called {
-    /// Returns the name that the first of the arguments is.
+    /// Returns the name in the first argument.
     pub(super) fn by(arguments: &[OsString]) -> Self {
         let name = arguments.first().and_then(|program| Path::new(program).file_stem()?.to_str());
         match name {
@@ -64,7 +65,7 @@ impl Called {
         }
     }
 
-    /// Returns the arguments with the words that those of an original stand for in their place.
+    /// Replaces an original's words in the arguments with the mcpkg commands they stand for.
     pub(super) fn spelled_out(self, mut arguments: Vec<OsString>) -> Vec<OsString> {
         let place = globals::first_word(&arguments);
         match (self, place) {
@@ -91,7 +92,7 @@ impl Called {
         arguments
     }
 
-    /// The default identity of a server.
+    /// The default identity of a server started under this name.
     pub(super) fn identity(self) -> Identity {
         match self {
             Called::Mcpkg => Identity::Mcpkg,
@@ -100,7 +101,8 @@ impl Called {
         }
     }
 
-    /// The exit status of a failure: that of what was given up, also where giving up made something else fail.
+    /// The exit status of a failure. If any cause was a cancellation, the status says "cancelled", since cancelling can
+    /// make other work fail.
     pub(super) fn failed(self, error: &Error) -> u8 {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
         while let Some(error) = cause {
@@ -112,7 +114,7 @@ impl Called {
         self.status(error.code())
     }
 
-    /// The exit status of a code.
+    /// The exit status for an error code.
     fn status(self, code: Code) -> u8 {
         match (self, code.exit()) {
             (Called::Smctl, 1) if code.smctl() == Code::GitFailed.smctl() => GIT,
@@ -120,8 +122,8 @@ impl Called {
         }
     }
 
-    /// The exit status of a reply: 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it
-    /// by their status; 1 where what was looked at is not well.
+    /// The exit status of a reply: 3 if `--check` found a difference, as with `diff` and `git diff --exit-code`, and 1
+    /// if a check found a problem.
     pub(super) fn done(self, reply: &Reply) -> u8 {
         let is_dry_run = reply.data.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true);
         match (reply.failed, reply.differs) {

@@ -1,8 +1,8 @@
-//! Completes a command line as it is typed, for the scripts of `mcpkg completions`.
+//! Completes a command line while it is typed; the scripts of `mcpkg completions` call this.
 //!
-//! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS` with the place of the word in `_CLAP_COMPLETE_INDEX`. Commands
-//! and flags come from clap's own engine, names from the database. Nothing is created or written. If names cannot be
-//! read, no error is shown: it would appear in the middle of the user's line.
+//! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS`, with the index of the current word in `_CLAP_COMPLETE_INDEX`.
+//! Commands and flags come from clap's own engine, names from the database. Nothing is created or written. If names
+//! cannot be read, no error is shown, because it would appear in the middle of the line that the user types.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -20,36 +20,36 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Name, Names, Typed};
 use mcpkg_store::projects::Selection;
 
-/// The place of the word to complete, as clap's own scripts pass it.
+/// The environment variable in which clap's own scripts pass the index of the word to complete.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 
-/// The most names that are offered: what is longer is not looked through.
+/// The maximum number of names to offer; nobody reads a longer list.
 const MOST: usize = 1000;
 
 /// The characters, in addition to blanks, at which bash ends a word.
 const BASH_BREAKS: [&str; 3] = [":", "=", "::"];
 
-/// Answers a shell's script; returns whether it was one that called.
+/// Answers a completion script. Returns whether the call came from one.
 pub(super) fn answer(arguments: &[OsString]) -> bool {
     let shell = std::env::var(VARIABLE).ok().and_then(|name| name.parse::<Shell>().ok());
     let (Some(shell), Some(words)) = (shell, words(arguments)) else { return false };
     let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok());
     let line = Line::of(shell, words, index.unwrap_or(words.len().saturating_sub(1)));
-    // A closed pipe is a shell that no longer waits.
+    // A closed pipe means that the shell no longer waits.
     let _ = std::io::stdout().lock().write_all(shown(shell, &line).as_bytes());
     true
 }
 
-/// The words of the line, which stand after `--`.
+/// Returns the words of the command line, which follow `--`.
 fn words(arguments: &[OsString]) -> Option<&[OsString]> {
     arguments.get(1).filter(|word| *word == "--").and(arguments.get(2..))
 }
 
 /// A command line that is being typed.
 struct Line {
-    /// Its words, up to the one that is completed.
+    /// The words up to and including the one to complete.
     words: Vec<OsString>,
-    /// How many bytes of the last word the shell does not replace.
+    /// How many bytes of the last word the shell keeps instead of replacing them.
     kept: usize,
 }
 
@@ -63,7 +63,8 @@ impl Line {
         }
     }
 
-    /// Joins what bash took apart: `skill:review` comes as three words, and the last of them alone is replaced.
+    /// Joins words that bash split. For example, `skill:review` arrives as three words, and bash replaces only the last
+    /// of them.
     fn joined(words: Vec<OsString>) -> Self {
         let is_break = |word: &OsStr| BASH_BREAKS.iter().any(|text| word == *text);
         let mut joined: Vec<OsString> = Vec::new();
@@ -93,7 +94,7 @@ impl Line {
     }
 }
 
-/// Returns what completes a line, in the form that the shell's script reads.
+/// Returns the completions of a line, in the format that the shell's script reads.
 fn shown(shell: Shell, line: &Line) -> String {
     let mut text = String::new();
     for candidate in candidates(line) {
@@ -113,7 +114,7 @@ fn shown(shell: Shell, line: &Line) -> String {
     text
 }
 
-/// Returns what completes the last word of a line: flags only where one is begun, or where there is nothing else.
+/// Returns the completions of the last word. Flags are offered only if the word begins with `-` or nothing else fits.
 fn candidates(line: &Line) -> Vec<CompletionCandidate> {
     let globals = Globals::of_unfinished(&line.words);
     let source = Arc::new(Source { globals, selection: std::sync::OnceLock::new() });
@@ -130,7 +131,7 @@ fn candidates(line: &Line) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Gives each argument that says where its names come from what asks for them.
+/// Connects each argument that declares a source of names with that source.
 fn with_names(command: Command, source: &Arc<Source>) -> Command {
     let command = command.mut_args(|arg| match arg.get::<Names>().copied() {
         Some(names) => {
@@ -142,7 +143,7 @@ fn with_names(command: Command, source: &Arc<Source>) -> Command {
     command.mut_subcommands(|below| with_names(below, source))
 }
 
-/// The source of names.
+/// Reads the names that complete an argument.
 struct Source {
     globals: Globals,
     selection: std::sync::OnceLock<Selection>,
@@ -155,7 +156,7 @@ impl Source {
             Names::Known(all) => {
                 all(crate::DOMAINS).into_iter().filter(|name| name.starts_with(prefix)).map(Name::from).collect()
             }
-            // If they cannot be read, the command itself reports why once it runs.
+            // If the names cannot be read, the command itself reports the reason when it runs.
             Names::Stored(find) => self.stored(find, prefix).unwrap_or_default(),
         };
         let candidate = |(place, named): (usize, Name)| {
@@ -168,7 +169,8 @@ impl Source {
     fn stored(&self, find: fn(&Typed<'_>) -> Result<Vec<Name>>, prefix: &str) -> Result<Vec<Name>> {
         let store = self.globals.open_as_it_is()?;
         let selection = self.selection.get_or_init(|| self.globals.selection());
-        // Without a pool and a transaction: names that do not quite belong together do no harm.
+        // Reads without a pool and a transaction: it does no harm if the names come from two slightly different
+        // states.
         store.read_once(|db| find(&Typed { db, selection, prefix, limit: MOST }))
     }
 }

@@ -15,7 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::process::{Environment, Failure, Limits, Program, Running};
 
-/// The user's files at the beginning, for one agent.
+/// The user's files at the start of the demo, for one agent.
 const KIT: [(&str, &str); 3] = [
     ("CLAUDE.md", "# House rules\n\nUse British spelling. Run `make test` before you commit.\n"),
     (
@@ -25,19 +25,19 @@ const KIT: [(&str, &str); 3] = [
     (SKILL, "---\nname: release\ndescription: Cut a release. Use when asked to publish a version.\n---\n1. Tag.\n"),
 ];
 
-/// The place where Claude Code reads the skill, in the kit and after a deploy.
+/// Where Claude Code reads the skill, both before and after a deploy.
 const SKILL: &str = ".claude/skills/release/SKILL.md";
 
-/// The place where Codex, Cursor and VS Code read it after a deploy.
+/// Where Codex, Cursor and VS Code read the skill after a deploy.
 const SKILL_OF_OTHERS: &str = ".agents/skills/release/SKILL.md";
 
 /// The text that the demo adds to the skill in Claude Code's folder.
 const EDIT: &str = "2. Announce it.\n";
 
-/// How long one command of the demo may take.
+/// The time limit for one command of the demo.
 const COMMAND: Duration = Duration::from_secs(60);
 
-/// The columns of a command in the list of steps.
+/// The width of the command column in the list of steps.
 const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
@@ -71,11 +71,11 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
 
 struct Demo<'a> {
     output: &'a Output,
-    /// Whether what each command prints is shown.
+    /// Whether to show the output of each command.
     verbose: bool,
-    /// The scratch folder, which is also the home folder of the demo.
+    /// The scratch folder, which is also the demo's home folder.
     folder: PathBuf,
-    /// The folder that is deployed to.
+    /// The folder that the demo deploys to.
     code: PathBuf,
 }
 
@@ -88,7 +88,7 @@ impl Demo<'_> {
         self.say(&format!("{command:<COLUMNS$} {says}\n"))
     }
 
-    /// This very binary on the demo's database, apart from what the user's environment says.
+    /// Returns this very binary, set up for the demo's database and shielded from the user's environment.
     fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
             .map_err(|error| Error::internal("cannot determine the path of this program").with_source(error))?;
@@ -99,7 +99,6 @@ impl Demo<'_> {
         Ok(program.variable("MCPKG_DB", self.folder.join("mcpkg.db")))
     }
 
-    /// Runs a command as a user would, and returns what it printed.
     fn shell(&self, words: &[&str]) -> Result<String> {
         let never = CancellationToken::new();
         let answer = self.mcpkg()?.args(words).run(&[], &Limits::new(COMMAND, &never)).map_err(lost)?;
@@ -111,14 +110,13 @@ impl Demo<'_> {
         Err(Error::internal(format!("`{shown}` failed")))
     }
 
-    /// Runs a command and shows it as a step.
     fn run(&self, words: &[&str], says: &str) -> Result<()> {
         let printed = self.shell(words)?;
         self.step(&format!("mcpkg {}", words.join(" ")), says)?;
         self.detail(&printed)
     }
 
-    /// Shows what a step printed, where the user asked for it.
+    /// Shows the output of a step if the user passed `--verbose`.
     fn detail(&self, printed: &str) -> Result<()> {
         match self.verbose {
             true => printed.lines().try_for_each(|line| self.say(&format!("    {line}\n"))),
@@ -147,7 +145,7 @@ impl Demo<'_> {
         self.run(&["project", "select", "shop", "--here"], "commands in this folder use this project")
     }
 
-    /// An agent lists and reads over MCP.
+    /// An agent lists and reads prompts over MCP.
     fn serve(&self) -> Result<()> {
         let mut client = Client::start(self.mcpkg()?.args(["serve"]))?;
         let hello = json!({
@@ -182,7 +180,7 @@ impl Demo<'_> {
         self.read("AGENTS.md").map(drop)
     }
 
-    /// An edit in the folder of one agent reaches the others.
+    /// An edit in the folder of one agent reaches the other agents.
     fn evolve(&self) -> Result<()> {
         let edited = self.read(SKILL)? + EDIT;
         self.write(&self.code.join(SKILL), &edited)?;
@@ -212,7 +210,7 @@ impl Demo<'_> {
     }
 }
 
-/// Returns the last line of a text, which is what a template filled in.
+/// Returns the last line of a text, where the template filled in its values.
 fn last_line(value: &Value) -> &str {
     value.as_str().unwrap_or_default().trim_end().lines().last().unwrap_or_default()
 }
@@ -221,7 +219,7 @@ fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str()).collect()
 }
 
-/// A client of a child process, a line each way.
+/// An MCP client of a child process that exchanges one line per message.
 struct Client {
     server: Running,
     input: Option<ChildStdin>,
@@ -246,7 +244,7 @@ impl Client {
             .map_err(|error| Error::internal("the server did not accept a request").with_source(error))
     }
 
-    /// Sends a request, and returns the result of its answer.
+    /// Sends a request, and returns its result.
     fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.next;
         self.next += 1;
@@ -260,7 +258,7 @@ impl Client {
             }
             let mut answer: Value = serde_json::from_str(&line)
                 .map_err(|error| Error::internal("the server's response is not JSON").with_source(error))?;
-            // A notification may come between.
+            // A notification may arrive before the answer.
             if answer["id"] == id {
                 return match answer.get_mut("result") {
                     Some(result) => Ok(result.take()),
@@ -280,7 +278,7 @@ impl Client {
     }
 }
 
-/// Says how this very program failed to run.
+/// Returns the error for a failed run of this binary.
 fn lost(failure: Failure) -> Error {
     let error = Error::internal("this program could not be run again");
     match failure {

@@ -1,4 +1,4 @@
-//! `mcpkg` and `mcpkg help`: all commands under their headings, one of them, or a topic.
+//! Shows the help of `mcpkg` and `mcpkg help`: all commands under their headings, one command, or a topic.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::shown::folded;
 use super::tree;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
-/// Returns what `mcpkg` alone shows: what it is, the commands to begin with, and the groups of all of them.
+/// Returns the text that `mcpkg` alone shows: what mcpkg is, the commands to begin with, and the command groups.
 pub(super) fn screen() -> String {
     let (head, name) = (header(), literal());
     let mut text = format!(
@@ -41,7 +41,7 @@ pub(super) fn screen() -> String {
     text
 }
 
-/// Returns what `mcpkg help` shows: all commands under their headings, the topics and the global options.
+/// Returns the text of `mcpkg help`: all commands under their headings, the topics and the global options.
 pub fn all(width: u16) -> String {
     let root = tree::command();
     let (head, name, width) = (header(), literal(), width.min(WIDEST));
@@ -71,7 +71,8 @@ pub fn all(width: u16) -> String {
     text
 }
 
-/// Returns the words that a parsed command line asks to have explained: those before `help`, and those behind it.
+/// Returns the words around `help` on a parsed command line: `skill help add` and `help skill add` both ask about
+/// `skill add`.
 pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<String>> {
     let (mut words, mut innermost) = (Vec::new(), matches);
     while let Some((word, inner)) = innermost.subcommand() {
@@ -85,7 +86,6 @@ pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<String>> {
     None
 }
 
-/// Shows the help of a command or a topic, or all commands.
 pub(super) fn run(words: &[String], output: &Output) -> Result<u8> {
     let width = output.width();
     let text = match (words, topics::named(words)) {
@@ -100,7 +100,6 @@ pub(super) fn run(words: &[String], output: &Output) -> Result<u8> {
     Ok(0)
 }
 
-/// Returns the whole help of a command.
 fn of_command(words: &[String], width: u16) -> Result<String> {
     let mut root = tree::command().term_width(width.min(WIDEST).into());
     root.build();

@@ -1,4 +1,4 @@
-//! `mcpkg completions` and `mcpkg man`, generated from the tree that also parses.
+//! `mcpkg completions` and `mcpkg man`, generated from the same clap tree that parses the command line.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::help;
 use super::output::Output;
 use mcpkg_base::error::{Error, Result};
 
-/// Names the shell that asks for what completes a line.
+/// The environment variable that names the shell asking for completions.
 pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";
 
-/// clap's own script for bash loses the text before a `:` or a `=`, at which bash ends words.
+/// Our script for bash. clap's own script loses the text before a `:` or a `=`, where bash splits words.
 const BASH: &str = r#"_mcpkg() {
     local words=("${COMP_WORDS[@]}") line
     [[ -n $2 ]] && words[COMP_CWORD]=$2
@@ -30,12 +30,12 @@ const BASH: &str = r#"_mcpkg() {
 complete -o bashdefault -o nosort -F _mcpkg mcpkg 2>/dev/null || complete -o bashdefault -F _mcpkg mcpkg
 "#;
 
-/// If zsh loads the script as a function, its first call has to complete already.
+/// Added to the script for zsh. If zsh autoloads the script as a function, the first call must already complete.
 const ZSH_AUTOLOADED: &str = r#"
 if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;
 
-/// Returns the two commands for the tree.
+/// Returns the two commands for the clap tree.
 pub(super) fn commands() -> [Command; 2] {
     let completions = Command::new("completions")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to print the script for"));
@@ -76,7 +76,7 @@ pub(super) fn completions(matches: &ArgMatches, mut tree: Command, output: &Outp
     Ok(0)
 }
 
-/// Writes the script of a shell that asks `mcpkg` itself, which `complete.rs` answers.
+/// Writes the completion script of a shell. The script calls `mcpkg` itself, and `complete.rs` answers.
 fn register(shell: &dyn EnvCompleter, script: &mut Vec<u8>) -> std::io::Result<()> {
     shell.write_registration(VARIABLE, "mcpkg", "mcpkg", "mcpkg", script)
 }
@@ -93,7 +93,7 @@ pub(super) fn man(matches: &ArgMatches, tree: Command, output: &Output) -> Resul
     Ok(0)
 }
 
-/// Writes the page of a command, and those of the commands below it.
+/// Writes the man page of a command and of all its subcommands.
 fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
         pages(below, folder)?;
@@ -113,7 +113,7 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     if has_commands {
         man.render_subcommands_section(&mut page)?;
     }
-    // The lines below the examples of the first page are a block of their own.
+    // On the first page, the lines below the examples form a block of their own.
     let (examples, after) = examples.split_once("\n\n").unwrap_or((examples, ""));
     let mut roff = Roff::new();
     section(&mut roff, "NOTES", notes, false);
@@ -128,7 +128,7 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join(man.get_filename()), page)
 }
 
-/// Adds a section, unless there is nothing to say in it: paragraphs, or lines as they are.
+/// Adds a section unless its text is empty, either as paragraphs or with its lines unchanged.
 fn section(roff: &mut Roff, heading: &str, text: &str, as_it_is: bool) {
     let text = text.trim_matches('\n');
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! The flags that every command takes.
+//! Defines and reads the global flags, which every command accepts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use mcpkg_core::op::Names;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 
-/// The flags that every command takes.
+/// The values of the global flags.
 pub(super) struct Globals {
     pub(super) db: Option<PathBuf>,
     pub(super) project: Option<String>,
     pub(super) project_by: &'static str,
-    /// Which of the two were said by flags.
+    /// The `--db` and `--project` flags that were given on the command line, for hints to repeat.
     pub(super) flags: Flags,
     pub(super) workspace: Option<PathBuf>,
     pub(super) json: bool,
@@ -41,9 +41,9 @@ impl Globals {
         Self::from(&matches)
     }
 
-    /// Reads the flags, and the environment where a flag is not given.
+    /// Reads the flags. A flag that is not given gets its value from the environment.
     pub(super) fn from(matches: &ArgMatches) -> Self {
-        // Global flags stand at the level where they were written; the innermost has them all.
+        // clap stores a global flag at the level where it was written; the innermost level sees all of them.
         let mut innermost = matches;
         while let Some((_, inner)) = innermost.subcommand() {
             innermost = inner;
@@ -80,10 +80,11 @@ impl Globals {
         Store::open_as_it_is(&resolved(&self.database()?)?)
     }
 
-    /// Returns the path of the database: as the flags name it, else in the user's data directory.
+    /// Returns the path of the database: the one that the flags name, else the one in the user's data directory.
     ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` where nothing names it and HOME is not set.
+    ///
+    /// `E_DB_UNAVAILABLE` if no flag names a database and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
         self.named().cloned().or_else(mcpkg_core::database::default_path).ok_or_else(|| {
             Error::new(Code::Unavailable, "Cannot find your data directory: HOME is not set")
@@ -91,7 +92,7 @@ impl Globals {
         })
     }
 
-    /// Whether the user names the database.
+    /// Whether a flag or the environment names the database.
     pub(super) fn names_database(&self) -> bool {
         self.named().is_some()
     }
@@ -100,7 +101,7 @@ impl Globals {
         self.db.as_ref().filter(|path| !path.as_os_str().is_empty())
     }
 
-    /// Returns what the flags and the working directory say about the project.
+    /// Returns the project selection that follows from the flags and the working directory.
     pub(super) fn selection(&self) -> Selection {
         Selection {
             named: self.project.clone(),
@@ -114,20 +115,22 @@ impl Globals {
     }
 }
 
-/// Returns the workspace that the environment names; `SMCTL_WORKSPACE` is that of contract 003's original.
+/// Returns the workspace that the environment names. The original of contract 003 reads `SMCTL_WORKSPACE`.
 fn workspace_of_environment() -> Option<PathBuf> {
     let named = ["MCPKG_WORKSPACE", "SMCTL_WORKSPACE"].into_iter().find_map(std::env::var_os);
     named.filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
-/// The working directory as the database keeps it, links resolved.
+/// Returns the working directory in the form that the database stores, with links resolved.
 fn working_directory() -> Option<String> {
     Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
 }
 
-/// Returns the flags as clap takes them. The help of each command names them in one line, which [`super::help`] writes.
+/// Returns the definitions of the global flags for clap. The help of each command names them in one line, which
+/// [`super::help`] writes.
 ///
-/// The environment is read by [`Globals::from`]: clap would show a variable that is set in the usage of every failure.
+/// [`Globals::from`] reads the environment instead of clap, because clap would show set variables in the usage text of
+/// every failure.
 pub(super) fn args() -> [Arg; 9] {
     let global = |name: &'static str| {
         let flag = Arg::new(name).long(name).global(true).help_heading("Global options");
@@ -165,7 +168,7 @@ pub(super) fn args() -> [Arg; 9] {
     ]
     .map(|flag| match flag.get_action() {
         ArgAction::Count => flag,
-        // The last one counts, so that an alias may name what a line names again.
+        // The last occurrence counts, so that a shell alias may set a flag and the user can still override it.
         _ => {
             let id = flag.get_id().clone();
             flag.overrides_with(id)
@@ -173,7 +176,7 @@ pub(super) fn args() -> [Arg; 9] {
     })
 }
 
-/// Returns the place of the first word of a command line that is not a flag and no value of one.
+/// Returns the index of the first word on a command line that is neither a flag nor the value of one.
 pub(super) fn first_word(arguments: &[OsString]) -> Option<usize> {
     let known = args();
     let takes_value = |word: &str| {
@@ -197,7 +200,7 @@ pub(super) fn first_word(arguments: &[OsString]) -> Option<usize> {
     None
 }
 
-/// Returns what `--color` says on a command line that could not be parsed.
+/// Returns the value of `--color` on a command line that could not be parsed.
 pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
     let mut words = arguments.iter().filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
@@ -215,7 +218,7 @@ pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
     ColorChoice::Auto
 }
 
-/// Returns a command line with those of `words` alone that say which database, project and workspace, each with its value.
+/// Returns the flags among `words` that select the database, project and workspace, each with its value.
 fn globals_among(words: &[OsString]) -> Vec<OsString> {
     const FLAGS: [&str; 5] = ["--db", "--project", "-p", "--workspace", "-w"];
     let mut among = vec![OsString::from("mcpkg")];

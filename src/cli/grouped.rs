@@ -3,13 +3,13 @@
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;
 
-/// Warnings that say the same are told one by one up to so many.
+/// Up to this many similar warnings are shown one by one.
 const FEW: usize = 2;
 
-/// Names that a line about many things has.
+/// How many names a combined warning lists.
 const NAMED: usize = 3;
 
-/// Returns the warnings, those that differ in names alone as one: `205 skills: 'a' has no description; so do 'b', 'c' and 202 more`.
+/// Combines warnings that differ only in names: `205 skills: 'a' has no description; so do 'b', 'c' and 202 more`.
 pub(super) fn grouped(warnings: Vec<String>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for warning in warnings {
@@ -22,7 +22,7 @@ pub(super) fn grouped(warnings: Vec<String>) -> Vec<String> {
     groups.into_iter().flat_map(|(_, group)| if group.len() > FEW { vec![as_one(&group)] } else { group }).collect()
 }
 
-/// Returns one line for warnings that differ in names alone.
+/// Combines a group of warnings that differ only in names into one line.
 fn as_one(group: &[String]) -> String {
     let first = group.first().map_or("", String::as_str);
     let names: Vec<&str> = group.iter().map(|warning| differing(warning, first)).collect();
@@ -34,7 +34,7 @@ fn as_one(group: &[String]) -> String {
     format!("{count}: {first}; the same for {others}{LISTED_BY_VERBOSE}")
 }
 
-/// Returns the parts of a text: quoted parts, parts in backticks, and the words outside of them.
+/// Splits a text into quoted parts, parts in backticks, and single words.
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() {
@@ -47,18 +47,18 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a part names something: what is quoted, a path, an id or a number.
+/// Whether a part is a name: quoted text, a path, an id or a number.
 fn is_name(part: &str) -> bool {
     let inner = part.trim_end_matches([':', ',', ';', '.', ')']);
     part.starts_with(['\'', '`']) || inner.contains(['/', ':', '.']) || inner.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Returns a text with a sign instead of each name.
+/// Returns the text with a placeholder for each name, so that similar warnings become equal.
 fn without_names(text: &str) -> String {
     parts(text).into_iter().map(|part| if is_name(part) { "\0" } else { part }).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name by which a warning differs from another one: the first that differs, else the first.
+/// Returns the first name in a warning that differs from the other warning, or the first name if none differs.
 fn differing<'w>(warning: &'w str, other: &str) -> &'w str {
     let others = parts(other);
     let names = || parts(warning).into_iter().enumerate().filter(|(_, part)| is_name(part));
@@ -66,7 +66,7 @@ fn differing<'w>(warning: &'w str, other: &str) -> &'w str {
     name.map_or("", |(_, part)| part.trim_end_matches([':', ',', ';']))
 }
 
-/// Returns what a name is the name of: `skill` of `skill:pdf`, and of `The skill 'pdf'`.
+/// Returns the kind of thing that a name belongs to: `skill` for `skill:pdf` and for `The skill 'pdf'`.
 fn noun(warning: &str, name: &str) -> Option<String> {
     let is_word = |word: &&str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     if let Some((kind, _)) = name.trim_matches(['\'', '`']).split_once(':').filter(|(kind, _)| is_word(kind)) {

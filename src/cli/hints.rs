@@ -6,7 +6,7 @@ use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
 use mcpkg_core::op::Reply;
 
-/// The commands that are of no project.
+/// Commands that do not depend on a project, so `--project` is not added to them.
 const OF_NO_PROJECT: [&str; 12] = [
     "access",
     "backup",
@@ -22,7 +22,7 @@ const OF_NO_PROJECT: [&str; 12] = [
     "restore",
 ];
 
-/// Flags of the command line that commands in hints repeat.
+/// The flags of the command line that commands in hints repeat.
 #[derive(Clone, Default)]
 pub(super) struct Flags {
     db: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Returns those of a line with this `--db` and `--project`. An address with a password is never shown.
+    /// Returns the flags for this `--db` and `--project`. A database URL with a password is left out.
     pub(super) fn new(db: Option<&str>, project: Option<&str>) -> Self {
         let db = db.filter(|db| redact(db) == *db).map(|db| format!(" --db {}", shell::quote(db)));
         Self { db, project: project.map(|project| format!(" --project {}", shell::quote(project))) }
@@ -40,7 +40,7 @@ impl Flags {
         self.db.is_none() && self.project.is_none()
     }
 
-    /// Returns a reply whose commands say the same.
+    /// Adds the flags to the commands in a reply.
     pub(super) fn in_reply(&self, mut reply: Reply) -> Reply {
         if !self.are_none() {
             reply.hints.iter_mut().chain(&mut reply.warnings).for_each(|text| *text = self.said_in(text));
@@ -48,12 +48,12 @@ impl Flags {
         reply
     }
 
-    /// Returns a failure whose commands say the same.
+    /// Adds the flags to the commands in an error's hints.
     pub(super) fn in_error(&self, error: Error) -> Error {
         if self.are_none() { error } else { error.with_hints(|hint| self.said_in(hint)) }
     }
 
-    /// Adds the flags to each mcpkg command in backticks that does not have them.
+    /// Adds the flags to each mcpkg command in backticks that does not have them yet.
     fn said_in(&self, text: &str) -> String {
         const START: &str = "`mcpkg ";
         let mut said = String::with_capacity(text.len());
@@ -73,7 +73,7 @@ impl Flags {
     }
 }
 
-/// Returns the first word of a line that is neither one of these flags nor its value.
+/// Returns the first word of a command line that is neither one of these flags nor the value of one.
 fn command_of(line: &str) -> Option<&str> {
     let mut words = line.split(' ').filter(|word| !word.is_empty());
     loop {

@@ -1,10 +1,10 @@
-//! The log, on stderr.
+//! Sets up the log on stderr.
 
 use mcpkg_base::marks;
 use mcpkg_base::redact::redact;
 use mcpkg_core::op::Identity;
 
-/// Writes logs to stderr, with secrets redacted and control characters marked. Each event is one write.
+/// Writes log events to stderr. It redacts secrets and marks control characters. Each event is a single write.
 struct Log;
 
 impl std::io::Write for Log {
@@ -18,15 +18,16 @@ impl std::io::Write for Log {
     }
 }
 
-/// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
-/// debug it formats whole results. A server that stands in for contract 003's original also reads `SMCTL_LOG`.
+/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above,
+/// because at debug it formats whole results. A server that stands in for the original of contract 003 also reads
+/// `SMCTL_LOG`.
 pub(super) fn log(verbose: u8, identity: Identity) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
-        // rmcp logs each protocol error at warn, although the client gets it anyway. Its service logs an error for
-        // each client that left before its last answer, such as a stream that ends with the server.
-        // Contracts 003 and 004 have the calls of their tools logged.
+        // rmcp logs each protocol error at warn, although the client receives it anyway. Its service also logs an
+        // error for each client that disconnects before its last answer, for example at the end of a stream. Contracts
+        // 003 and 004 require a log line for each tool call.
         0 => "warn,rmcp=error,rmcp::service=off,mcpkg::audit=info",
         1 => "info",
         _ => "mcpkg=debug,info",

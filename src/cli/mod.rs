@@ -1,4 +1,4 @@
-//! The shell face: parse, run one operation, render.
+//! The command line interface: parses the arguments, runs one operation and prints the result.
 
 mod ask;
 mod called;
@@ -42,7 +42,7 @@ use output::Output;
 use panicked::unless_panicked;
 use recover::recover;
 
-/// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
+/// Runs a command line and returns the exit status. The first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let called = Called::by(&arguments);
@@ -57,7 +57,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if arguments.len() <= 1 {
         return unparsed(Output::of_unparsed(&arguments).styled(&explain::screen()));
     }
-    // Errors and help come from the whole tree, because it knows the flags of other commands too.
+    // Errors and help come from the complete clap tree, because it also knows the flags of other commands.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let whole = |_| {
         let width = Output::of_unparsed(&arguments).width().min(help::WIDEST);
@@ -87,7 +87,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 true => output::json_error(&error),
                 false => output.error(&error),
             }
-            // A closed pipe is not an error: the reader, such as `head`, has read all that it needs.
+            // A closed pipe is not an error: the reader, such as `head`, has read all it needs.
             if output::is_closed_pipe(&error) { 0 } else { called.failed(&error) }
         }
     }
@@ -130,7 +130,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
     let opened = globals::resolved(&opened)?;
-    // Only `mcpkg init` upgrades the schema of a database server.
+    // On a database server, only `mcpkg init` upgrades the schema.
     let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
     let mut context = Context::shell(crate::DOMAINS, store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
@@ -144,7 +144,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
     recover(&context);
-    // Report missing things before asking. A database that did not exist has nothing to lose.
+    // Report missing things before asking. A database that did not exist before has nothing to lose.
     if entry.effect == Effect::Destroy {
         call.look(&context)?;
         if existed {
@@ -153,7 +153,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     }
     let command = call.command().to_owned();
     let outcome = call.run(&context).map_err(|error| globals.flags.in_error(error));
-    // A bar that is left on the terminal is cleared before the answer is written there.
+    // Clears a remaining progress bar before the answer is written to the same terminal.
     context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.json(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
@@ -177,7 +177,7 @@ fn stand_in() -> Result<tempfile::TempDir> {
     })
 }
 
-/// Returns what `--json` prints for a reply: the object of its shape, with its warnings.
+/// Returns the `--json` output for a reply, in the command's JSON shape and with the warnings.
 fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
     let mut object = present::object(shape, command, reply);
     if let (Some(object), false) = (object.as_object_mut(), reply.warnings.is_empty()) {
@@ -186,7 +186,8 @@ fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
     object
 }
 
-/// Returns what `--json` prints for a failure: the object of its shape, with the same `error` in each shape.
+/// Returns the `--json` output for a failure, in the command's JSON shape. The `error` member is the same in every
+/// shape.
 fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     let mut object = present::failure(shape, command, error);
     let mut common = present::error(error);
@@ -201,18 +202,20 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     object
 }
 
-/// Ctrl-C, or a terminal that closes, asks long work to end before anything is half done; a second time ends the process.
+/// Lets Ctrl-C or a closed terminal cancel the command, so that it stops without leaving anything half done. A second
+/// signal ends the process at once.
 fn cancel_on_interrupt(context: &Context) {
     let ending = mcpkg_base::process::ending();
     let again = Arc::new(AtomicBool::new(false));
     for signal in &ending {
-        // Registered in this order, the first signal finds the flag still unset and only sets it.
+        // The order matters: on the first signal, the flag is still unset when the first handler runs, and the second
+        // one sets it.
         let _ = signal_hook::flag::register_conditional_shutdown(*signal, 130, Arc::clone(&again));
         let _ = signal_hook::flag::register(*signal, Arc::clone(&again));
     }
     let Ok(mut signals) = signal_hook::iterator::Signals::new(&ending) else { return };
     let cancelled = context.cancelled.clone();
-    // Cancelling wakes what waits, which a signal's handler may not do.
+    // Cancelling wakes waiting threads, which a signal handler must not do. So a thread receives the signals.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {
             cancelled.cancel();
@@ -220,17 +223,17 @@ fn cancel_on_interrupt(context: &Context) {
     });
 }
 
-/// Whether standard output belongs to a protocol, so that failures go to standard error.
+/// Whether stdout carries a protocol, so that failures have to go to stderr.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
 }
 
-/// Adds to an error about a word such as `region=eu`, which the command takes after an option only, which option that is, and to
-/// one about a name such as `-rf` how it is passed.
+/// Adds a hint to two kinds of parse errors. For a word such as `region=eu`, the hint names the option that takes it.
+/// For a name such as `-rf`, it shows how to pass it.
 fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
-    // Of `-rf` clap names the first letter that it does not know.
+    // For `-rf`, clap names only the first letter that it does not know.
     let is_first = |given: &&str| word.len() == 2 && given.len() > 2 && given.starts_with(word.as_str());
     let whole = arguments.iter().filter_map(|given| given.to_str()).find(is_first);
     if error.kind() == ErrorKind::UnknownArgument && word.starts_with('-') && !word.starts_with("--") {
@@ -253,7 +256,7 @@ fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
     }
 }
 
-/// Replaces Rust's words for a text that is not a number, such as "invalid digit found in string".
+/// Replaces Rust's messages for text that is not a number, such as "invalid digit found in string".
 fn name_a_number(error: &mut clap::Error) {
     use clap::error::{ContextKind, ContextValue, Error};
     let source = std::error::Error::source(error);
@@ -263,7 +266,7 @@ fn name_a_number(error: &mut clap::Error) {
         false if source.is_some_and(|source| source.is::<std::num::ParseFloatError>()) => "write a number",
         false => return,
     };
-    // The source of an error cannot be taken away.
+    // clap cannot remove the source of an error, so a new error is built.
     let mut named = Error::new(error.kind());
     for (kind, value) in error.context() {
         named.insert(kind, value.clone());
@@ -272,18 +275,19 @@ fn name_a_number(error: &mut clap::Error) {
     *error = named;
 }
 
-/// Commands that are named for a word that is the last one of them all.
+/// The maximum number of commands that a hint suggests for a word.
 const NAMED: usize = 4;
 
-/// Adds to an error about a word such as `install` the commands that end with it: the noun comes first. After a noun, as in
-/// `gate list`, these are its own commands, or the only command that ends with the word.
+/// Adds a hint for an unknown word such as `install`: the commands that end with it, since in mcpkg the noun comes
+/// first. After a noun, as in `gate list`, it suggests the noun's own commands, or the only command that ends with the
+/// word.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let group = tree::group_before(arguments, word);
     let mut named: Vec<_> = tree::ending_with(word).collect();
     if let [alone] = named[..] {
-        // Another noun's command by another name, such as `spec apply`, is not what `evolve apply` means.
+        // Skip aliases of another noun's commands: `evolve apply` does not mean `spec apply`.
         named.retain(|_| group.is_empty() || alone.cli.last().is_some_and(|last| last == word));
     } else {
         named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
@@ -292,7 +296,7 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
         return;
     }
     if named.is_empty() {
-        // The most similar one is clap's last.
+        // clap puts the most similar word last.
         if let Some(ContextValue::Strings(mut similar)) = error.remove(ContextKind::SuggestedSubcommand) {
             similar.reverse();
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(similar));
@@ -306,13 +310,14 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
-/// The exit status of help that was shown; that it could not be is not a failure, as with `mcpkg help | head -1`.
+/// Returns the exit status after help was shown. A failed write does not count, as in `mcpkg help | head -1`.
 fn unparsed(shown: Result<()>) -> u8 {
     let _ = shown;
     0
 }
 
-/// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
+/// Prints usage errors, help and the version. It searches the arguments for `--json` by hand, because parsing has
+/// failed.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     use clap::error::ErrorKind;
     let shown = matches!(
@@ -346,7 +351,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     Code::InvalidArgument.exit()
 }
 
-/// Converts an error of clap: its lines up to the usage become the message, its tips the hints.
+/// Converts a clap error: its lines up to the usage become the message, and its tips become hints.
 fn usage_error(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let (tips, message): (Vec<&str>, Vec<&str>) = text

@@ -1,4 +1,4 @@
-//! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is not a failure.
+//! Writes to the terminal: data to stdout, everything else to stderr. A closed pipe is not a failure.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ use mcpkg_base::marks;
 use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
 use mcpkg_core::present;
 
-/// Columns of a progress line that are not the text: the bar and the counts.
+/// Columns of a progress line that the bar and the counts take.
 const BESIDE: usize = 48;
 
-/// Columns and rows of a terminal of which nothing says how many it has.
+/// Columns and rows to assume if the size of the terminal is unknown.
 const USUAL: (u16, u16) = (80, 24);
 
 /// Writes a command's answers.
@@ -45,18 +45,17 @@ impl Output {
         }
     }
 
-    /// Returns what writes help where the command line could not be parsed.
+    /// Returns an output for a command line that could not be parsed.
     pub(super) fn of_unparsed(arguments: &[std::ffi::OsString]) -> Self {
         let no_pager = arguments.iter().any(|word| word == "--no-pager");
         Self { json: false, quiet: false, verbose: false, color: color_of(arguments), no_pager }
     }
 
-    /// Returns how many columns standard output has.
     pub(super) fn width(&self) -> u16 {
         size(&std::io::stdout()).0
     }
 
-    /// Writes a reply's body, and its hints to stderr.
+    /// Writes a reply's body to stdout, and its hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
         let warnings = if self.verbose { reply.warnings } else { grouped(reply.warnings) };
         match std::io::stdout().is_terminal() {
@@ -76,11 +75,11 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a body to a pipe: data unchanged.
+    /// Writes a body to a pipe, with the data unchanged.
     fn in_pipe(&self, body: Body) -> Result<()> {
         match body {
             Body::Sentence(text) => self.print(&format!("{text}\n")),
-            // A prompt is written unchanged.
+            // A prompt is written byte for byte.
             Body::Text(text) => write_raw(text.as_bytes()),
             Body::Media(media) => write_raw(&media.bytes),
             Body::Table(table) if table.rows.is_empty() => Ok(()),
@@ -91,11 +90,11 @@ impl Output {
         }
     }
 
-    /// Returns what a terminal shows of a body. A table without rows says so on stderr.
+    /// Returns a body in the form for a terminal. For an empty table, a note goes to stderr.
     fn on_terminal(&self, body: Body) -> Result<Shown> {
         Ok(match body {
             Body::Sentence(text) => Shown::plain(format!("{text}\n")),
-            // The shell's next line wants one of its own.
+            // Ends the text with a line break, so that the shell's prompt starts on its own line.
             Body::Text(text) => Shown::plain(format!("{text}{}", if text.ends_with('\n') { "" } else { "\n" })),
             Body::Media(media) => {
                 return Err(Error::new(
@@ -137,7 +136,7 @@ impl Output {
         })
     }
 
-    /// Writes a failure to stderr: as JSON under `--json`, where standard output is not for it.
+    /// Writes a failure to stderr, as JSON if `--json` is given and stdout carries a protocol.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;
@@ -162,7 +161,7 @@ impl Output {
         self.note(&text);
     }
 
-    /// Says where a server listens: to stderr, or as JSON to stdout.
+    /// Prints the address of a server: to stderr, or to stdout as JSON.
     pub(super) fn listening(&self, scheme: &str, address: std::net::SocketAddr, places: &[&str]) -> Result<()> {
         if self.json {
             let urls: Vec<String> = places.iter().map(|place| format!("{scheme}://{address}{place}")).collect();
@@ -173,7 +172,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a warning to stderr.
     pub(super) fn warning(&self, warning: &str) {
         self.note(&labelled(YELLOW, "warning:", warning));
     }
@@ -184,7 +182,7 @@ impl Output {
         }
     }
 
-    /// Returns what shows long work as a bar, on a terminal only.
+    /// Returns the function that shows progress as a bar. It does nothing without a terminal.
     pub(super) fn progress(&self) -> Arc<Progress> {
         if self.quiet || self.json || !std::io::stderr().is_terminal() {
             return Arc::new(|_, _, _| {});
@@ -198,10 +196,10 @@ impl Output {
                 bar.with_message(beginning(what)).with_position(done)
             });
             if bar.is_finished() {
-                // The next part of the work.
+                // The next phase of the work has begun.
                 bar.reset();
             }
-            // Set the position first: each call draws, and the new text would be shown with the old position.
+            // Set the position first: each call redraws the bar, and would show the new text with the old position.
             bar.update(|state| {
                 state.set_len(total);
                 state.set_pos(done);
@@ -213,14 +211,14 @@ impl Output {
         })
     }
 
-    /// Returns a function that writes the parts of a continuing answer.
+    /// Returns the function that writes the parts of a streamed answer.
     pub(super) fn emitter(&self) -> Arc<Emit> {
         let output = *self;
         Arc::new(move |reply| {
             if !output.json {
                 return Self { no_pager: true, ..output }.reply(reply);
             }
-            // A stream of JSON is a line each.
+            // Streamed JSON has one value per line.
             let mut text = Vec::new();
             for value in reply.data.as_object().into_iter().flat_map(|data| data.values()) {
                 for item in value.as_array().into_iter().flatten() {
@@ -232,12 +230,11 @@ impl Output {
         })
     }
 
-    /// Writes text to stdout.
     pub(super) fn print(&self, text: &str) -> Result<()> {
         self.write(&Shown::plain(text))
     }
 
-    /// Writes text of mcpkg's own with the styles in it to stdout, in the user's pager where it is long.
+    /// Writes mcpkg's own styled text to stdout. Long text goes through the user's pager.
     pub(super) fn styled(&self, text: &str) -> Result<()> {
         match self.pager(text) {
             Some(pager) => self.paged(&pager, text, || self.raw(text)),
@@ -245,7 +242,6 @@ impl Output {
         }
     }
 
-    /// Writes JSON to stdout.
     pub(super) fn json(&self, text: &str) -> Result<()> {
         let text = json_shown(text, std::io::stdout().is_terminal());
         match self.pager(&text) {
@@ -254,7 +250,7 @@ impl Output {
         }
     }
 
-    /// Writes the answer of a command to a terminal, in the user's pager where it is long.
+    /// Writes a command's answer to a terminal. Long text goes through the user's pager.
     fn long(&self, text: &Shown) -> Result<()> {
         let written = text.written(true);
         match self.pager(&written) {
@@ -263,7 +259,7 @@ impl Output {
         }
     }
 
-    /// Shows a text in the user's pager at their request, or on the terminal if there is no pager.
+    /// Shows a text in the user's pager at their request. Without a pager, it goes to the terminal.
     pub(super) fn page(&self, text: &Shown) {
         match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
             Some(Ok(())) => {}
@@ -275,7 +271,7 @@ impl Output {
         }
     }
 
-    /// Returns the pager for a text that the terminal has no room for.
+    /// Returns the pager if the text does not fit into the terminal.
     fn pager(&self, text: &str) -> Option<Pager> {
         if self.no_pager
             || !std::io::stdout().is_terminal()
@@ -287,8 +283,8 @@ impl Output {
         (rows_of(text, columns) >= usize::from(rows)).then(Pager::of_user).flatten()
     }
 
-    /// Shows a text in a pager, and writes it if the pager cannot be started. It reports that only for a pager that
-    /// the user named.
+    /// Shows a text in a pager. If the pager cannot be started, it writes the text directly, and warns only if the user
+    /// chose that pager.
     fn paged(&self, pager: &Pager, text: &str, write: impl FnOnce() -> Result<()>) -> Result<()> {
         let plain = matches!(AutoStream::choice(&std::io::stdout()), Stream::Never) || self.color == ColorChoice::Never;
         let plain = plain && self.color != ColorChoice::Always;
@@ -309,14 +305,13 @@ impl Output {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_failed)
     }
 
-    /// Writes styled text to stdout. Data in a pipe is unchanged, unless colors were requested for a terminal at its
-    /// end.
+    /// Writes styled text to stdout. Data in a pipe is unchanged, unless `--color always` is given.
     fn write(&self, text: &Shown) -> Result<()> {
         let for_terminal = std::io::stdout().is_terminal() || matches!(self.color, ColorChoice::Always);
         self.raw(&text.written(for_terminal))
     }
 
-    /// Writes styled text to stderr; there is nowhere to tell that this failed.
+    /// Writes styled text to stderr. A failed write is ignored, since there is nowhere to report it.
     pub(super) fn note(&self, text: &Shown) {
         let mut stderr = AutoStream::new(std::io::stderr().lock(), stream(self.color));
         let _ = stderr.write_all(text.written(true).as_bytes());
@@ -327,8 +322,8 @@ fn hint_line(hint: &str) -> Shown {
     labelled(CYAN, "hint:", hint)
 }
 
-/// Returns a line for stderr behind its label. On a terminal it is wrapped between words, and continued below its own
-/// beginning.
+/// Returns a labelled line for stderr. On a terminal it is wrapped between words and indented below the start of its
+/// text.
 fn labelled(style: Style, label: &str, text: &str) -> Shown {
     let stderr = std::io::stderr();
     let text = match stderr.is_terminal() {
@@ -343,7 +338,7 @@ fn labelled(style: Style, label: &str, text: &str) -> Shown {
     Shown::styled(style, label).then(format!(" {text}\n"))
 }
 
-/// Returns how many rows a text takes on a terminal of so many columns.
+/// Returns how many rows a text takes on a terminal with this many columns.
 fn rows_of(text: &str, columns: u16) -> usize {
     let width =
         |line: &str| unicode_width::UnicodeWidthStr::width(anstream::adapter::strip_str(line).to_string().as_str());
@@ -354,14 +349,13 @@ fn json_shown(text: &str, for_terminal: bool) -> std::borrow::Cow<'_, str> {
     if for_terminal { marks::json(text) } else { text.into() }
 }
 
-/// Writes a failure to stdout as JSON.
 pub(super) fn json_error(error: &Error) {
     if !is_closed_pipe(error) {
         json(&present::error(error));
     }
 }
 
-/// Writes an object to stdout; to stderr where that fails.
+/// Writes a JSON object to stdout, or to stderr if that fails.
 pub(super) fn json(object: &Value) {
     let text = format!("{object:#}\n");
     if write_raw(json_shown(&text, std::io::stdout().is_terminal()).as_bytes()).is_err() {
@@ -369,12 +363,11 @@ pub(super) fn json(object: &Value) {
     }
 }
 
-/// Writes an object to stderr.
 pub(super) fn json_to_stderr(object: &Value) {
     let _ = writeln!(std::io::stderr().lock(), "{}", marks::json(&format!("{object:#}")));
 }
 
-/// Writes what clap says is wrong with a command line to stderr.
+/// Writes clap's message about a wrong command line to stderr.
 pub(super) fn clap_error(error: &clap::Error, color: ColorChoice) {
     let text = error.render().ansi().to_string();
     let _ = AutoStream::new(std::io::stderr().lock(), stream(color)).write_all(text.as_bytes());
@@ -389,14 +382,14 @@ fn stdout_failed(error: std::io::Error) -> Error {
     Error::new(Code::FileFailed, format!("Cannot write to standard output: {error}")).with_source(error)
 }
 
-/// `mcpkg prompt list | head -1` is not a failure.
+/// Whether the reader of our output closed the pipe. `mcpkg prompt list | head -1` is not a failure.
 pub(super) fn is_closed_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())
         .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// `auto` follows the terminal and NO_COLOR.
+/// Converts the color choice. `auto` depends on the terminal and NO_COLOR.
 fn stream(color: ColorChoice) -> Stream {
     match color {
         ColorChoice::Auto => Stream::Auto,
@@ -405,20 +398,20 @@ fn stream(color: ColorChoice) -> Stream {
     }
 }
 
-/// Returns the part of a text that fits before the bar in one line of the terminal.
+/// Returns the beginning of a text that fits before the progress bar on one line.
 fn beginning(what: &str) -> String {
     let columns = console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns));
     console::truncate_str(&marks::line(what), columns.saturating_sub(BESIDE).max(8), "…").into_owned()
 }
 
-/// Returns how many columns and rows a terminal has: one that does not know its size says nothing, or 0, and not always of both.
+/// Returns the columns and rows of a terminal. A terminal that does not know its size reports an error or 0, sometimes
+/// for only one of the two.
 #[cfg(unix)]
 pub(super) fn size(terminal: &impl std::os::fd::AsFd) -> (u16, u16) {
     let known = rustix::termios::tcgetwinsize(terminal).ok();
     or_usual(known.map(|size| size.ws_col), known.map(|size| size.ws_row))
 }
 
-/// Returns how many columns and rows the terminal has.
 #[cfg(not(unix))]
 pub(super) fn size<T>(_: &T) -> (u16, u16) {
     let known = console::Term::stderr().size_checked();

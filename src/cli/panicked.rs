@@ -7,12 +7,12 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::redact::redact;
 
 thread_local! {
-    /// Of a thread whose panics become failures: where the last one was, and what it said.
+    /// The place and message of the last panic in a thread that converts panics to errors.
     static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Returns what `work` returns; where it panics, the failure of a bug, whose cause says where and why. The panics of other threads
-/// are printed as ever.
+/// Runs `work` and converts a panic to an internal error with its place and message. Panics of other threads are
+/// printed as usual.
 pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let here = std::thread::current().id();
     let others = take_hook();

@@ -1,4 +1,4 @@
-//! `mcpkg serve`.
+//! `mcpkg serve`: reads the options of a server and starts it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
@@ -18,15 +18,14 @@ use mcpkg_core::op::{Context, MAX_ANSWER, Names, Served, for_shell};
 use mcpkg_store::tools::toolsets;
 use mcpkg_store::{Store, projects};
 
-/// The name of all groups in `--groups`.
+/// The value of `--groups` that means all groups.
 const ALL_GROUPS: &str = "all";
 
-/// The name in `--confirm` for the tools with MCP's destructiveHint.
+/// The value of `--confirm` that means all tools with MCP's destructiveHint.
 const DESTRUCTIVE: &str = "destructive";
 
 const GROUPS: Names = Names::Known(|_| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
-/// The notes of `mcpkg serve --help`.
 const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. mcpkg serves \
     each request from one project. It uses the first of these that is set: --project, MCPKG_PROJECT, the project bound \
     to the folder in which the server was started, the selected project. Over HTTP, /projects/NAME/mcp serves the \
@@ -34,7 +33,7 @@ const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs
     After you create an access key (mcpkg access create NAME), every HTTP request needs a key. If there are no keys, \
     mcpkg serves only clients on this machine.";
 
-/// Options that the short help leaves out.
+/// Options that only the long help shows.
 const RARE: [&str; 13] = [
     "stdio",
     "require-key",
@@ -60,7 +59,6 @@ const EXAMPLES: [&str; 4] = [
 
 pub(super) fn command() -> Command {
     let about = "Serve the database over MCP, to the client that starts the server or to many clients over HTTP";
-    // Options that few people need are only in the long help.
     let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
     super::help::finished(for_shell(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
 }
@@ -233,12 +231,12 @@ fn arguments() -> Command {
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
 
-/// The endpoints of domains outside MCP, which flags enable.
+/// Returns the endpoints that domains add outside MCP. Flags enable them.
 fn served() -> impl Iterator<Item = &'static Served> {
     crate::DOMAINS.iter().filter_map(|domain| domain.served)
 }
 
-/// An address to listen at; `localhost` is what most type for the first one.
+/// Parses the address to listen on. It accepts `localhost`, which many people type for 127.0.0.1.
 fn address(text: &str) -> std::result::Result<IpAddr, String> {
     if text.eq_ignore_ascii_case("localhost") {
         return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -249,13 +247,13 @@ fn address(text: &str) -> std::result::Result<IpAddr, String> {
     })
 }
 
-/// A time in seconds, between a millisecond and an hour.
+/// Parses a time in seconds, between a millisecond and an hour.
 fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "give a number of seconds from 0.001 to 3600".to_owned())
 }
 
-/// Says that a server will serve nothing as long as its project is not there.
+/// Warns that the server will serve nothing until its project exists.
 fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let Some(name) = &globals.project else { return };
     let found = store.read(|db| projects::get(db, name).map(drop));
@@ -267,7 +265,7 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     }
 }
 
-/// Says that a server will serve no installed tool as long as its toolset is not there.
+/// Warns that the server will serve no installed tools until its toolset exists.
 fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     let Some(name) = toolset else { return };
     let found = store.read(|db| toolsets::get(db, name).map(drop));
@@ -279,7 +277,6 @@ fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     }
 }
 
-/// Returns the identity of the server that the command line starts.
 pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     let Some(("serve", matches)) = line.subcommand() else { return mcp::Identity::default() };
     let named = matches.get_one::<String>("as");
@@ -290,7 +287,7 @@ pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
 pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
-    // Everything is served where no group is named; `all` asks for the whole list of it.
+    // Without `--groups`, every group is served. `--groups all` also lists every tool.
     let full_list = groups.is_some();
     let groups = groups.filter(|names| !names.iter().any(|name| name == ALL_GROUPS));
     let known: Vec<&str> = mcp::groups();
@@ -350,7 +347,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     served.map(|()| 0)
 }
 
-/// Returns where to listen, where the flags ask for it.
+/// Returns the address to listen on, if the flags ask for a network server.
 fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let (http, sse) = (matches.get_flag("http"), matches.get_flag("sse"));
     let hosts: Vec<String> = matches.get_many("allow-host").into_iter().flatten().cloned().collect();

@@ -1,4 +1,4 @@
-//! Text for a terminal. Text from others reaches it only as a part of a [`Shown`], which marks hidden characters.
+//! Text for a terminal. Foreign text reaches the terminal only as part of a [`Shown`], which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -13,7 +13,7 @@ pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
 pub(super) const BOLD: Style = Style::new().bold();
 
-/// Begins a row that continues the line above it.
+/// The mark at the start of a row that continues the line above.
 const GOES_ON: &str = "↳ ";
 
 /// How many characters of a line a question shows: four rows of a narrow terminal.
@@ -24,29 +24,27 @@ const LONGEST: usize = 320;
 pub(super) struct Shown(Vec<(Style, String)>);
 
 impl Shown {
-    /// Returns a text without a style.
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self::default().then(text)
     }
 
-    /// Returns a text with a style.
     pub(super) fn styled(style: Style, text: impl Into<String>) -> Self {
         Self(vec![(style, text.into())])
     }
 
-    /// Adds a text without a style.
+    /// Appends text without a style.
     pub(super) fn then(mut self, text: impl Into<String>) -> Self {
         self.0.push((Style::new(), text.into()));
         self
     }
 
-    /// Adds a part after this one.
+    /// Appends another text.
     pub(super) fn and(mut self, more: Self) -> Self {
         self.0.extend(more.0);
         self
     }
 
-    /// Returns it without its last line end, so that the person types on the same line.
+    /// Removes the last line end, so that the person types on the same line.
     pub(super) fn without_end(mut self) -> Self {
         if self.0.last().is_some_and(|(_, text)| text == "\n") {
             self.0.pop();
@@ -59,7 +57,6 @@ impl Shown {
         self.0.iter().map(|(_, text)| marks::text(text)).collect()
     }
 
-    /// Returns a unified diff with its colors.
     pub(super) fn diff(text: &str) -> Self {
         text.split_inclusive('\n').fold(Self::default(), |shown, line| match of_diff(line) {
             Some(style) => shown.and(Self::styled(style, line.trim_end_matches('\n'))).then("\n"),
@@ -67,7 +64,7 @@ impl Shown {
         })
     }
 
-    /// Returns the text with its styles. For a terminal, marks replace the characters that act there or are invisible.
+    /// Returns the text with its styles. For a terminal, visible marks replace control characters and invisible ones.
     pub(super) fn written(&self, for_terminal: bool) -> String {
         let mut written = String::new();
         for (style, text) in &self.0 {
@@ -88,7 +85,7 @@ fn of_diff(line: &str) -> Option<Style> {
     }
 }
 
-/// The lines that a person reads before they answer.
+/// The lines that a person reads before they answer a question.
 pub(super) struct Lines(Vec<(Style, String)>);
 
 impl Lines {
@@ -99,7 +96,7 @@ impl Lines {
         lines
     }
 
-    /// Returns a question as one line, and whether its middle was left out.
+    /// Returns a question as one line, and whether its middle was cut out.
     pub(super) fn question(text: &str) -> (Self, bool) {
         let text = marks::line(text);
         let one = |text: String| Self(vec![(Style::new(), text)]);
@@ -114,7 +111,7 @@ impl Lines {
         )
     }
 
-    /// Returns these lines with more text at the end of the last one.
+    /// Returns these lines with `more` appended to the last one.
     pub(super) fn ending_with(&self, more: &str) -> Self {
         let mut lines = self.0.clone();
         if let Some((_, last)) = lines.last_mut() {
@@ -154,8 +151,8 @@ impl Lines {
         self.0.extend(text.lines().map(line));
     }
 
-    /// Returns the lines as rows of so many columns: a mark begins each row that continues a line. With `cut`, a long line ends with
-    /// its size. Also returns the number of rows, and whether any line was cut.
+    /// Wraps the lines to this many columns. A mark begins each row that continues a line. With `cut`, a long line ends
+    /// with its size. Also returns the number of rows, and whether any line was cut.
     pub(super) fn rows(&self, columns: u16, cut: bool) -> (Shown, usize, bool) {
         let (mut shown, mut count, mut is_cut) = (Shown::default(), 0, false);
         for (style, line) in &self.0 {
@@ -172,8 +169,8 @@ impl Lines {
     }
 }
 
-/// Returns a line as rows of so many columns. A row ends after a blank if one is near, and never inside a sign that consists of several
-/// characters.
+/// Wraps a line to this many columns. A row ends after a blank if there is one near its end. It never splits a
+/// grapheme, which may consist of several characters.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
@@ -201,8 +198,8 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Splits a line into signs that a terminal draws as one: a letter with its accents, an emoji of several characters, a flag. A sign
-/// that is wider than a row is split.
+/// Splits a line into graphemes that a terminal draws as one: a letter with its accents, an emoji of several
+/// characters, a flag. A grapheme that is wider than a row is split.
 fn signs(line: &str, columns: usize) -> Vec<&str> {
     let mut signs = Vec::new();
     let (mut start, mut width, mut before) = (0, 0, None);
@@ -219,18 +216,18 @@ fn signs(line: &str, columns: usize) -> Vec<&str> {
     signs
 }
 
-/// Whether a character belongs to the sign before it, whose last character is `before`.
+/// Whether the character `c` continues the grapheme `sign`, which ends with `before`.
 fn is_one_sign(sign: &str, before: char, c: char) -> bool {
     let is_flag = |c: char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
-    // The skin of a person, what joins two emoji, and all that has no columns of its own.
+    // Skin tones, the variation selector, emoji after a joiner, and everything without a width of its own.
     matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
         || before == '\u{200d}'
         || columns_of(c) == 0
         || is_flag(before) && is_flag(c) && sign.chars().count() == 1
 }
 
-/// Returns a text as rows of so many columns that end between words. Text in backticks stays in one row, because
-/// people copy it; if it is longer than a row, the terminal wraps it.
+/// Wraps a text between words to this many columns. Text in backticks stays in one row, because people copy it. If it
+/// is longer than a row, the terminal wraps it.
 pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     let (mut room, mut rest) = (columns, text);
@@ -253,7 +250,7 @@ pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Returns how many bytes of a text stay together: up to the next blank outside of backticks.
+/// Returns how many bytes of a text stay together: up to the next blank outside backticks.
 fn unit(text: &str) -> usize {
     let (mut at, mut is_code) = (0, false);
     while let Some(found) = text[at..].find([' ', '`']) {
@@ -262,19 +259,19 @@ fn unit(text: &str) -> usize {
         if is_blank && !is_code {
             return place;
         }
-        // A backtick that nothing closes is one of the text.
+        // A backtick without a closing one is ordinary text.
         is_code = is_blank || !is_code && text[place + 1..].contains('`');
         at = place + 1;
     }
     text.len()
 }
 
-/// Returns the most columns that a character takes on any terminal, so that no terminal breaks a row by itself.
+/// Returns the maximum width of a character on any terminal, so that no terminal breaks a row by itself.
 fn columns_of(c: char) -> usize {
     match c {
-        // It makes the one before it an emoji, which is wider.
+        // The variation selector turns the character before it into an emoji, which is one column wider.
         '\u{fe0f}' => 1,
-        // Half of a flag; alone it is as wide as one.
+        // One half of a flag. Alone, it is as wide as a whole flag.
         '\u{1f1e6}'..='\u{1f1ff}' => 2,
         _ => c.width().unwrap_or(0),
     }
@@ -306,7 +303,7 @@ mod tests {
     fn a_line_goes_on_with_a_mark() {
         assert_eq!(wrapped("0123456789ab", 8), ["01234567", "↳ 89ab"]);
         assert_eq!(wrapped("日本語日本", 8), ["日本語日", "↳ 本"]);
-        // Behind a blank, unless the row would lose more than half.
+        // A row breaks after a blank, unless that would lose more than half of it.
         assert_eq!(wrapped("01 3456789", 8), ["01 34567", "↳ 89"]);
         assert_eq!(wrapped("012345 789", 8), ["012345 ", "↳ 789"]);
         assert_eq!(
@@ -331,7 +328,7 @@ mod tests {
             let fits = format!("{}{sign}", "0".repeat(8 - columns));
             assert_eq!(wrapped(&format!("{fits}!"), 8), [fits, "↳ !".to_owned()], "{sign}");
         }
-        // Flags go by two. What is wider than a row is cut, and no row is too wide.
+        // Two regional indicators make one flag. A grapheme wider than a row is split, and no row is too wide.
         assert_eq!(wrapped("🇩🇪🇫🇷🇮🇹", 8), ["🇩🇪🇫🇷", "↳ 🇮🇹"]);
         for line in ["👩\u{200d}".repeat(40), "ab 🇩🇪🇫🇷 c⚠\u{fe0f}d".repeat(9), format!("x{}", "\u{fe0f}".repeat(50))]
         {

@@ -7,7 +7,6 @@ use clap::{ArgMatches, Command};
 use super::{demo, generate, globals, help, serve, version};
 use mcpkg_core::op::Entry;
 
-/// The description of mcpkg in its help.
 pub(super) const ABOUT: &str = "One SQLite file for what you give your coding agents, served to every MCP client";
 
 /// Returns the whole command line of `mcpkg`.
@@ -15,13 +14,13 @@ pub fn command() -> Command {
     grown(&|_| true)
 }
 
-/// Returns the command line with those commands alone that `words` may name: all the others take a third of the time in
-/// which a server starts. It takes what the whole one takes, and refuses the rest in words of its own.
+/// Returns the command line with only the commands that `words` may name. Building all of them takes a third of a
+/// server's start time. It accepts the same lines as the complete tree, but its error messages differ.
 pub(super) fn of_line(words: &[OsString]) -> Command {
     grown(&|name| words.iter().any(|word| word == name))
 }
 
-/// Returns the command line with the commands below the root whose names `named` takes.
+/// Returns the command line with the top-level commands that `named` accepts.
 fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     let root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))
@@ -35,7 +34,7 @@ fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     branches(help::of_root(root), &[], named).subcommands(others.into_iter().chain(generate::commands()))
 }
 
-/// Adds the commands below `path`: first the words with commands below them, then the commands.
+/// Adds the subcommands below `path`: first the groups, then the operations.
 fn branches(mut command: Command, path: &[&'static str], named: &dyn Fn(&str) -> bool) -> Command {
     let below = |words: &[&str]| words.len() == path.len() + 1 && words.starts_with(path);
     for (words, about) in crate::DOMAINS.iter().flat_map(|domain| domain.commands) {
@@ -63,14 +62,14 @@ pub(super) fn find(matches: &ArgMatches) -> Option<(&'static Entry, &ArgMatches)
     shell_operations().find(|entry| entry.cli == words).map(|entry| (entry, innermost))
 }
 
-/// Returns the operation that a command line which could not be parsed was meant for.
+/// Returns the operation that an unparsable command line was probably meant for.
 pub(super) fn meant(arguments: &[OsString]) -> Option<&'static Entry> {
     let words: Vec<&str> = arguments.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let is_meant = |entry: &&Entry| words.windows(entry.cli.len()).any(|window| window == entry.cli);
     shell_operations().filter(is_meant).max_by_key(|entry| entry.cli.len())
 }
 
-/// Returns the operations whose command has other words before `word`, its last one or that by another name.
+/// Returns the operations whose last word, or an alias of it, is `word`.
 pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
     let ends = move |entry: &&Entry| {
         entry.cli.len() > 1 && entry.cli.last().into_iter().chain(entry.aliases).any(|name| *name == word)
@@ -78,7 +77,7 @@ pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
     shell_operations().filter(ends)
 }
 
-/// Returns the words of commands, such as `gate`, that stand right before `word`.
+/// Returns the command words directly before `word`, such as `gate` in `mcpkg gate list`.
 pub(super) fn group_before<'a>(arguments: &'a [OsString], word: &str) -> &'a [OsString] {
     let Some(place) = arguments.iter().position(|given| given == word) else { return &[] };
     let is_group = |words: &&[OsString]| {
@@ -94,7 +93,7 @@ fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::DOMAINS.operations().filter(|entry| entry.faces.shell())
 }
 
-/// Returns the command line of an operation.
+/// Returns the clap command of an operation.
 pub(super) fn leaf(entry: &Entry) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
     let command = entry.augment(Command::new(name));

@@ -1,4 +1,4 @@
-//! `mcpkg version`: which build this is, and where its files are.
+//! `mcpkg version`: shows the version of this build, and where its files are.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use mcpkg_base::approved::Approved;
 use mcpkg_base::error::Result;
 use mcpkg_store::SCHEMA_VERSION;
 
-/// The commit that a release was built from; `build.rs` finds it.
+/// The commit of a release build, which `build.rs` finds.
 const COMMIT: Option<&str> = option_env!("MCPKG_COMMIT");
 
 pub(super) fn command() -> Command {
@@ -21,14 +21,14 @@ pub(super) fn command() -> Command {
     help::finished(Command::new("version"), about, &["version"], "", &["mcpkg version", "mcpkg version --json"])
 }
 
-/// Shows it. No file is opened, so that it works whatever state the files are in.
+/// Shows the version. It opens no file, so that it works whatever state the files are in.
 pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let features = features();
     let database = globals.database().ok();
     let state = Approved::of_user().folder().and_then(Path::parent).map(Path::to_owned);
     let paths: [(&str, Option<PathBuf>); 4] = [
-        // An address may hold a password, which is shown to nobody.
+        // A database URL may contain a password, which must not be shown.
         ("database", database.map(|path| mcpkg_base::redact::redact(&path.to_string_lossy()).into())),
         ("approvals", state),
         ("cache", cache()),
@@ -60,7 +60,7 @@ fn cache() -> Option<PathBuf> {
     etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| strategy.cache_dir().join("mcpkg"))
 }
 
-/// Returns the optional parts that this build has.
+/// Returns the optional features of this build.
 fn features() -> Vec<&'static str> {
     let all = [
         ("wasm", cfg!(feature = "wasm")),

@@ -1,4 +1,4 @@
-//! The engine: tract. Nothing else names it.
+//! Runs a model with tract. This is the only module that uses tract directly.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
@@ -11,19 +11,21 @@ use tract_onnx::tract_core::ops::Op;
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 
-/// Runs a model, which it reads, on tensors with the names of its inputs, and returns those of its outputs, whose names are these.
+/// Reads and runs a model. Takes each input tensor with its name, and returns the tensors of the named outputs.
 ///
 /// # Errors
-/// Why it did not run to its end: an operator that the engine does not have or gets wrong, or what else the engine reports.
+///
+/// Returns why the run stopped: an operator that tract lacks or computes wrongly, or any other error from tract.
 pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
     let begun = Instant::now();
-    // Shapes that a file claims for values inside of its graph hold for the inputs that it was exported with, which need not be these.
+    // A file may declare shapes for values inside its graph. They describe the inputs at export time, which may differ
+    // from ours.
     let engine = tract_onnx::onnx().with_ignore_value_info(true);
     let proto = engine.proto_model_for_read(model).map_err(|error| failed("load the model", &error))?;
     supported::check(&proto, &inputs)?;
     let model = engine.model_for_proto_model(&proto).map_err(|error| failed("load the model", &error))?;
     drop(proto);
-    // The name is `Unimplemented(OPERATOR)`.
+    // tract calls an operator that it does not know `Unimplemented(OPERATOR)`.
     let unknown = model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name()));
     let unknown: BTreeSet<String> =
         unknown.map(|name| name.trim_start_matches("Unimplemented(").trim_end_matches(')').to_owned()).collect();
@@ -40,9 +42,10 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         given.push((place, taken(tensor).map_err(|error| failed("read the input", &error))?));
     }
     drop(inputs);
-    // The shapes of some models depend on the values of whole numbers among their inputs, and the engine takes parameters of some operators
-    // as constants alone. So these inputs become constants where it cannot run the model otherwise. Not at once, since it runs everything
-    // that depends on constants alone while it prepares the model, and the time of the run would say nothing.
+    // In some models, shapes depend on the values of integer inputs, and tract accepts some operator parameters only
+    // as constants. So if the model cannot run otherwise, these inputs become constants. This is not the first
+    // attempt, because tract evaluates everything that depends only on constants while it prepares the model: the
+    // measured run time would mean nothing.
     let is_whole = |tensor: &EngineTensor| tensor.datum_type().is_integer();
     let is_parameter = |tensor: &EngineTensor| is_whole(tensor) || tensor.rank() < 2;
     let attempt = |is_constant: &dyn Fn(&EngineTensor) -> bool| {
@@ -58,7 +61,8 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         .or_else(|first: Stopped| attempt(&is_whole).or_else(|_| attempt(&is_parameter)).map_err(|_| first))
 }
 
-/// Prepares a model to run on tensors, and returns it with the ones that it still takes: those that are not made constants of it.
+/// Prepares a model for these tensors. Returns it with the tensors that are still inputs, without those that became
+/// constants.
 fn prepare(
     mut model: InferenceModel,
     given: &[(OutletId, EngineTensor)],
@@ -82,7 +86,7 @@ fn prepare(
 }
 
 fn failed(verb: &str, error: &TractError) -> Stopped {
-    // The alternate form has all causes.
+    // The alternate form `{:#}` includes the whole chain of causes.
     let why = format!("{error:#}");
     let is_memory = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::OutOfMemory)
@@ -95,7 +99,7 @@ fn failed(verb: &str, error: &TractError) -> Stopped {
     Stopped::new(kind, format!("the engine cannot {verb}: {why}"))
 }
 
-/// Returns a tensor as the engine has it.
+/// Converts a tensor of the gate to one of tract.
 fn taken(tensor: &Tensor) -> TractResult<EngineTensor> {
     let shape: Vec<usize> = tensor.shape.iter().map(|length| usize::try_from(*length)).collect::<Result<_, _>>()?;
     macro_rules! of {
@@ -127,7 +131,7 @@ fn taken(tensor: &Tensor) -> TractResult<EngineTensor> {
     }
 }
 
-/// Returns a tensor of the engine's as the gate has it.
+/// Converts a tensor of tract to one of the gate.
 fn shown(value: &TValue) -> Result<Tensor, Stopped> {
     let shape: Vec<u64> = value.shape().iter().map(|length| *length as u64).collect();
     macro_rules! of {
@@ -153,7 +157,7 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
             let view = value.to_plain_array_view::<bool>().map_err(|error| failed("return the output", &error))?;
             (Dtype::Bool, view.iter().map(|is| u8::from(*is)).collect())
         }
-        // A dimension, which ONNX has no type for: to the model's author it is a whole number.
+        // tract's own type for dimensions does not exist in ONNX. The author of the model sees an integer.
         DatumType::TDim => {
             let whole = value.cast_to::<i64>().map_err(|error| failed("return the output", &error))?;
             return shown(&whole.into_owned().into_tvalue());

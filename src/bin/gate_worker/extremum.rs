@@ -1,12 +1,12 @@
-//! The largest and smallest element, where the engine gets infinities wrong: it begins with the largest finite number, so that the maximum of
-//! nothing but minus infinity is -3.4e38. Masks of attention are made of these.
+//! Replaces tract's maximum and minimum reductions, which get infinities wrong. tract starts from the largest finite
+//! number, so the maximum of only minus infinities becomes -3.4e38. Attention masks contain such values.
 
 use tract_onnx::prelude::tract_itertools::Itertools;
 use tract_onnx::prelude::*;
 use tract_onnx::tract_core::internal::*;
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 
-/// Replaces each maximum and minimum over floating-point numbers.
+/// Replaces each maximum and minimum over floating-point numbers in the model.
 pub fn replace(model: &mut TypedModel) -> TractResult<()> {
     for id in 0..model.nodes().len() {
         let Some(reduce) = model.node(id).op_as::<Reduce>() else { continue };
@@ -19,7 +19,7 @@ pub fn replace(model: &mut TypedModel) -> TractResult<()> {
     Ok(())
 }
 
-/// A maximum or minimum over some axes, whose lengths become one.
+/// A maximum or minimum over some axes. Each of these axes has length one in the result.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 struct Extremum(Reduce);
 
@@ -36,7 +36,7 @@ impl EvalOp for Extremum {
 
     fn eval(&self, _: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
         let input = args_1!(inputs);
-        // Numbers of 16 and 32 bits are exact as numbers of 64.
+        // `f64` represents every 16-bit and 32-bit float exactly.
         let wide = input.cast_to::<f64>()?;
         let (first, takes): (f64, fn(f64, f64) -> bool) = match self.0.reducer {
             Reducer::Max => (f64::NEG_INFINITY, |element, most| element > most),

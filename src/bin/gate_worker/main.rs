@@ -1,7 +1,6 @@
 //! The `mcpkg-gate-worker` binary, which runs one model for `mcpkg gate test` (ADR 33).
 //!
-//! It is a program of its own, and the engine a part of it and not of the library, so that mcpkg does not hold the engine: it would
-//! lengthen each start.
+//! It is a separate program so that mcpkg itself does not link the inference engine, which would slow down each start.
 
 mod engine;
 mod extremum;

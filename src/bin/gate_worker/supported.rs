@@ -1,24 +1,24 @@
-//! What the engine would run and get wrong: refused by name before anything runs.
+//! Refuses, before a run, models with operators that tract would run with wrong results.
 //!
-//! The engine finds an operator by its name alone, in any domain and of any version. So it would run an operator that somebody else defined
-//! as ONNX's of the same name, and one that has changed since as it was before. Which ones it gets wrong was found by the backend tests of
-//! ONNX 1.23, which are of version 28.
+//! tract looks up an operator only by its name and ignores its domain and version. So it would run somebody's custom
+//! operator as the ONNX operator of the same name, and an old version of an operator as the current one. The list of
+//! wrong operators comes from running the backend tests of ONNX 1.23 (operator set 28).
 
 use std::collections::BTreeSet;
 
 use mcpkg_workspace::gate_engine::{Dtype, Element, Stopped, Tensor};
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
-/// The newest version of ONNX's operators that the engine was tried with.
+/// The newest ONNX operator set that tract was tested with.
 const NEWEST: i64 = 28;
 
-/// The domains of ONNX's own operators.
+/// The domains of the standard ONNX operators. The empty domain means `ai.onnx`.
 const DOMAINS: [&str; 2] = ["", "ai.onnx"];
 
-/// The domain of its operators for classical models.
+/// The domain of the ONNX operators for classical machine learning.
 const ML: &str = "ai.onnx.ml";
 
-/// The operators of that domain that the engine has.
+/// The operators of the `ai.onnx.ml` domain that tract implements.
 const ML_OPERATORS: [&str; 6] = [
     "CategoryMapper",
     "LinearClassifier",
@@ -28,21 +28,22 @@ const ML_OPERATORS: [&str; 6] = [
     "TreeEnsembleRegressor",
 ];
 
-/// What a model is run with, as far as it decides what the engine gets right.
+/// The properties of a model and its inputs that decide which operators tract computes correctly.
 struct Graph<'m> {
     version: i64,
-    /// Whether 16-bit floating-point numbers are among its inputs, weights or casts.
+    /// Whether any input, weight or cast uses 16-bit floating-point numbers.
     has_half: bool,
     inputs: &'m [(String, Tensor)],
 }
 
-/// The number of that type in ONNX.
+/// ONNX's number for the 16-bit floating-point type.
 const HALF: i32 = 10;
 
-/// Refuses a model that the engine would run with other results than ONNX defines.
+/// Refuses a model whose results in tract would differ from those that ONNX defines.
 ///
 /// # Errors
-/// `unsupported_operator`, with the names of all that it refuses.
+///
+/// Returns `unsupported_operator` with the names of all refused operators.
 pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stopped> {
     let mut refused = BTreeSet::new();
     let versions = model.opset_import.iter().filter(|set| DOMAINS.contains(&&*set.domain)).map(|set| set.version);
@@ -50,7 +51,7 @@ pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stop
     if version > NEWEST {
         refused.insert(format!("version {version} of the ONNX operators (the newest supported version is {NEWEST})"));
     }
-    // A function of the model's own would have to be run instead of the operator of its name.
+    // tract would run its own operator of that name instead of the function that the model defines.
     for function in &model.functions {
         let (domain, name) = (function.domain(), function.name());
         if DOMAINS.contains(&domain) || domain == ML {
@@ -74,7 +75,7 @@ pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stop
     Err(Stopped::new("unsupported_operator", format!("the engine does not support {all}")))
 }
 
-/// Calls a function with each node of a graph and of the graphs inside of it.
+/// Calls a function with each node of a graph, including nested graphs.
 fn nodes(graph: &GraphProto, each: &mut impl FnMut(&NodeProto)) {
     for node in &graph.node {
         each(node);
@@ -84,7 +85,7 @@ fn nodes(graph: &GraphProto, each: &mut impl FnMut(&NodeProto)) {
     }
 }
 
-/// Returns what of a node the engine does not have.
+/// Returns the part of a node that tract does not support, if there is one.
 fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
     let (domain, operator) = (&*node.domain, &*node.op_type);
     let is_known = match domain {
@@ -110,8 +111,8 @@ fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
     Some(format!("the operator {operator} with {with}"))
 }
 
-/// Whether a shift takes its counts from an input of the model, and they are all smaller than the numbers have bits. What other counts do is
-/// defined since version 28, and the engine does something else.
+/// Whether the shift counts of a node are an input of the model and all smaller than the bit width. ONNX defines other
+/// counts since operator set 28, and tract handles them differently.
 fn shifts_inside(node: &NodeProto, graph: &Graph<'_>) -> bool {
     let Some(counts) = node.input.get(1) else { return false };
     let Some((_, counts)) = graph.inputs.iter().find(|(name, _)| name == counts) else { return false };

@@ -1,6 +1,6 @@
 //! The headings under which `mcpkg help` lists the commands.
 
-/// Each heading with its commands, in the order in which they are shown. A test compares them with the command line.
+/// Each heading with its commands, in display order. A test compares the list with the command line.
 pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Start", &["demo", "init", "help", "version", "completions", "man"]),
     ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search"]),

@@ -1,4 +1,4 @@
-//! The parts of help: the headings of all commands, the sections of each command's help, and the pages of topics.
+//! Builds the help texts: the overview of all commands, the sections of each command's help, and the topic pages.
 
 mod headings;
 mod options;

@@ -1,4 +1,4 @@
-//! The options that every command takes, as help shows them.
+//! Shows the global options in help texts.
 
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command};
@@ -6,13 +6,12 @@ use clap::{Arg, ArgAction, Command};
 use super::super::globals;
 use super::style::header;
 
-/// Begins the part about the options that every command takes.
+/// The heading above the global options.
 pub(crate) const GLOBALS: &str = "Global options:";
 
-/// Columns of the lines that name the global options: a narrow terminal has room for them.
+/// The maximum width of the lines that name the global options, so that they fit into a narrow terminal.
 const ROOM: usize = 74;
 
-/// Returns the flag that asks for help.
 pub(crate) fn flag() -> Arg {
     Arg::new("help")
         .short('h')
@@ -25,7 +24,7 @@ pub(crate) fn flag() -> Arg {
         .help("Print help: a summary with -h, everything with --help")
 }
 
-/// Returns the global options by their names alone, a few to a line.
+/// Returns the names of the global options, several per line.
 pub(super) fn in_short() -> String {
     let style = header();
     let options = globals::args().into_iter().chain([flag()]).map(|option| {
@@ -43,7 +42,7 @@ pub(super) fn in_short() -> String {
     format!("{style}{GLOBALS}{style:#} (`mcpkg help options` explains them)\n{}", lines.join("\n"))
 }
 
-/// Returns the global options, a line each.
+/// Returns the global options with their descriptions, one per line.
 pub fn options(width: u16) -> StyledStr {
     let shown = |option: Arg| option.global(false).hide_short_help(false).hide_long_help(false);
     let options = globals::args().into_iter().chain([flag()]).map(shown);

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::super::shown::folded;
 use super::style::{header, literal};
 
-/// How far code and the rest of a row are indented.
+/// The indentation of code, and of the second and later cells of a table row.
 const INDENT: &str = "    ";
 
-/// Returns a page of Markdown as rows of so many columns, with the styles of a terminal.
+/// Returns a Markdown page with terminal styles, wrapped to the given width.
 pub(super) fn rendered(markdown: &str, width: u16) -> String {
     let width = usize::from(width).max(20);
     let (mut text, mut paragraph, mut is_code) = (String::new(), String::new(), false);
@@ -32,7 +32,7 @@ pub(super) fn rendered(markdown: &str, width: u16) -> String {
                 text.push('\n');
             }
         } else {
-            // A backslash ends a row.
+            // A backslash at the end of a line forces a line break.
             let gap = match paragraph.strip_suffix('\\') {
                 Some(_) => "\n",
                 None if paragraph.is_empty() => "",
@@ -45,7 +45,7 @@ pub(super) fn rendered(markdown: &str, width: u16) -> String {
     text
 }
 
-/// Writes the paragraph, or the item of a list, that was read so far.
+/// Writes the paragraph or list item collected so far.
 fn flush(text: &mut String, paragraph: &mut String, width: usize) {
     let (mark, rest) = match paragraph.strip_prefix("- ") {
         Some(rest) => ("- ", rest),
@@ -60,7 +60,7 @@ fn flush(text: &mut String, paragraph: &mut String, width: usize) {
     paragraph.clear();
 }
 
-/// Writes a row of a table: its first cell, and the others below it. What separates the headings is left out.
+/// Writes a table row: its first cell, and the other cells below it. The separator line under the headings is skipped.
 fn row(text: &mut String, line: &str, width: usize) {
     let mut cells: Vec<String> = vec![String::new()];
     let (mut is_code, mut before) = (false, ' ');
@@ -87,7 +87,7 @@ fn row(text: &mut String, line: &str, width: usize) {
     }
 }
 
-/// Returns a line without the addresses of its links and the signs of emphasis. Code stays between backticks.
+/// Returns a line without link addresses and emphasis marks. Code keeps its backticks.
 fn plain(line: &str) -> String {
     let (mut text, mut rest) = (String::new(), line);
     while let Some(at) = rest.find(['[', '`', '*']) {
@@ -109,7 +109,7 @@ fn plain(line: &str) -> String {
     text + rest
 }
 
-/// Returns the words of the link that a text begins with, and how many bytes it takes.
+/// Parses the link at the start of a text. Returns its words and how many bytes it takes.
 fn link(text: &str) -> Option<(&str, usize)> {
     let (words, behind) = text.strip_prefix('[')?.split_once("](")?;
     let end = behind.find(')')?;

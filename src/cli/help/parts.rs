@@ -1,4 +1,4 @@
-//! The parts of a command's help below its options.
+//! Builds the parts of a command's help that follow its options.
 
 use clap::{Arg, Command};
 
@@ -11,7 +11,7 @@ use mcpkg_core::op::{Names, first_clause};
 /// The heading of the examples at the end of a help text.
 pub(crate) const EXAMPLES: &str = "Examples:\n";
 
-/// The command lines to begin with, and what each is for.
+/// The commands to begin with, and what each is for.
 pub(crate) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg demo", "try mcpkg in a scratch folder"),
     ("mcpkg init", "create your database"),
@@ -20,17 +20,17 @@ pub(crate) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg deploy", "show what a deploy would write to disk"),
 ];
 
-/// The variables that count most, for `mcpkg --help` and its man page.
+/// The most important environment variables, for `mcpkg --help` and its man page.
 pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_DB, MCPKG_PROJECT  same as --db and --project
   MCPKG_WORKSPACE          same as --workspace
   MCPKG_LOG                what to log to stderr, such as info
   MCPKG_PAGER, PAGER       program used to page long output [default: less]";
 
-/// Examples that the short help shows.
+/// How many examples the short help shows.
 const FEW: usize = 2;
 
-/// Returns the command `help`, which every command with subcommands has.
+/// Returns the `help` subcommand, which every command with subcommands has.
 pub(crate) fn command() -> Command {
     let command = Command::new("help").arg(
         Arg::new("words")
@@ -47,14 +47,14 @@ fn names() -> Vec<String> {
     HEADINGS.iter().flat_map(|(_, names)| *names).copied().chain(topics::names()).map(str::to_owned).collect()
 }
 
-/// Returns the root command with the other parts of its man page.
+/// Adds the remaining parts of the man page to the root command.
 pub(crate) fn of_root(root: Command) -> Command {
     let examples: Vec<String> = BEGIN.iter().map(|(line, about)| format!("{line:<38}{about}")).collect();
     root.after_help(format!("{EXAMPLES}  {}\n\n{ENVIRONMENT}", examples.join("\n  ")))
 }
 
-/// Returns a command with what it does, its notes and examples, and where its global options are explained. The short help has the first
-/// clause of it, and a few examples.
+/// Adds the description, notes, examples and a pointer to the global options to a command. The short help shows only
+/// the first clause of the description and a few examples.
 pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str, examples: &[&str]) -> Command {
     let (style, path) = (header(), path.join(" "));
     let shown = |examples: &[&str]| match examples {
@@ -68,7 +68,7 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
     with_about(command, about).after_help(short).after_long_help(long)
 }
 
-/// Returns a command that has others below it, with where more is said.
+/// Adds the description to a command with subcommands, and a line on where to find more help.
 pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
     let path = path.join(" ");
     let more = format!("Help for a command: `mcpkg help {path} COMMAND`");

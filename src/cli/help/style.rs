@@ -1,9 +1,9 @@
-//! The styles and the width of help.
+//! Defines the styles and the maximum width of help texts.
 
 use anstyle::Style;
 use clap::builder::Styles;
 
-/// The most columns that help takes: longer lines are hard to read.
+/// The maximum width of help texts. Longer lines are hard to read.
 pub(crate) const WIDEST: u16 = 100;
 
 pub(crate) fn header() -> Style {

@@ -1,25 +1,25 @@
-//! The topics of `mcpkg help TOPIC`: pages of the documentation, as the terminal shows them.
+//! The topics of `mcpkg help TOPIC`: documentation pages rendered for the terminal.
 
 use super::options::options;
 use super::page::rendered;
 use super::style::WIDEST;
 
-/// A page about something that is not one command.
+/// A help page that is not about a single command.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     what: What,
 }
 
-/// The source of the text.
+/// Where the text of a topic comes from.
 enum What {
-    /// A page of the documentation, in Markdown.
+    /// A Markdown page of the documentation.
     Page(&'static str),
-    /// The options that every command takes.
+    /// The list of the global options.
     Options,
 }
 
-/// Every topic, in the order in which they are listed.
+/// All topics, in display order.
 pub(crate) const TOPICS: &[Topic] = &[
     page("words", "What words such as project, skill, target and source mean", include_str!("../../../docs/words.md")),
     Topic { name: "options", about: "The options that every command takes", what: What::Options },
@@ -70,7 +70,7 @@ const fn page(name: &'static str, about: &'static str, text: &'static str) -> To
 }
 
 impl Topic {
-    /// Returns what a terminal of so many columns shows, with its styles.
+    /// Returns the text of the topic with styles, wrapped to the given width.
     pub(crate) fn text(&self, width: u16) -> String {
         match self.what {
             What::Page(text) => rendered(text, width.min(WIDEST)),
@@ -84,12 +84,11 @@ impl Topic {
     }
 }
 
-/// Returns the names of all topics.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|topic| topic.name)
 }
 
-/// Returns the topic that these words name: `exit codes` is `exit-codes`, and `word` is `words`.
+/// Finds the topic for some words: `exit codes` finds `exit-codes`, and `word` finds `words`.
 pub(crate) fn named(words: &[String]) -> Option<&'static Topic> {
     let wanted = words.join("-").to_lowercase();
     TOPICS.iter().find(|topic| topic.name == wanted || topic.name.strip_suffix('s') == Some(&wanted))
