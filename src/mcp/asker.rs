@@ -1,16 +1,15 @@
-//! The requester: the access key of a request, or else this user on this machine.
+//! Identifies the requester of a call: the access key of the request, or else the local user.
 
-/// The requester. Two connections with the same key are one requester.
+/// The requester of a call. Two connections with the same key are the same requester.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Asker(String);
 
 impl Asker {
-    /// Returns the asker that the database knows by this name.
+    /// Returns the requester with the name that the database stores.
     pub(super) fn named(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// Returns the asker as the database has it.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

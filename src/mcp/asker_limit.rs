@@ -1,4 +1,4 @@
-//! Limits how many calls each caller runs at once, so that a caller delays only itself.
+//! Limits how many calls each requester runs at once, so that a busy requester delays only itself.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,32 +8,33 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::asker::Asker;
 
-/// Permits for each asker that has one or waits for one. `K` may tell more apart than the asker, such as the tool.
+/// The permits of each requester that holds one or waits for one. `K` may contain more than the requester, such as the
+/// tool.
 pub(super) struct AskerLimit<K = Asker> {
     permits: usize,
     askers: Mutex<HashMap<K, Arc<Semaphore>>>,
 }
 
 impl<K: Clone + Eq + Hash> AskerLimit<K> {
-    /// Returns a limit of so many at once for each asker.
+    /// Creates a limit of `permits` calls at once for each requester.
     pub(super) fn new(permits: usize) -> Self {
         Self { permits, askers: Mutex::default() }
     }
 
-    /// Waits until the asker has fewer running than it may; the next one may run when the permit is dropped.
+    /// Waits for a permit of the requester. Dropping the permit lets its next call run.
     pub(super) async fn take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         let permits = self.permits(asker);
         permits.acquire_owned().await.ok()
     }
 
-    /// Returns a permit where the asker has fewer running than it may.
+    /// Returns a permit if the requester is below its limit.
     pub(super) fn try_take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         self.permits(asker).try_acquire_owned().ok()
     }
 
     fn permits(&self, asker: &K) -> Arc<Semaphore> {
         let mut askers = self.askers.lock().unwrap_or_else(PoisonError::into_inner);
-        // A semaphore that is held here alone has no permit out and no waiter.
+        // If this map holds the only reference to a semaphore, no permit is in use and nobody waits.
         askers.retain(|_, permits| Arc::strong_count(permits) > 1);
         let permits = askers.entry(asker.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.permits)));
         Arc::clone(permits)

@@ -1,4 +1,4 @@
-//! Finds resources by URI, first among the stored ones, then in the domains; also resources/templates/list.
+//! Finds resources by URI, first among the stored ones, then in the domains, and lists the resource templates.
 //!
 //! Stored resources win over templates, so that databases from before the scheme `mcpkg` was reserved lose nothing.
 
@@ -15,11 +15,12 @@ use mcpkg_store::blobs::Blob;
 use mcpkg_store::resources::Key;
 use mcpkg_store::{Db, validators};
 
-/// Returns what resources/templates/list answers. Those of live resources are shown where the tools of their group are.
+/// Returns the result of resources/templates/list. Templates of live resources are listed if the tools of their group
+/// are.
 pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
-        // Resources without a variable are in the list of such a server already.
+        // A server that serves only live resources lists those without a variable as resources already.
         Some(live) if live::only(config) => {
             resource.variable().is_some() && group_of(config.identity) == Some(live.group)
         }
@@ -38,17 +39,18 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
     Ok(shown.map(template).collect())
 }
 
-/// Whether a URI may be one of a domain's.
+/// Whether a URI may belong to a domain, judged by its scheme.
 pub(super) fn may_be_of_domain(uri: &str) -> bool {
     let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
     let given = scheme(uri);
     given.is_some() && crate::DOMAINS.resources().any(|resource| scheme(resource.uri) == given)
 }
 
-/// Appends the result of resources/read: what is stored under the URI, else what a domain has.
+/// Appends the result of resources/read: the resource stored under the URI, else a resource of a domain.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is neither.
+///
+/// `E_NOT_FOUND` if there is neither.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
     if stored(db, config, Key::Uri(uri), uri, era, out)? || of_domain(db, config, uri, era, out)? {
         return Ok(());
@@ -56,8 +58,8 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
-/// Fails as a read does where nothing can ever have a URI: it is of a domain's scheme, and fits none of its resources. Anything else
-/// may come yet.
+/// Fails if no resource can ever have this URI: its scheme belongs to a domain, and it fits none of the domain's
+/// resources. Any other URI may start to exist later.
 pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     let fits = |uri: &str| config.providers.resources().any(|resource| resource.values(uri).is_some());
     if !may_be_of_domain(uri) || fits(uri) || validators::resource(db, &config.selection, Key::Uri(uri))?.is_some() {
@@ -66,7 +68,7 @@ pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
-/// Appends the result of resources/read where a domain has the URI and there is such a thing; returns whether it did.
+/// Appends the result of resources/read if a domain has a resource with this URI. Returns whether it did.
 fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
     for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };
@@ -78,8 +80,8 @@ fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8
     Ok(false)
 }
 
-/// Returns the validator of a URI: it changes exactly when what resources/read answers does; `None` where that finds
-/// nothing.
+/// Returns the validator of a URI, which changes exactly when the result of resources/read does. Returns `None` if
+/// there is no such resource.
 pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Option<Validator>> {
     let selection = &config.selection;
     if let Some(stored) = validators::resource(db, selection, Key::Uri(uri))? {
@@ -95,12 +97,12 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
     Ok(None)
 }
 
-/// Returns the resources that are made of rows.
+/// Returns the resources that are generated from database rows.
 fn of_rows(config: &Config) -> impl Iterator<Item = &'static mcpkg_core::op::Resource> {
     config.providers.resources().filter(|resource| resource.live.is_none())
 }
 
-/// The result of resources/read, which takes the contents of a resource from its domain.
+/// Writes the result of resources/read for a resource whose contents come from its domain.
 struct ReadResult<'a> {
     config: &'a Config,
     uri: &'a str,
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// A program that adds one resource to resources/list.
+    /// A provider that adds one resource to resources/list.
     struct Adds;
 
     impl crate::mcp::Provider for Adds {

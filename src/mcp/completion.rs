@@ -1,4 +1,4 @@
-//! completion/complete: names of prompts and resources, and the values a template asks for.
+//! Answers completion/complete: names of prompts and resources, and values for template arguments.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
@@ -9,10 +9,11 @@ use mcpkg_content::template;
 use mcpkg_core::op::Completing;
 use mcpkg_store::{Db, blobs, prompts};
 
-/// Returns what can complete an argument's value.
+/// Returns the completions of an argument's value.
 ///
-/// The values of a template's argument are those that the template compares it with. For the argument `name`, where
-/// the template does not declare one, they are the names of prompts. The variables of a resource template are names too.
+/// For a template's argument, these are the values that the template compares it with. For the argument `name`, if the
+/// template does not declare one, they are the names of prompts. The variables of a resource template complete to names
+/// too.
 pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestParams) -> Result<CompleteResult> {
     let typed = request.argument.value.as_str();
     let values = match &request.r#ref {
@@ -33,7 +34,7 @@ pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestPa
     result(values, typed)
 }
 
-/// Returns those of the values that begin with what was typed, as far as an answer takes them.
+/// Returns the values that start with the typed text, up to the limit for one answer.
 pub(super) fn result(mut values: Vec<String>, typed: &str) -> Result<CompleteResult> {
     values.retain(|value| value.to_lowercase().starts_with(&typed.to_lowercase()));
     let total = u32::try_from(values.len()).unwrap_or(u32::MAX);

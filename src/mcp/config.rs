@@ -9,18 +9,17 @@ use mcpkg_core::op::{Audience, Caller, Connection, Entry, Grant, Identity, Insta
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
 
-/// The configuration of a server, and the part of it that a request may reach.
+/// The configuration of a server, narrowed to what a request may access.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The known part of the selection; the rest is found for each request.
+    /// The part of the project selection that is fixed; each request completes it.
     pub selection: Selection,
-    /// The identity of the server.
     pub identity: Identity,
-    /// Which tools are served, listed or not.
+    /// Which tools can be called, whether listed or not.
     pub surface: Arc<Surface>,
-    /// Whether every served tool is listed; otherwise only those that most sessions need.
+    /// Whether every served tool is listed. Otherwise only those that most sessions need are.
     pub full_list: bool,
-    /// The rights of the access key of a request, if it came with one.
+    /// The rights of the request's access key, if it has one.
     pub grant: Option<Grant>,
     /// How the clients are connected.
     pub connection: Connection,
@@ -28,33 +27,32 @@ pub struct Config {
     pub asks_before_destructive: bool,
     /// Additional folders that config repos may read files from.
     pub allow_outside: Vec<std::path::PathBuf>,
-    /// The toolset that narrows what is listed and called, instead of the active one.
+    /// The toolset that restricts which tools are listed and called, instead of the active one.
     pub toolset: Option<String>,
-    /// The scope of installs. If `None`: the client's key, else its session over HTTP, else everybody.
+    /// The scope of installs. `None` means: the client's key, else its session over HTTP, else everybody.
     pub install_scope: Option<InstallScope>,
     /// The installs of the request's session, if it has its own.
     pub session: Option<Arc<SessionInstalls>>,
-    /// Additional providers of an embedding program.
+    /// Additional providers of a program that embeds mcpkg.
     pub providers: Providers,
     /// How often one requester may call one rate-limited tool over HTTP. If `None`, the tool's own limit applies.
     pub tool_rate: Option<Rate>,
-    /// How long one read of the database may take.
+    /// The time limit for one read of the database.
     pub read_timeout: Duration,
-    /// The most bytes of content in one answer.
+    /// The maximum number of content bytes in one answer.
     pub max_answer: u64,
-    /// The most bytes of one request.
+    /// The maximum number of bytes in one request.
     pub max_line: u64,
-    /// Whether the front answers the hot reads; without it rmcp answers all, for comparison.
+    /// Whether the front answers hot reads. If not, rmcp answers everything, for comparison.
     pub front: bool,
 }
 
 impl Config {
-    /// Whether an operation is served as a tool.
     pub(in crate::mcp) fn serves(&self, entry: &Entry) -> bool {
         entry.faces.tool() && self.surface.serves(entry.tool, entry.group, entry.effect)
     }
 
-    /// Whether the sessions of clients have installs of their own, where there are sessions.
+    /// Whether each session has its own installs, on transports with sessions.
     pub(in crate::mcp) fn installs_for_sessions(&self) -> bool {
         match self.install_scope {
             Some(scope) => scope == InstallScope::Session,
@@ -62,7 +60,7 @@ impl Config {
         }
     }
 
-    /// Returns the same for a request in the session that has these installs.
+    /// Returns this configuration for a request in the session with these installs.
     pub(in crate::mcp) fn in_session(&self, session: Arc<SessionInstalls>) -> Self {
         Self { session: Some(session), ..self.clone() }
     }
@@ -77,23 +75,22 @@ impl Config {
             && self.key() == other.key()
     }
 
-    /// Returns the audience of a request, for which data tools are listed and found.
+    /// Returns the audience of a request, which decides which data tools it sees.
     pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
         let (session, toolset) = (self.session.as_ref(), self.toolset.as_deref());
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
     }
 
-    /// The name of the access key that a request came with.
+    /// The name of the request's access key.
     fn key(&self) -> Option<&str> {
         self.grant.as_ref().map(|grant| grant.key.as_str())
     }
 
-    /// Returns the caller of a request from the client that calls itself `name`.
+    /// Returns the caller of a request from a client that calls itself `name`.
     pub(super) fn caller(&self, name: Option<&str>) -> Caller {
         Caller::client(name, self.grant.clone(), self.connection, self.identity)
     }
 
-    /// Returns the requester of a request.
     pub(super) fn asker(&self) -> Asker {
         Asker::named(self.caller(None).asker())
     }
@@ -110,7 +107,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
     }
 }
 
-/// Returns the only tools of a server that stands in for a contract, if its group has others too.
+/// Returns the only tools of a server that stands in for a contract, if its group contains others too.
 pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     match identity {
         Identity::Assistant => Some(mcpkg_workflow::CONTRACT),
@@ -118,7 +115,7 @@ pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Returns the names of the groups that agents can be given, in documentation order.
+/// Returns the names of the tool groups, in documentation order.
 pub fn groups() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for entry in crate::DOMAINS.operations().filter(|entry| entry.faces.tool()) {

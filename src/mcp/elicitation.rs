@@ -1,4 +1,5 @@
-//! Lets a client ask its user for consent: the clients that are trusted with it, the question, and what counts as a yes.
+//! Asks for consent through a client's form: which clients are trusted with it, the question, and which answers mean
+//! yes.
 
 use rmcp::RoleServer;
 use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitationSchema};
@@ -9,33 +10,32 @@ use super::Config;
 use mcpkg_core::consent::request::{effects, shortened};
 use mcpkg_store::consents::Request;
 
-/// The one field of the form.
+/// The only field of the form.
 const FIELD: &str = "approve";
 
-/// Lines of what is done that a form shows; a last one counts the rest.
+/// How many lines a form shows about the change; one more line counts the rest.
 const MAX_LINES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Yes,
-    /// They sent the form off with a no.
+    /// The user submitted the form with a no.
     No,
-    /// The client declined. Some do so by themselves, with nobody before them.
+    /// The client declined. Some clients do so without asking anybody.
     Declined,
-    /// Nothing: the form was closed, or the user was away.
+    /// The form was closed, or the user was away.
     Nothing,
 }
 
-/// Whether the client of a request declared that it shows forms, and its answer counts: a program of this user's that
-/// started the server, or one with an access key that may consent.
+/// Whether the client of a request can show forms and its answer counts. It counts if one of this user's programs
+/// started the server, or if the client's access key may consent.
 pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) -> bool {
     let declared = request.client_capabilities().and_then(|capabilities| capabilities.elicitation);
-    // One that names no mode shows forms.
+    // A client that names no mode supports forms.
     let forms = declared.is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none());
     forms && config.caller(None).rights().consent
 }
 
-/// Returns the form that asks for consent.
 pub(super) fn question(request: &Request) -> ElicitRequestParams {
     let all = effects(request);
     let shown = shortened(&all, MAX_LINES);
@@ -56,7 +56,7 @@ pub(super) fn question(request: &Request) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }
 
-/// Returns what an ElicitResult says. Only a form that was sent off with a yes in it is one.
+/// Interprets an ElicitResult. Only a submitted form with a yes in it means yes.
 pub(super) fn answer(result: &Value) -> Answer {
     match (result["action"].as_str(), result["content"][FIELD].as_bool()) {
         (Some("accept"), Some(true)) => Answer::Yes,

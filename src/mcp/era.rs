@@ -1,19 +1,19 @@
-//! The two eras of the protocol, and what the newer one adds to every result.
+//! Distinguishes the two eras of the MCP protocol, and adds to each result what the newer one requires.
 
-/// Which shape a result has.
+/// The era of the protocol, which decides the shape of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
     /// The revisions with a handshake, 2024-11-05 to 2025-11-25.
     Legacy,
-    /// 2026-07-28: every result says its type, lists and reads say how long they may be kept.
+    /// Revision 2026-07-28: every result states its type, and lists and reads state how long a client may cache them.
     Modern,
 }
 
-/// How long a client may keep what it read: not at all, since the shell can change it at any moment and asking again
-/// costs microseconds. Its content is the user's own.
+/// Tells clients not to cache a read: the shell can change the data at any moment, and asking again costs microseconds.
+/// The content is private to the user.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
-/// How long clients may keep what does not change while a server runs, in milliseconds: tools, templates, discover.
+/// How many milliseconds clients may cache what does not change while a server runs: tools, templates, discover.
 pub(super) const LASTING: u64 = 3_600_000;
 
 impl Era {
@@ -33,7 +33,7 @@ impl Era {
         out.push(b'}');
     }
 
-    /// Ends a result object that may not be kept.
+    /// Ends a result object that clients must not cache.
     pub(super) fn close_uncached(self, out: &mut Vec<u8>) {
         if self == Era::Modern {
             out.extend_from_slice(CACHE);

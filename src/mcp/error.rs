@@ -6,13 +6,13 @@ use rmcp::model::ErrorCode;
 use mcpkg_base::error::{Blame, Error};
 use mcpkg_core::present;
 
-/// Returns a failure as a JSON-RPC error: the table's code, the public message, the details.
+/// Converts a failure to a JSON-RPC error with the code from the table, the public message and the details.
 pub(super) fn error_data(error: &Error) -> ErrorData {
     log_bug(error);
     ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }
 
-/// Returns a failure of contract 003 as a JSON-RPC error.
+/// Converts a failure to a JSON-RPC error of contract 003.
 pub(super) fn smctl_error(error: &Error) -> ErrorData {
     log_bug(error);
     let present::Rpc { code, message, data } = present::rpc(error);

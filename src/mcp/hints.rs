@@ -1,27 +1,27 @@
-//! Translates hints for agents. Hints are written for people at a shell. For an agent, a command becomes the tool that
-//! does the same, and a flag becomes an argument of the tool that failed. Commands that only a person can run are
-//! marked as such.
+//! Translates hints for agents.
+//!
+//! Hints are written for people at a shell. For an agent, a command becomes the tool that does the same, and a flag
+//! becomes an argument of the tool that failed. Commands that only a person can run are marked as such.
 
 use serde_json::{Map, Value};
 
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Entry, Surface};
 
-/// Shell commands without a tool of their own whose answer a tool has.
+/// Shell commands without a tool of their own, and the tool that gives the same answer.
 const INSTEAD: [(&[&str], &str); 3] =
     [(&["spec", "list"], "smctl_spec_status"), (&["workflow", "run"], "execute"), (&["command", "run"], "execute")];
 
-/// Translates hints for one failed call of an agent.
+/// Translates the hints for one failed call of an agent.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    /// The operation that failed.
     pub failed: Option<&'a Entry>,
-    /// Which tools the agent reaches.
+    /// The tools that the agent can reach.
     pub surface: &'a Surface,
 }
 
 impl Reader<'_> {
-    /// Returns an error with hints for the agent.
+    /// Translates the hints of an error.
     pub fn error(&self, error: Error) -> Error {
         let details = error.details().map(|details| self.details(details));
         let error = error.for_agent(|hint| self.hint(hint));
@@ -31,10 +31,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns a hint; `None` where it says nothing to an agent.
+    /// Translates a hint. Returns `None` if nothing in it is useful to an agent.
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
-            // A similar name is a different thing, which nobody asked to delete.
+            // A similar name belongs to a different thing, which the user did not ask to delete.
             return Some(
                 "nothing was deleted; list the existing items, and ask the user which item to delete".to_owned(),
             );
@@ -47,7 +47,7 @@ impl Reader<'_> {
         (!clauses.is_empty()).then(|| for_the_user(clauses.join("; ")))
     }
 
-    /// Returns a text with tools and arguments where commands and flags were.
+    /// Replaces the commands and flags in a text with tools and arguments.
     pub fn text(&self, text: &str) -> String {
         for_the_user(self.with_tools(text))
     }
@@ -83,7 +83,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Replaces the flags of the failed tool in a text by its arguments; other flags stay.
+    /// Replaces the flags of the failed tool with its arguments. Other flags stay.
     fn flags(&self, text: &str) -> String {
         let Some(properties) = self.failed.map(properties) else { return text.to_owned() };
         let mut said = String::new();
@@ -106,7 +106,7 @@ impl Reader<'_> {
         said
     }
 
-    /// Returns the call of a tool that does what a shell command does, where the agent reaches one.
+    /// Returns the tool call that does the same as a shell command, if the agent can reach such a tool.
     fn tool(&self, command: &str) -> Option<String> {
         let words = shlex::split(command)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let tools: Vec<&Entry> =
             crate::DOMAINS.operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
         let longest = tools.iter().map(|entry| entry.cli.len()).max()?;
-        // A longer command that agents do not have is another one.
+        // A longer command that agents do not have is a different command.
         if crate::DOMAINS.operations().filter(cli).any(|entry| entry.cli.len() > longest) {
             return None;
         }
@@ -137,7 +137,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the text. If it still contains a command and does not say who runs it, it now says that the user does.
+/// If the text still contains a command and does not say who runs it, adds that the user does.
 fn for_the_user(mut text: String) -> String {
     let names_command = text.split('`').skip(1).step_by(2).any(|code| code.starts_with("mcpkg "));
     if names_command && !text.contains("person") && !text.contains("the user") {
@@ -146,7 +146,6 @@ fn for_the_user(mut text: String) -> String {
     text
 }
 
-/// Whether an operation deletes what it is given.
 fn deletes(entry: &Entry) -> bool {
     matches!(entry.cli.last(), Some(&"delete" | &"uninstall" | &"remove"))
 }
@@ -159,7 +158,7 @@ fn properties(entry: &Entry) -> Map<String, Value> {
     }
 }
 
-/// Returns a tool with the arguments that a command line gives it: `rollback(to: "pristine")`.
+/// Returns a tool call with the arguments from a command line: `rollback(to: "pristine")`.
 fn call(entry: &Entry, words: &[&str]) -> String {
     let properties = properties(entry);
     let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true).ignore_errors(true));
@@ -189,7 +188,7 @@ fn call(entry: &Entry, words: &[&str]) -> String {
     }
 }
 
-/// Returns the words without flags that the command does not have, such as `--project p`: clap reads nothing behind one.
+/// Removes flags that the command does not have, such as `--project p`, because clap stops reading at an unknown flag.
 fn of_command<'w>(command: &clap::Command, words: &[&'w str]) -> Vec<&'w str> {
     let is_known = |flag: &str| command.get_arguments().any(|argument| argument.get_long() == Some(flag));
     let mut kept = Vec::new();
@@ -205,7 +204,7 @@ fn of_command<'w>(command: &clap::Command, words: &[&'w str]) -> Vec<&'w str> {
     kept
 }
 
-/// Returns the parts of a hint that can stand alone.
+/// Splits a hint into clauses that make sense on their own.
 fn clauses(hint: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut is_code) = (0, false);
@@ -224,7 +223,7 @@ fn clauses(hint: &str) -> Vec<&str> {
     found
 }
 
-/// Whether there is a shell flag outside of a command that is for a person.
+/// Whether a clause has a shell flag outside of a command that a person runs.
 fn has_flag(clause: &str) -> bool {
     let is_flag = |word: &str| {
         let name = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');

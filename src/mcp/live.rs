@@ -1,4 +1,5 @@
-//! Live resources, which are made from files and the output of programs. No transaction is open while one is read.
+//! Reads live resources, whose contents come from files and the output of programs. No database transaction is open
+//! during such a read.
 
 use std::sync::LazyLock;
 
@@ -16,10 +17,10 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_core::op::{Context, Live, Named, Resource, Validator, Values};
 
-/// The characters that are escaped in the value of a template's variable: RFC 6570 keeps only the unreserved ones.
+/// The characters to escape in the value of a template variable. RFC 6570 leaves only the unreserved ones as they are.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// How the URIs of live resources begin, without those that a program adds.
+/// The URI prefixes of live resources, except those that an embedding program adds.
 static SCHEMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let live = crate::DOMAINS.resources().filter(|resource| resource.live.is_some());
     let mut schemes: Vec<_> =
@@ -28,19 +29,19 @@ static SCHEMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     schemes
 });
 
-/// A live resource that a URI names.
+/// The live resource for a URI.
 pub(super) struct Found {
     resource: &'static Resource,
     live: Live,
     values: Values,
 }
 
-/// Whether the resources of a server are live ones alone.
+/// Whether a server has only live resources.
 pub(super) fn only(config: &Config) -> bool {
     config.identity == Identity::Smctl
 }
 
-/// Returns the live resource that a URI names, where it is served.
+/// Returns the live resource for a URI, if the server has it.
 pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
     if config.providers.is_empty() && !SCHEMES.iter().any(|scheme| uri.starts_with(scheme)) {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
     served(config).find_map(|(resource, live)| resource.values(uri).map(|values| Found { resource, live, values }))
 }
 
-/// Returns the live resources that are served, in their order.
+/// Returns the server's live resources, in order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
     // A server that stands in for a contract has only the contract's resources.
@@ -57,15 +58,16 @@ fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
 }
 
 impl Found {
-    /// Whether it may become another one without a ring.
+    /// Whether the resource may change without a notification, so that it has to be polled.
     pub(super) fn is_looked_at_again(&self) -> bool {
         self.live.looked_at_again
     }
 
-    /// Returns its text.
+    /// Returns the text of the resource.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where there is no such thing.
+    ///
+    /// `E_NOT_FOUND` if it does not exist.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Result<String> {
         let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
         let (size, limit) = (text.len() as u64, context.max_answer);
@@ -78,7 +80,7 @@ impl Found {
         Ok(text)
     }
 
-    /// Returns what resources/read says of its text.
+    /// Returns the text in the form of resources/read.
     pub(super) fn contents(&self, uri: &str, text: String) -> ResourceContents {
         let contents = ResourceContents::text(text, uri);
         match self.resource.mime_type {
@@ -87,8 +89,8 @@ impl Found {
         }
     }
 
-    /// Returns what differs exactly when a read answers something else, a failure too; fails where nothing is known since the
-    /// read was given up.
+    /// Returns a validator that changes exactly when a read answers something else, including an error. Fails if the
+    /// read was cancelled, because then nothing is known.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
             Ok(text) => Validator::of(&hex::encode(&Sha256::digest(&text))),
@@ -98,8 +100,8 @@ impl Found {
     }
 }
 
-/// Returns the existing live resources of the contract that the server stands in for: first those without a variable,
-/// then, for each value of the variable, those that use it.
+/// Returns the existing live resources of the contract that the server stands in for. Those without a variable come
+/// first, then, for each value of the variable, those that use it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());
@@ -118,7 +120,7 @@ pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     Ok(listed)
 }
 
-/// Returns what differs exactly when [`list`] answers something else.
+/// Returns a validator that changes exactly when [`list`] answers something else.
 pub(super) fn list_validator(listed: &[Listed]) -> Result<Validator> {
     Validator::of(&listed.iter().map(|resource| &resource.uri).collect::<Vec<_>>())
 }
@@ -131,10 +133,11 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
     listed
 }
 
-/// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
+/// Returns the values of a template's variable. Returns `None` if the template is not that of a live resource.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the template has no such variable.
+///
+/// `E_INVALID_ARGUMENT` if the template has no such variable.
 pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Named>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
@@ -143,14 +146,13 @@ pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Optio
     })
 }
 
-/// Returns the failure of a read of a missing resource.
 pub(super) fn not_found(uri: &str) -> Error {
     Error::new(Code::NotFound, format!("Resource '{}' not found", uri.escape_debug()))
         .with_details(json!({ "uri": uri }))
 }
 
-/// Returns a failure of a live resource as a JSON-RPC error: with contract 003's number, except for the newest revision, which
-/// keeps such numbers for itself.
+/// Converts a failure of a live resource to a JSON-RPC error. It has contract 003's number, except in the newest
+/// revision, which reserves such numbers.
 pub(super) fn failure(error: &Error, era: Era) -> ErrorData {
     let failed = smctl_error(error);
     match era {

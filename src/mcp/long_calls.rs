@@ -1,4 +1,4 @@
-//! Calls that may run for minutes: on threads of their own, so that no other call waits for one.
+//! Runs calls that may take minutes on their own threads, so that no other call waits for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::error::error_data;
 use super::thread::spawn;
 use mcpkg_base::error::Error;
 
-/// Limit on the threads of long calls of a server. They mostly wait for other hosts.
+/// The maximum number of threads for long calls. They mostly wait for other hosts.
 const MAX_CALLS: usize = 32;
 
-/// Limit on those of one asker.
+/// The maximum number of long calls of one requester.
 const MAX_FOR_ASKER: usize = 24;
 
-/// Limit on those of one asker to one tool. Its further calls of the tool wait, and its calls of other tools do not wait for them: the
-/// status of a gate is answered while many tests of models run.
+/// The maximum number of long calls of one requester to the same tool. Further calls of this tool wait, but calls of
+/// other tools do not: a gate's status is answered while many model tests run.
 const MAX_FOR_TOOL: usize = 8;
 
-/// The threads of long calls.
+/// The threads for long calls.
 pub(super) struct LongCalls {
     all: Arc<Semaphore>,
     askers: AskerLimit,
     tools: AskerLimit<(Asker, String)>,
 }
 
-/// The right to a thread.
+/// The right to use a thread.
 pub(super) struct Permit {
     _tool: OwnedSemaphorePermit,
     _asker: OwnedSemaphorePermit,
@@ -47,7 +47,7 @@ impl Default for LongCalls {
 }
 
 impl LongCalls {
-    /// Returns the right to a thread for a call of a tool, where one is free.
+    /// Returns a permit for a call of a tool, if a thread is free.
     pub(super) fn try_take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
         let of_tool = self.tools.try_take(&(asker.clone(), tool.to_owned()))?;
         let of_asker = self.askers.try_take(asker)?;
@@ -55,7 +55,7 @@ impl LongCalls {
         Some(Permit { _tool: of_tool, _asker: of_asker, _all: all })
     }
 
-    /// Waits for the right to a thread for a call of a tool. A call that waits for others of its tool holds nothing meanwhile.
+    /// Waits for a permit for a call of a tool. A call that waits for other calls of its tool holds no other permit.
     pub(super) async fn take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
         let of_tool = self.tools.take(&(asker.clone(), tool.to_owned())).await?;
         let of_asker = self.askers.take(asker).await?;
@@ -64,7 +64,7 @@ impl LongCalls {
     }
 }
 
-/// Runs `call` on a thread, and hands what it answers to `deliver` there.
+/// Runs `call` on a thread, and passes its result to `deliver` there.
 pub(super) fn run<T: 'static>(
     permit: Permit,
     call: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,

@@ -7,7 +7,7 @@ use mcpkg_store::Db;
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Selection};
 
-/// Returns the page that a cursor asks for, in the project that applies.
+/// Returns the page that a cursor asks for, in the selected project.
 pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option<&str>) -> Result<Page> {
     let mut page = Page::first(PAGE);
     if let Some(after) = after {
@@ -19,7 +19,7 @@ pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option
     Ok(page)
 }
 
-/// Returns the failure of a read whose row is not there: no project, or contract 001's sentence.
+/// Returns the error for a missing row: the project does not exist, or the message that contract 001 prescribes.
 pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
     match projects::require(db, selection) {
         Err(error) => error,
@@ -28,7 +28,7 @@ pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &st
     }
 }
 
-/// Returns the failure of completing a variable that a template does not have.
+/// Returns the error for completing a variable that a template does not have.
 pub(super) fn no_variable(template: &str, variable: &str) -> Error {
     let why = format!("The resource template '{template}' has no variable '{variable}'");
     Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template, "argument": variable }))

@@ -1,4 +1,4 @@
-//! Checks methods and their params, to say why where rmcp would refuse without a reason.
+//! Checks methods and their parameters, to give a reason where rmcp would refuse without one.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
@@ -7,7 +7,7 @@ use super::Identity;
 use super::error::error_data;
 use mcpkg_base::error::{Code, Error};
 
-/// The parameters that a method needs or takes, by JSON type; the methods that rmcp cannot read a request of.
+/// A method, with the parameters it has by name: the JSON type, and whether it is required.
 type Shape = (&'static str, &'static [(&'static str, Json, bool)]);
 
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ const SHAPES: &[Shape] = &[
     ("logging/setLevel", &[("level", Json::Text, true)]),
 ];
 
-/// Returns what is wrong with a request before it is read whole: its method, or a parameter by its name.
+/// Returns what is wrong with a request before it is fully parsed: its method, or the name of a parameter.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
         return Some(no_method(method));
@@ -63,8 +63,8 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server that says it is `identity` has a method: those of contracts 000, 002 and 004 have tools and nothing else, that
-/// of contract 003 has resources too.
+/// Whether a server with this identity has a method. The servers of contracts 000, 002 and 004 have only tools, that of
+/// contract 003 also has resources.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {
         Identity::Mcpkg => &[],
@@ -76,11 +76,10 @@ pub(super) fn serves(identity: Identity, method: &str) -> bool {
     !without.iter().any(|noun| method.starts_with(noun))
 }
 
-/// The methods that 2026-07-28 gave up.
+/// The methods that 2026-07-28 removed.
 pub(super) const LEGACY_ONLY: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Returns the failure of a request for a method that is not there.
 pub(super) fn no_method(method: &str) -> ErrorData {
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
@@ -89,7 +88,7 @@ pub(super) fn no_method(method: &str) -> ErrorData {
     )
 }
 
-/// Returns the failure of a request that rmcp cannot read.
+/// Returns the error for a request that rmcp cannot read.
 pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> ErrorData {
     wrong(method, parameters).unwrap_or_else(|| {
         ErrorData::invalid_params(
@@ -102,7 +101,7 @@ pub(super) fn refuse(method: &str, parameters: Option<&serde_json::Value>) -> Er
     })
 }
 
-/// Refuses a cursor on a list that has one page only.
+/// Refuses a cursor on a list that has only one page.
 pub(super) fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
     match cursor {
         Some(cursor) => Err(error_data(&not_a_cursor(&cursor))),
@@ -110,7 +109,7 @@ pub(super) fn only_page(cursor: Option<String>) -> Result<(), ErrorData> {
     }
 }
 
-/// Returns the failure of a cursor on a list that has one page only.
+/// Returns the error for a cursor on a list that has only one page.
 pub(super) fn not_a_cursor(cursor: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
         .with_details(serde_json::json!({ "cursor": cursor }))

@@ -1,6 +1,6 @@
-//! Messages of a tool while it works: progress if the client gave a token, and log messages.
+//! Sends a tool's messages while it works: progress if the client gave a token, and log messages.
 //!
-//! Neither may delay the tool: a client that does not read loses some of them, and nothing else.
+//! Neither may delay the tool. A client that does not read loses some of these messages, and nothing else.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -17,7 +17,7 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Messages that may wait for a client.
+/// How many messages may wait for a client.
 const WAITING: usize = 64;
 
 /// The least time between two progress messages of the same step; the first message of another step is sent at once.

@@ -6,34 +6,34 @@ use std::fmt;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Bytes of an id: it is kept while its request is worked on.
+/// The maximum length of an id in bytes. It is kept in memory while its request is in progress.
 const LONGEST_ID: usize = 1024;
 
-/// How deep a message may be nested.
+/// The maximum nesting depth of a message.
 const MAX_DEPTH: usize = 127;
 
 /// The kinds of lines.
 pub(in crate::mcp) enum Line<'a> {
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
     One(Envelope<'a>),
-    /// An array of what may be messages, each as it is.
+    /// A JSON array, with the text of each item.
     Batch(Vec<&'a str>),
-    /// No JSON, and why.
+    /// Invalid JSON, with the reason.
     Unreadable(String),
 }
 
 /// The id that an answer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Id<'a> {
-    /// As in the request.
+    /// The id with its spelling in the request.
     Known(&'a str),
-    /// None that could be read.
+    /// No id could be read.
     Null,
 }
 
 impl<'a> Id<'a> {
-    /// The id as it is in the request, where there is one.
+    /// Returns the id with its spelling in the request, if there is one.
     pub(in crate::mcp) fn known(self) -> Option<&'a str> {
         match self {
             Id::Known(id) => Some(id),
@@ -51,7 +51,7 @@ pub(in crate::mcp) enum Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// The id that an answer to it carries, as it is there.
+    /// Returns the id for the answer, with its spelling in the request.
     pub(in crate::mcp) fn id(&self) -> Option<&'a str> {
         match self {
             Envelope::Request { id, .. } => Some(id),
@@ -60,13 +60,13 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Whether something comes back for it.
+    /// Whether the message gets an answer.
     pub(in crate::mcp) fn wants_answer(&self) -> bool {
         matches!(self, Envelope::Request { .. } | Envelope::Invalid { .. })
     }
 }
 
-/// Takes a line apart.
+/// Parses a line.
 pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text.trim_matches([' ', '\t', '\r', '\n']),
@@ -75,7 +75,7 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     if text.is_empty() {
         return Line::Blank;
     }
-    // Skipped values are not looked into, so that a lone surrogate in one would pass.
+    // The parser does not look into values that it skips, so it would accept a lone surrogate there.
     if text.contains("\\u") && has_lone_surrogate(text) {
         return Line::Unreadable("Parse error: the line contains half of a surrogate pair".to_owned());
     }
@@ -95,7 +95,7 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     }
 }
 
-/// Takes an item of a batch apart.
+/// Parses an item of a batch.
 pub(in crate::mcp) fn parse_item(text: &str) -> Envelope<'_> {
     match fields(text) {
         Ok(fields) if text.starts_with('{') => fields.classify(text),
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         let Some(method) = self.method else {
             return match (self.answer, id) {
                 (true, Some(Some(_))) => Envelope::Response { text },
-                // An error without an id answers nothing we could find.
+                // An error without an id cannot be matched with a request of ours.
                 (true, _) => Envelope::Response { text },
                 _ => invalid(answer_to, "`method` is missing"),
             };
@@ -166,7 +166,7 @@ fn fields(text: &str) -> serde_json::Result<Fields<'_>> {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a JSON-RPC message")
         }
-        /// A key that comes twice: the last one wins.
+        /// If a key occurs twice, the last one wins.
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
             let mut fields = Fields::default();
             while let Some(key) = map.next_key::<Text<'de>>()? {
@@ -191,7 +191,7 @@ fn fields(text: &str) -> serde_json::Result<Fields<'_>> {
     Ok(fields)
 }
 
-/// Refuses what is nested more deeply than the parser behind the front takes.
+/// Refuses messages that are nested more deeply than the parser behind the front accepts.
 pub(super) fn check_depth(text: &str) -> Result<(), String> {
     let (mut depth, mut in_string, mut escaped) = (1_usize, false, false);
     for byte in text.bytes() {
@@ -212,7 +212,7 @@ pub(super) fn check_depth(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a `\u` escape is half of a surrogate pair, without the other half next to it.
+/// Whether a `\u` escape is one half of a surrogate pair without the other half next to it.
 fn has_lone_surrogate(text: &str) -> bool {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u16> {
@@ -238,7 +238,7 @@ fn has_lone_surrogate(text: &str) -> bool {
     false
 }
 
-/// Returns the id of the outermost object, unchanged, from the beginning of a message whose end was not kept.
+/// Finds the id of the outermost object, with its spelling, in the beginning of a message that was cut off.
 pub(super) fn find_id(head: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -262,7 +262,7 @@ pub(super) fn find_id(head: &[u8]) -> Option<String> {
         }
     }
     let mut found = None;
-    // The end is missing, so this fails; by then the id was seen or will not be.
+    // The text is cut off, so parsing fails. By then the id was found, or it is not in this part.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(Found(&mut found));
     found
 }

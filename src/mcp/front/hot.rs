@@ -14,7 +14,7 @@ use mcpkg_store::{Db, Reader};
 
 /// A request that the front may answer, with its parameters.
 pub(in crate::mcp) enum Hot<'a> {
-    /// A read of the protocol's own.
+    /// A read that is part of MCP itself.
     Read(Read<'a>),
     Call(Box<HotCall>),
 }
@@ -22,25 +22,26 @@ pub(in crate::mcp) enum Hot<'a> {
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// The result was appended; while nothing is committed it may be given again.
+    /// The result was appended. It stays valid until the next commit.
     Lasting,
-    /// The result was appended, for this time.
+    /// The result was appended, but is valid only once.
     Once,
-    /// rmcp's handler has to answer it; nothing was appended.
+    /// Nothing was appended; rmcp's handler has to answer.
     Not,
 }
 
-/// Whether requests for `method` can be hot.
+/// Whether requests with this method can be hot.
 pub(in crate::mcp) fn may_be_hot(method: &str) -> bool {
     method == "tools/call" || Read::is_hot(method)
 }
 
 impl<'a> Hot<'a> {
-    /// Takes the parameters of a method that can be hot. `None` if rmcp's handler has to answer: it also reads live
-    /// resources, and explains what is wrong with a tool call.
+    /// Parses the parameters of a method that can be hot. Returns `None` if rmcp's handler has to answer: it also reads
+    /// live resources, and explains errors in a tool call.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` that names the parameter of a read that is wrong.
+    ///
+    /// `E_INVALID_ARGUMENT` with the name of the invalid parameter of a read.
     pub(in crate::mcp) fn parse(
         method: &str,
         parameters: Option<&'a RawValue>,
@@ -68,12 +69,14 @@ impl<'a> Hot<'a> {
         }
     }
 
-    /// Whether it may take long in a large database: a tool call that is run in a context whose reads end soon.
+    /// Whether the request may take long in a large database. Such a tool call runs in a context with a short read
+    /// limit.
     pub(super) fn may_be_long(&self) -> bool {
         matches!(self, Hot::Call(call) if call.may_be_long())
     }
 
-    /// Reads what is asked for and appends the result to `out`, and nothing where that fails. `context` is what tools run in.
+    /// Reads the requested data and appends the result to `out`. On failure, `out` is unchanged. Tools run in
+    /// `context`.
     pub(super) fn answer<C: Borrow<Context>>(
         self,
         reader: &Reader,

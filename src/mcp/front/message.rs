@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 
 use crate::mcp::methods::wrong;
 
-/// Messages in a batch: its answers stand in memory until all are there.
+/// The maximum number of messages in a batch. All its answers are kept in memory until the last one is ready.
 const LONGEST_BATCH: usize = 64;
 
-/// Refuses a batch that is empty, too long, or comes where there are none: they exist on 2025-03-26 only.
+/// Refuses a batch that is empty or too long, or that comes in another revision than 2025-03-26, the only one with
+/// batches.
 pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
     let why = match items {
         0 => "Invalid request: the batch is empty".to_owned(),
@@ -24,7 +25,7 @@ pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), Error
 
 /// Refuses an unknown method, and parameters that rmcp would drop without an answer.
 pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
-    // A tool's arguments can be large; what is wrong around them shows when they are read.
+    // A tool's arguments can be large, so they are not parsed here. Errors around them show up when the call is read.
     let parameters = match parameters.filter(|_| method != "tools/call") {
         Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
         None if method == "tools/call" => return Ok(()),
@@ -33,16 +34,18 @@ pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Resu
     wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
-/// Reads a message into rmcp's types. A key that comes twice makes that fail; as a value the last one wins.
+/// Parses a message into rmcp's types. A repeated key makes this fail; parsed as a generic value first, the last one
+/// wins.
 pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
 }
 
-/// Returns a message in a form that rmcp can read; `None` if it can read the message unchanged.
+/// Rewrites a message into a form that rmcp can read. Returns `None` if rmcp can read it unchanged.
 ///
 /// # Errors
-/// -32700 or -32600 with what is wrong with it.
+///
+/// JSON-RPC error -32700 or -32600, with the reason.
 pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
     if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {
         return Ok(None);
@@ -55,8 +58,8 @@ pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData>
     }
 }
 
-/// Returns the failure of a message whose shape was fine and that still does not parse: nested too deeply, half a
-/// character, an id too large.
+/// Returns the error for a message with a valid shape that still does not parse: nesting too deep, half a surrogate
+/// pair, or an id that is too large.
 pub(super) fn not_taken(error: &serde_json::Error) -> ErrorData {
     use serde_json::error::Category;
     match error.classify() {

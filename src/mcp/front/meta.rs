@@ -6,18 +6,18 @@ use serde_json::value::RawValue;
 /// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// It names no protocol version.
+    /// There is no protocol version.
     Plain,
-    /// It is complete for 2026-07-28.
+    /// All fields that 2026-07-28 requires are present.
     Modern,
-    /// Anything else; rmcp says what is wrong with it.
+    /// Anything else; rmcp reports what is wrong with it.
     Odd,
 }
 
 /// The revision without a handshake.
 pub(in crate::mcp) const MODERN: &str = "2026-07-28";
 
-/// Returns what a request's `_meta` says of its revision.
+/// Classifies a request's `_meta` by its protocol revision.
 pub(in crate::mcp) fn meta(parameters: Option<&RawValue>) -> Meta {
     #[derive(Deserialize)]
     struct Outer<'a> {

@@ -1,11 +1,11 @@
 //! The front, which reads a client's lines.
 //!
-//! It answers the hot reads from rows straight into the output, answers what rmcp would drop or answer badly, and hands
-//! every other line to rmcp. Its rules, each of which works around something in rmcp:
+//! It answers hot reads directly from database rows, answers requests that rmcp would drop or answer badly, and hands
+//! every other line to rmcp. Each of its rules works around a problem in rmcp:
 //!
-//! - The first lifecycle request always goes to rmcp, which waits for it and would never leave its start otherwise.
+//! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
-//! - A request whose id is in flight waits until the first was answered ([`InFlight`]).
+//! - A request with an id that is still in flight waits until the earlier request is answered ([`InFlight`]).
 //! - rmcp sees the end of input only after every accepted request was answered.
 
 mod envelope;
@@ -51,7 +51,7 @@ pub(super) use read_cache::ReadCache;
 pub(super) use response::{push_error, push_result};
 pub(super) use response_cache::CacheKey;
 
-/// Reads a client's lines; lives on the thread that reads the input.
+/// Reads a client's lines, on the thread that reads the input.
 pub(super) struct Front {
     server: Server,
     reader: Reader,
@@ -59,23 +59,25 @@ pub(super) struct Front {
     tickets: Arc<WriteTickets>,
     responses: ResponseCache,
     key: CacheKey,
-    /// The context that tools run in; made when the first one is called.
+    /// The context for tool calls, created at the first call.
     context: OnceCell<Context>,
-    /// The same for those that may be long.
+    /// The context for tool calls that may take long; its reads end soon.
     brief: OnceCell<Context>,
-    /// Whether one of these took longer than [`BRIEF`]: rmcp runs them from then on, beside the client's other requests.
+    /// Whether such a call took longer than [`BRIEF`]. From then on rmcp runs them, concurrently with the client's
+    /// other requests.
     is_slow: bool,
-    /// Answers that were not written yet.
+    /// Answers that are not written yet.
     pub(super) out: Vec<u8>,
 }
 
-/// Bytes of a kept result from which on it is not copied, and of answers that are not held back for more.
+/// Size limit in bytes. A larger cached result is written without a copy, and pending answers above it are written at
+/// once.
 const LARGE: usize = 64 << 10;
 
-/// How long a tool may run that may be long, since it holds up the client's other requests here.
+/// The time limit for a tool call that may take long, since it blocks the client's other requests here.
 const BRIEF: Duration = Duration::from_millis(5);
 
-/// Bytes of memory for answers that are held between them.
+/// The capacity in bytes that the answer buffer keeps between answers.
 const HELD: usize = 2 << 20;
 
 impl Front {
@@ -94,12 +96,12 @@ impl Front {
         }
     }
 
-    /// Returns a front for one of many clients.
+    /// Creates a front for one of many clients, with a smaller cache.
     pub(super) fn slim(server: Server, reader: Reader, in_flight: Arc<InFlight>) -> Self {
         Self { responses: ResponseCache::slim(), ..Self::new(server, reader, in_flight) }
     }
 
-    /// Takes one line without its end; answers go to `out` or come from rmcp later.
+    /// Handles one line, given without its line end. Its answer is appended to `out` or comes from rmcp later.
     pub(super) fn line(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         match envelope::parse(line) {
@@ -110,7 +112,7 @@ impl Front {
         }
     }
 
-    /// Answers a line that was longer than the limit, of which only `head` was kept.
+    /// Answers a line that was longer than the limit. Only its beginning, `head`, was kept.
     pub(super) fn too_long(&mut self, head: &[u8], limit: usize) {
         let id = envelope::find_id(head);
         let why = format!("Invalid request: the line is longer than {limit} bytes");
@@ -118,7 +120,7 @@ impl Front {
         self.error(id, &ErrorData::invalid_request(why, None), &Sink::Wire);
     }
 
-    /// A batch is answered as an array.
+    /// Handles a batch, which is answered as an array.
     fn batch(&mut self, items: &[&str]) {
         self.write_out();
         let exist = self.in_flight.phase_once_initialized() == (Phase::Legacy { batches: true });
@@ -199,14 +201,14 @@ impl Front {
                 return Ok(());
             }
         }
-        // Parameters that are wrong get the same answer either way.
+        // Invalid parameters get the same error on both paths.
         if era.is_some() && Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
             Read::parse(method, parameters).map_err(|error| error_data(&error))?;
         }
         self.hand_over(method, parameters, meta, text, sink)
     }
 
-    /// Answers a request that may be hot; returns whether it was.
+    /// Answers a request if it is hot. Returns whether it did.
     fn answer(
         &mut self,
         id: &str,
@@ -241,7 +243,7 @@ impl Front {
         }
         match self.reader.version() {
             Ok(version) => self.key.at(version),
-            // A tool that fails has a result that says so, which rmcp's handler makes.
+            // rmcp's handler converts a tool's failure to a result.
             Err(_) if method == "tools/call" => return Ok(false),
             Err(error) => return Err(error_data(&error)),
         }
@@ -265,7 +267,7 @@ impl Front {
             }
         };
         if matches!(sink, Sink::Wire) && result.len() > LARGE {
-            // Written without copying it first: a copy would cost as much as the write.
+            // Write the result without copying it first: a copy would cost as much as the write.
             begin_result(&mut self.out, id);
             self.in_flight.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
@@ -276,7 +278,7 @@ impl Front {
         Ok(true)
     }
 
-    /// Reads what a hot request asks for and appends the result to `out`.
+    /// Reads the data for a hot request and appends the result to `out`.
     fn read(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> mcpkg_base::error::Result<Answered> {
         let config = Arc::clone(&self.server.config);
         let Some(hot) = Hot::parse(method, parameters, &config)? else { return Ok(Answered::Not) };
@@ -292,7 +294,7 @@ impl Front {
         answered
     }
 
-    /// Returns what tools run in.
+    /// Returns the context for tool calls.
     fn context(&self) -> &Context {
         self.context.get_or_init(|| {
             let config = &self.server.config;
@@ -300,7 +302,7 @@ impl Front {
         })
     }
 
-    /// Returns what tools run in that may be long: their reads end soon.
+    /// Returns the context for tool calls that may take long; its reads end soon.
     fn brief(&self) -> &Context {
         self.brief.get_or_init(|| {
             let Server { store, config, .. } = &self.server;
@@ -309,7 +311,6 @@ impl Front {
         })
     }
 
-    /// Hands a request to rmcp.
     fn hand_over(
         &mut self,
         method: &str,
@@ -360,7 +361,7 @@ impl Front {
         {
             self.in_flight.cancel(&id);
         }
-        // A notification has no answer, also where it cannot be read.
+        // A notification gets no answer, even if it cannot be read.
         if let Ok(message) = parse(text) {
             self.in_flight.pass(message);
         }
@@ -372,7 +373,7 @@ impl Front {
         self.deliver(start, sink);
     }
 
-    /// Leaves the part of `out` from `start` on for the wire, or moves it into its batch.
+    /// Leaves the part of `out` from `start` on to be written, or moves it into its batch.
     fn deliver(&mut self, start: usize, sink: &Sink) {
         if let Sink::Batch(batch) = sink {
             let reply = self.out.split_off(start);
@@ -382,14 +383,14 @@ impl Front {
         }
     }
 
-    /// Writes the answers that stand in `out`; returns whether the client still takes them.
+    /// Writes the pending answers. Returns whether the client still accepts them.
     pub(super) fn write_out(&mut self) -> bool {
         if self.out.is_empty() {
             return self.in_flight.output().is_open();
         }
         let taken = self.in_flight.output().write(&[&self.out]);
         self.out.clear();
-        // One large answer must not hold its memory for the rest of the session.
+        // Frees the memory of a large answer, which would otherwise stay allocated for the rest of the session.
         if self.out.capacity() > HELD {
             self.out = Vec::new();
         }

@@ -1,4 +1,4 @@
-//! Response cache and key check for reads over HTTP, where many clients ask at once.
+//! Caches answers and checks access keys for reads over HTTP, where many clients ask at once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,19 +21,19 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::access::{self, Grant, Refused};
 use mcpkg_store::{Reader, Store, Version, projects};
 
-/// Limit on the names of projects that are remembered to exist.
+/// The maximum number of project names that are remembered to exist.
 const MAX_NAMES: usize = 1024;
 
-/// Limit on the keys that are remembered.
+/// The maximum number of access keys that are remembered.
 const MAX_KEYS: usize = 4096;
 
-/// Answers from the cache on one shared connection; what has to be read again runs on the threads of [`Readers`].
+/// Answers from the cache using one shared connection. Reads that miss the cache run on the threads of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
-    /// The store that tools read.
+    /// The store for tool calls.
     store: Store,
     state: Mutex<State>,
-    /// Whether the holder of the state may be waiting for a database server.
+    /// Whether the database is on a server, so that a thread may hold the lock during a round trip.
     is_remote: bool,
 }
 
@@ -43,20 +43,20 @@ struct State {
     known: Known,
 }
 
-/// Which projects are known to exist, whether a key is required, and what keys allow, as of one data version.
+/// What is known as of one data version: which projects exist, whether a key is required, and what each key allows.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
-    /// When reading that version began.
+    /// When the read of that version began.
     read_at: Option<Instant>,
     key_required: bool,
     projects: HashSet<String>,
-    /// By the SHA-256 of what a request shows.
+    /// Grants by the SHA-256 of the presented key.
     grants: HashMap<[u8; 32], Grant>,
 }
 
 impl ReadCache {
-    /// Opens the connections; `config` has the time limit for a read.
+    /// Opens the connections. `config` contains the time limit for a read.
     pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
         let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
@@ -64,21 +64,22 @@ impl ReadCache {
         Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state), is_remote })
     }
 
-    /// Reads the database's data version again, for a request that does more than one thing.
+    /// Reads the database's data version again, for a request that consists of several steps.
     pub(crate) fn refresh(&self) -> Result<Version> {
         self.state().refresh()
     }
 
-    /// Runs a statement, as reading the data version alone does not.
+    /// Runs a statement against the database, which reading the data version alone does not do.
     pub(crate) fn read_now(&self) -> Result<()> {
         self.state().reader.statement(access::required).map(drop)
     }
 
-    /// Returns the cache key of a request that was admitted, and the answer that is kept for it.
+    /// Returns the cache key of an admitted request, and its cached answer if there is one.
     ///
-    /// An answer counts where nothing was committed since, as of the data version that [`ReadCache::admit`] read; one that was
-    /// only presumed to be admitted has it looked up again then. It was read after the request began, so that no commit that anybody knew of before is missed; reading it again would cost a tenth
-    /// of the request.
+    /// A cached answer is valid if nothing was committed since, judged by the data version that [`ReadCache::admit`]
+    /// read. That version was read after the request began, so no commit known to anybody before is missed. Reading it
+    /// again would take a tenth of the request's time. If the request was only presumed to be admitted, the caller
+    /// looks it up again after `admit`.
     pub(crate) fn look_up(
         &self,
         config: &Config,
@@ -95,8 +96,8 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot request, and keeps it for the same request later; `None` where rmcp has to answer it.
-    /// Dropping the future ends the read.
+    /// Returns the result of a hot request, and caches it. Returns `None` if rmcp has to answer. Dropping the future
+    /// ends the read.
     pub(crate) async fn answer(
         &self,
         key: &CacheKey,
@@ -141,9 +142,9 @@ impl ReadCache {
         }
     }
 
-    /// Returns what a request with this key for this project could reach at the last look. The outer `None` means that
-    /// nothing is known, or that looking again costs so little that nothing should be presumed. The result counts only
-    /// once [`ReadCache::admit`] confirms it.
+    /// Returns what a request with this key could access in this project at the last check. The outer `None` means that
+    /// nothing is known, or that a new check is so cheap that presuming is not worth it. The result counts only after
+    /// [`ReadCache::admit`] confirms it.
     pub(crate) fn presume(
         &self,
         presented: Option<&str>,
@@ -162,7 +163,7 @@ impl ReadCache {
         state.known.grant(&Sha256::digest(presented?).into(), clock.now()).cloned().map(Some)
     }
 
-    /// Returns what a request with this key may reach, `None` where no key is asked for; it came at `came`.
+    /// Returns the grant of a request that arrived at `came`. Returns `None` if no key is required.
     pub(crate) fn admit(
         &self,
         presented: Option<&str>,
@@ -171,8 +172,8 @@ impl ReadCache {
         came: Instant,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
         let mut state = self.state();
-        // A look that began after the request came serves it, as a read does that told what it saw: on a server it is a round
-        // trip, and many may wait for one.
+        // A check that began after the request arrived also covers this request. On a database server a check is a
+        // round trip, and many requests may share one.
         if state.known.read_at.is_none_or(|read_at| read_at < came) {
             state.refresh()?;
         }
@@ -182,7 +183,7 @@ impl ReadCache {
         Ok(state.verify(presented.unwrap_or_default(), clock.now())?.map(Some))
     }
 
-    /// Whether what was let in with this grant, or without one, would be let in still.
+    /// Whether a request that was admitted with this grant, or without one, would still be admitted.
     pub(crate) fn holds(&self, grant: Option<&Grant>, always: bool, now: Millis) -> Result<bool> {
         let mut state = self.state();
         match grant {
@@ -194,7 +195,7 @@ impl ReadCache {
         }
     }
 
-    /// Whether a project is there, for a request that was let in.
+    /// Whether a project exists, for an admitted request.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
         if state.known.projects.contains(name) {
@@ -211,8 +212,7 @@ impl ReadCache {
         Ok(there)
     }
 
-    /// Locks the state. Work that does not need it continues on other threads, however long the database takes to
-    /// answer.
+    /// Locks the state. Work that does not need it continues on other threads, even while the database is slow.
     fn state(&self) -> MutexGuard<'_, State> {
         let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match self.state.try_lock() {
@@ -224,14 +224,14 @@ impl ReadCache {
 }
 
 impl Known {
-    /// Returns what a key allows, where that is known and it has not expired.
+    /// Returns the remembered grant of a key, unless it has expired.
     fn grant(&self, hash: &[u8; 32], now: Millis) -> Option<&Grant> {
         self.grants.get(hash).filter(|grant| grant.expires_at.is_none_or(|expires_at| now < expires_at))
     }
 }
 
 impl State {
-    /// Returns the data version that was read last.
+    /// Returns the data version of the last read.
     fn seen(&mut self) -> Result<Version> {
         match self.known.version {
             Some(version) => Ok(version),
@@ -239,7 +239,7 @@ impl State {
         }
     }
 
-    /// Reads the data version, and forgets what was known where anything was committed since.
+    /// Reads the data version, and forgets everything known if it has changed.
     fn refresh(&mut self) -> Result<Version> {
         let read_at = Instant::now();
         let version = self.reader.version()?;
@@ -247,8 +247,8 @@ impl State {
         Ok(version)
     }
 
-    /// Takes note of the version that was seen by a read that began at `read_at`, and forgets what was known where it is another one.
-    /// Of two the one counts whose read began later: which of them is older cannot be told else.
+    /// Records the version that a read saw which began at `read_at`, and forgets everything known if the version has
+    /// changed. Of two reads, the one that began later counts, since versions themselves have no order.
     fn saw(&mut self, version: Version, read_at: Instant) -> Result<()> {
         if self.known.read_at.is_some_and(|known| known > read_at) {
             return Ok(());
@@ -261,8 +261,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns what a key allows, or why it is refused. What it allowed before holds until something is committed, or it
-    /// expires.
+    /// Returns what a key allows, or why it is refused. A remembered grant is valid until the next commit or its
+    /// expiry.
     fn verify(&mut self, presented: &str, now: Millis) -> Result<std::result::Result<Grant, Refused>> {
         let hash: [u8; 32] = Sha256::digest(presented).into();
         if let Some(grant) = self.known.grant(&hash, now) {

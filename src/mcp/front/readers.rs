@@ -1,4 +1,4 @@
-//! Threads that read for many clients at once.
+//! Runs database reads for many clients on a pool of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,14 +15,14 @@ use mcpkg_store::{Reader, Store};
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
-/// Threads with a connection each; they end, and are waited for, when this is dropped.
+/// Threads with a connection each. Dropping this value ends them and waits for them.
 pub(super) struct Readers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    /// Starts the threads; how long a read may take is what `store` says.
+    /// Starts the threads. `store` contains the time limit for a read.
     pub(super) fn new(store: &Store) -> Result<Self> {
         let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
@@ -34,8 +34,8 @@ impl Readers {
         Ok(Self { jobs: Some(jobs), threads })
     }
 
-    /// Runs `f` on the next thread that is free. Where the returned future is dropped, because the client closed its
-    /// connection, `f` does not begin, and where it runs already its reads end with `E_TIMEOUT`.
+    /// Runs `f` on the next free thread. The returned future is dropped when the client closes its connection. Then `f`
+    /// does not start, or if it is already running, its reads end with `E_TIMEOUT`.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
@@ -50,7 +50,6 @@ impl Readers {
             }
         });
         if let Some(jobs) = &self.jobs {
-            // If all threads have ended, `result` fails below.
             let _ = jobs.send(job);
         }
         result.await.unwrap_or_else(|error| Err(Error::internal("a read crashed").with_source(error)))
@@ -70,7 +69,7 @@ fn work(queue: &Mutex<Receiver<Job>>, reader: &Reader) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
-        // A job that panics has dropped its answer; the thread continues.
+        // A panicking job has dropped its answer channel; the thread continues with the next job.
         let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
     }
 }

@@ -4,13 +4,11 @@ use rmcp::model::{ErrorCode, ErrorData};
 
 use mcpkg_base::json::push_string;
 
-/// Begins a line with a result.
 pub(super) fn begin_result(out: &mut Vec<u8>, id: &str) {
     begin(out, id);
     out.extend_from_slice(b",\"result\":");
 }
 
-/// Ends a line with a result.
 pub(super) fn end_result(out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
@@ -27,7 +25,7 @@ pub(in crate::mcp) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
     end_result(out);
 }
 
-/// Appends a line with an error; the id is null where none could be read.
+/// Appends a line with an error. The id is null if none could be read.
 pub(in crate::mcp) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData) {
     let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
     begin(out, id);

@@ -1,7 +1,7 @@
-//! Response cache of the hot reads: an answer is reused until something is committed.
+//! Caches the answers to hot reads until something is committed.
 //!
-//! Clients list and read the same things again and again. Checking whether any process changed the database costs one
-//! look at its data version; reading the rows and making the hash and the JSON costs several times that.
+//! Clients list and read the same things again and again. Checking whether any process changed the database takes one
+//! look at its data version. Reading the rows and producing the hash and the JSON takes several times as long.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::mcp::Config;
 use crate::mcp::era::Era;
 use mcpkg_store::Version;
 
-/// Bytes of answers that are kept: a few hundred small ones, or one of an 8 MiB image.
+/// The maximum size of the cache in bytes: a few hundred small answers, or one with an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
 
-/// The same where many clients have answers of their own.
+/// The maximum size of a cache if many clients have one each.
 const MAX_BYTES_SLIM: usize = 1 << 20;
 
-/// Questions that are known to have been asked before; older ones give way to newer ones.
+/// How many request hashes are remembered; newer ones overwrite older ones.
 const ASKED: usize = 1024;
 
-/// Results by what asked for them.
+/// Caches results by the request.
 pub(super) struct ResponseCache {
-    /// Hashes of questions that were asked, each at the place that it names.
+    /// Hashes of earlier requests. The hash itself determines the index.
     asked: Vec<u64>,
     max_bytes: usize,
     version: Version,
@@ -31,19 +31,20 @@ pub(super) struct ResponseCache {
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
 
-/// A request in the form in which it is kept with its answer.
+/// A request in the form in which it is cached with its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheKey {
     key: Vec<u8>,
-    /// The database's data version when it was asked.
+    /// The data version of the database at the time of the request.
     version: Version,
 }
 
 impl CacheKey {
-    /// Asks again in the memory of the last question.
+    /// Sets the key to another request and reuses its memory.
     ///
-    /// An answer depends on the project alone of what is configured, and one of tools on which of them are served. `header`
-    /// is the name or URI that the request gave beside its parameters; it was compared with them before an answer was kept.
+    /// Of the configuration, an answer depends only on the project, and for tools also on which of them are served.
+    /// `header` is the name or URI that the request repeated in a header. It was compared with the parameters before an
+    /// answer was cached.
     pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
@@ -56,7 +57,8 @@ impl CacheKey {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
-            // Installed tools are of whose key or session it is, and of the toolset that narrows them. No name has a line end.
+            // Which installed tools are visible depends on the key or session and on the toolset. No name contains a
+            // line end.
             let audience = config.audience();
             let session = audience.session.filter(|session| !session.is_empty());
             self.key.extend_from_slice(&session.map_or(0, |session| session.id()).to_ne_bytes());
@@ -74,7 +76,7 @@ impl CacheKey {
         self.key.extend_from_slice(parameters.as_bytes());
     }
 
-    /// Says which version the database had when it was asked.
+    /// Sets the data version at the time of the request.
     pub(super) fn at(&mut self, version: Version) {
         self.version = version;
     }
@@ -93,7 +95,7 @@ impl Default for ResponseCache {
 }
 
 impl ResponseCache {
-    /// Returns a memory for one of many clients.
+    /// Creates a small cache for one of many clients.
     pub(super) fn slim() -> Self {
         Self { max_bytes: MAX_BYTES_SLIM, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Access control: decides what a request may reach by its access key, and limits how many keys an address may guess.
+//! Decides what a request may access by its access key, and limits how many keys an address may guess.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,17 +16,17 @@ use mcpkg_base::clock::Clock;
 use mcpkg_core::access::{Grant, Refused};
 use mcpkg_store::Version;
 
-/// Wrong keys that an address may send within [`WINDOW`]; each further one is answered 429 until it is over.
+/// How many wrong keys an address may send within [`WINDOW`]. Further ones get 429 until the window is over.
 const MAX_GUESSES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Addresses that are remembered for their guesses.
+/// The maximum number of addresses whose guesses are counted.
 const MAX_ADDRESSES: usize = 4096;
 
-/// Decides on each request again.
+/// Checks the access of each request.
 pub(super) struct AccessControl {
     config: Arc<Config>,
-    /// Whether a key is asked for also while none was ever made.
+    /// Whether a key is required even if none was ever created.
     key_required: bool,
     clock: Clock,
     guesses: Mutex<HashMap<IpAddr, (Instant, u32)>>,
@@ -37,7 +37,8 @@ impl AccessControl {
         Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
     }
 
-    /// Returns what a request that came at `came` may reach; it is for `project`, or for the one that applies.
+    /// Returns what a request that arrived at `came` may access. Without `project`, it is for the project that the
+    /// server selects.
     pub(super) fn admit(
         &self,
         read_cache: &ReadCache,
@@ -60,7 +61,7 @@ impl AccessControl {
         Ok(config)
     }
 
-    /// Returns what such a request might have reached at the last look at the database; see [`ReadCache::presume`].
+    /// Returns what such a request could access at the last look at the database; see [`ReadCache::presume`].
     pub(super) fn presume(
         &self,
         read_cache: &ReadCache,
@@ -71,7 +72,8 @@ impl AccessControl {
         self.reach(grant, project).ok()
     }
 
-    /// Returns what a request with this grant, or without a key, may reach of a project or of the one that applies.
+    /// Returns what a request with this grant, or without a key, may access. Without `project`, it is for the project
+    /// that the server selects.
     fn reach(&self, grant: Option<Grant>, project: Option<&str>) -> Result<Arc<Config>, Refusal> {
         if let Some(name) = project {
             let reaches = grant
@@ -80,7 +82,8 @@ impl AccessControl {
                 .or(self.config.selection.named.as_deref())
                 .is_none_or(|only| only == name);
             if !reaches {
-                // The same whether it is there or not: a key of one project learns nothing of the others.
+                // The error is the same whether the project exists or not, so a key reveals nothing about other
+                // projects.
                 return Err(Refusal::out_of_scope(format!(
                     "This access key does not give access to project '{}'",
                     name.escape_debug()
@@ -119,11 +122,11 @@ impl AccessControl {
         Ok(Arc::new(config))
     }
 
-    /// Whether what was let in with `grant`, or without a key, would be let in still. `seen` keeps the version of the
-    /// database that was looked at, so that asking again costs microseconds while nothing is committed.
+    /// Whether a request that was admitted with `grant`, or without a key, would still be admitted. `seen` keeps the
+    /// data version of the last check, so that another check costs microseconds while nothing is committed.
     pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &Mutex<Option<Version>>) -> bool {
         let now = self.clock.now();
-        // While the database cannot be read the key cannot be checked; what is open stays so.
+        // While the database cannot be read, the key cannot be checked, so open streams stay open.
         let Ok(version) = read_cache.refresh() else { return true };
         let expired = grant.and_then(|grant| grant.expires_at).is_some_and(|expires_at| now >= expires_at);
         if *seen.lock().unwrap_or_else(PoisonError::into_inner) == Some(version) && !expired {
@@ -136,8 +139,8 @@ impl AccessControl {
         holds
     }
 
-    /// Says why a request is not let in: 401, with the reason. Only an address that guesses keys gets 429 instead; a
-    /// request without a key, or with one that was good once, gets 401 however often it is sent.
+    /// Returns the refusal of a request: 401 with the reason. Only an address that guesses keys gets 429. A request
+    /// without a key, or with a key that was once valid, always gets 401.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {
             Refused::Missing => Refusal::unauthorized(why.to_string(), false),
@@ -152,15 +155,14 @@ impl AccessControl {
         }
     }
 
-    /// Counts a wrong key; returns how long an address has to wait that guesses too often.
+    /// Counts a wrong key. Returns how long the address has to wait if it guesses too often.
     fn count_guess(&self, from: IpAddr) -> Option<Duration> {
         let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if guesses.len() >= MAX_ADDRESSES {
             guesses.retain(|_, (since, _)| now.duration_since(*since) < WINDOW);
             if guesses.len() >= MAX_ADDRESSES {
-                // When the table is full, addresses that guessed only a few times are dropped before those that have
-                // to wait.
+                // If the table is full, addresses with few guesses are dropped before those that have to wait.
                 guesses.retain(|_, (_, count)| *count > MAX_GUESSES);
             }
             if guesses.len() >= MAX_ADDRESSES {
@@ -177,7 +179,7 @@ impl AccessControl {
     }
 }
 
-/// A client whose requests are counted together: an access key by its name, or all addresses that one client has.
+/// A client whose requests are counted together: an access key by its name, or all addresses of one client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Client {
     Key(String),
@@ -185,7 +187,7 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// Returns the client that a request is counted for.
+    /// Returns the client that a request counts for.
     pub(super) fn of(config: &Config, from: IpAddr) -> Self {
         match &config.grant {
             Some(grant) => Self::Key(grant.key.clone()),
@@ -194,8 +196,8 @@ impl Client {
     }
 }
 
-/// Returns one address for all addresses of a client: with IPv6 a client has a whole /64. An IPv4 address stays the
-/// same if it came through an IPv6 socket.
+/// Returns one address for all addresses of a client: with IPv6, a client has a whole /64. An IPv4 address that came
+/// through an IPv6 socket becomes a plain IPv4 address.
 pub(super) fn subnet(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -205,7 +207,7 @@ pub(super) fn subnet(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the key that a request shows.
+/// Returns the access key in a request's headers.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -235,11 +237,11 @@ mod tests {
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert!(response.headers().contains_key(http::header::RETRY_AFTER));
         assert_eq!(refuse(IpAddr::from([127, 0, 0, 2]), Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
-        // Clients at the same address without a key, or with a former one, still get the precise reason.
+        // Clients at the same address that send no key, or a former one, still get the precise reason.
         for why in [Refused::Missing, Refused::Expired, Refused::Revoked, Refused::ProjectGone] {
             assert_eq!(refuse(from, why).status(), StatusCode::UNAUTHORIZED, "{why:?}");
         }
-        // A flood of other addresses does not make it forgotten.
+        // Guesses from many other addresses do not make the server forget this one.
         for n in 0..MAX_ADDRESSES * 2 {
             let [_, _, high, low] = u32::try_from(n).unwrap().to_be_bytes();
             refuse(IpAddr::from([10, 0, high, low]), Refused::Unknown);

@@ -12,12 +12,12 @@ use crate::mcp::Config;
 
 /// The access of a request.
 ///
-/// Only the database knows whether its key is valid and its project exists. With a database server, asking is an
-/// additional round trip before the read. So a read may run with the access of the last look, and its answer is sent
-/// only once the read or another look confirms that access. Nothing else runs with presumed access.
+/// Only the database knows whether the key is valid and the project exists. With a database server, checking takes
+/// another round trip before the read. So a read may run with the access found at the last check. Its answer is sent
+/// only once the read or another check confirms that access. Nothing else runs with presumed access.
 pub(super) struct Admission {
     config: Arc<Config>,
-    /// Where it is presumed: what it takes to know.
+    /// What is needed to confirm presumed access.
     asked: Option<Asked>,
 }
 
@@ -28,7 +28,7 @@ struct Asked {
 }
 
 impl Admission {
-    /// Admits a request that comes now, or presumes that it will be.
+    /// Admits a request that has just arrived, or presumes its access.
     pub(super) fn begin(
         app: &App,
         headers: &HeaderMap,
@@ -42,7 +42,7 @@ impl Admission {
         }
     }
 
-    /// Returns that of a request that may reach this.
+    /// Returns an admission that needs no confirmation.
     pub(super) fn certain(config: Arc<Config>) -> Self {
         Self { config, asked: None }
     }
@@ -52,20 +52,19 @@ impl Admission {
         &self.config
     }
 
-    /// Whether it may be wrong.
     pub(super) fn is_presumed(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Makes it certain; returns whether it is what was presumed.
+    /// Checks presumed access. Returns whether the presumption was right.
     pub(super) fn confirm(&mut self, app: &App, headers: &HeaderMap) -> Result<bool, Refusal> {
         let Some(asked) = self.asked.take() else { return Ok(true) };
         let presumed = std::mem::replace(&mut self.config, asked.admit(app, headers)?);
-        // All else is the server's own, or the address says it.
+        // Apart from the grant, the configuration comes from the server itself or from the address of the request.
         Ok(presumed.grant == self.config.grant)
     }
 
-    /// Returns what the request may reach, for certain.
+    /// Returns the confirmed access of the request.
     pub(super) fn config(mut self, app: &App, headers: &HeaderMap) -> Result<Arc<Config>, Refusal> {
         self.confirm(app, headers)?;
         Ok(self.config)

@@ -1,4 +1,4 @@
-//! Responses, including refusals before a request reaches MCP.
+//! Builds HTTP responses, including refusals before a request reaches MCP.
 
 use std::convert::Infallible;
 
@@ -17,7 +17,7 @@ pub(super) type Body = BoxBody<Bytes, Infallible>;
 
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A request that is refused, and why.
+/// The refusal of a request, with its reason.
 #[derive(Debug)]
 pub(super) struct Refusal(Box<Parts>);
 
@@ -25,14 +25,14 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
-    /// The id of the request, unchanged.
+    /// The id of the request, with its spelling.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// mcpkg's own failure behind it, if there is one.
+    /// The error in mcpkg that caused the refusal, if there is one.
     failure: Option<Error>,
 }
 
-/// The code of what HTTP refuses, in the error object that MCP's clients look for.
+/// The JSON-RPC error code for refusals by HTTP. MCP clients expect an error object in the body.
 const REFUSED: i32 = -32000;
 
 impl Refusal {
@@ -40,12 +40,12 @@ impl Refusal {
         Self::of(status, ErrorData::new(rmcp::model::ErrorCode(REFUSED), why.into(), None))
     }
 
-    /// 400 with an error of JSON-RPC.
+    /// 400 with a JSON-RPC error.
     pub(super) fn message(error: ErrorData) -> Self {
         Self::of(StatusCode::BAD_REQUEST, error)
     }
 
-    /// 401; says how to come in.
+    /// 401, with a header that says how to authenticate.
     pub(super) fn unauthorized(why: impl Into<String>, presented: bool) -> Self {
         let challenge = match presented {
             true => HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"invalid_token\""),
@@ -54,24 +54,24 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, why).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// 403: the key is good, and does not allow this.
+    /// 403: the key is valid, but does not allow this.
     pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"");
         Self::new(StatusCode::FORBIDDEN, why).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// 429 or 503; says when to come again.
+    /// 429 or 503, with the time to wait before the next attempt.
     pub(super) fn later(status: StatusCode, why: impl Into<String>, seconds: u64) -> Self {
         Self::new(status, why).with(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// 405; says what is allowed.
+    /// 405, with the allowed methods.
     pub(super) fn method(allowed: &'static str) -> Self {
         let why = format!("This address supports only {allowed}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 
-    /// Returns its status, reason and header, for addresses whose failures have a different form.
+    /// Returns the status, reason and header, for endpoints whose errors have another format.
     pub(super) fn into_parts(self) -> (StatusCode, String, Option<(HeaderName, HeaderValue)>) {
         let Parts { status, error, header, .. } = *self.0;
         (status, error.message.into_owned(), header)
@@ -81,17 +81,17 @@ impl Refusal {
         &self.0.error
     }
 
-    /// Returns mcpkg's own failure behind it, or itself if there is none.
+    /// Returns the error in mcpkg that caused the refusal. If there is none, returns the refusal unchanged.
     pub(super) fn into_failure(mut self) -> Result<Error, Self> {
         self.0.failure.take().ok_or(self)
     }
 
-    /// Whether it is an error of JSON-RPC, which answers a request by its id.
+    /// Whether the refusal is a JSON-RPC error that answers a request by its id.
     pub(super) fn is_answer(&self) -> bool {
         self.0.error.code.0 != REFUSED
     }
 
-    /// Returns it as the answer to the request with this id, unchanged.
+    /// Sets the id of the request that this refusal answers.
     #[must_use]
     pub(super) fn to(mut self, id: Option<&str>) -> Self {
         self.0.id = id.map(str::to_owned);
@@ -110,7 +110,8 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<Body> {
         let is_answer = self.is_answer();
         let Parts { status, error, id, header, .. } = *self.0;
-        // Refusals of HTTP itself do not answer a message. A message whose id was not read is answered without an id.
+        // A refusal by HTTP itself does not answer a message, so it has no id. Neither does the answer to a message
+        // whose id was not read.
         let mut body = Vec::new();
         match is_answer {
             false => {

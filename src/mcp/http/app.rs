@@ -1,4 +1,4 @@
-//! The parts of an HTTP server.
+//! Holds the parts of an HTTP server, and builds them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,13 +26,12 @@ use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Event streams that may be open at once.
+/// The maximum number of open event streams.
 const MAX_STREAMS: usize = 4096;
 
 /// How long /readyz waits for the database.
 const READY: Duration = Duration::from_secs(2);
 
-/// A server over HTTP.
 pub(super) struct App {
     pub(super) server: Server,
     pub(super) config: Arc<Config>,
@@ -44,11 +43,11 @@ pub(super) struct App {
     pub(super) manager: Arc<Manager>,
     pub(super) sessions: Arc<Sessions>,
     revocation: Arc<StreamRevocation>,
-    /// The clients of the older transport.
+    /// The clients of the older transport (`/sse`).
     pub(super) sse: Clients,
-    /// Cancelled when the streams shall end.
+    /// Cancelled when the streams have to end.
     pub(super) closing: CancellationToken,
-    /// Cancelled when rmcp shall end, with what it still works on.
+    /// Cancelled when rmcp has to stop, including work in progress.
     pub(super) ended: CancellationToken,
     pub(super) metrics: Metrics,
     pub(super) rate: Rate,
@@ -60,13 +59,15 @@ pub(super) struct App {
 impl App {
     pub(super) fn new(server: Server, network: Network) -> Result<Arc<Self>> {
         let config = Arc::clone(&server.config);
-        // Out in the network a key is asked for whatever becomes of the keys: a backup that holds none may be restored.
+        // On a network address, a key is required even if the database has none: somebody may restore a backup without
+        // keys.
         let key_required = network.key_required || !network.host.is_loopback();
         let manager = Arc::new(Manager::new());
         let ended = CancellationToken::new();
         let mut settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(KEEP_ALIVE))
-            // The answer to initialize would begin with an event without data, whatever the revision.
+            // With a retry interval, the answer to initialize would begin with an event without data, which older
+            // clients do not know.
             .with_sse_retry(None)
             .disable_allowed_hosts()
             .with_json_response(true)
@@ -103,13 +104,14 @@ impl App {
         }))
     }
 
-    /// Returns what /metrics shows.
+    /// Returns the text of /metrics.
     pub(super) fn metrics_text(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
         self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
-    /// Returns what a request reaches in the session that its headers name: the tools that are installed for it too.
+    /// Returns the configuration for a request in the session that its headers name, including the session's installed
+    /// tools.
     pub(super) fn in_session(&self, config: Arc<Config>, headers: &HeaderMap) -> Arc<Config> {
         if !config.installs_for_sessions() || only(headers, &VERSION) == Some(front::MODERN) {
             return config;
@@ -117,7 +119,7 @@ impl App {
         only(headers, &SESSION).and_then(|id| self.sessions.reach(id, &config)).unwrap_or(config)
     }
 
-    /// Answers whether the database can be read. This needs no key, so the reason is only logged.
+    /// Answers whether the database can be read. The endpoint needs no key, so the reason for a failure is only logged.
     pub(super) async fn ready(&self) -> Response<Body> {
         let read_cache = Arc::clone(&self.read_cache);
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());
@@ -134,8 +136,8 @@ impl App {
         }
     }
 
-    /// Returns a response of rmcp; an event stream is counted, holds `held`, and ends with its key. One that only
-    /// listens ends with the server too, and with `listens`.
+    /// Prepares rmcp's response. An event stream is counted, keeps `held`, and ends when its key becomes invalid. A
+    /// stream that only listens also ends with the server, and when `listens` is cancelled.
     pub(super) fn streamed<G: Send + Sync + Unpin + 'static>(
         &self,
         response: Response<Body>,
@@ -157,12 +159,12 @@ impl App {
         Ok(response.map(|body| stream(body, ends, (permit, held))))
     }
 
-    /// Ends the streams of keys that are no longer good.
+    /// Ends the streams of keys that are no longer valid.
     pub(super) fn check_keys(&self) {
         self.revocation.check();
     }
 
-    /// Has sessions rest that nobody uses and nothing is done for.
+    /// Frees the memory of sessions that nobody uses and that have no work in progress.
     pub(super) async fn rest(&self) {
         for id in self.sessions.tired() {
             let rest = async {

@@ -1,4 +1,5 @@
-//! gzip for large answers that leave the machine. On the same machine, compressing would take longer than sending.
+//! Compresses large answers with gzip if they leave the machine. On the same machine, compressing takes longer than
+//! sending.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -13,10 +14,10 @@ use hyper::body::Body as _;
 
 use super::answer::{Body, JSON};
 
-/// Bytes from which on an answer is compressed.
+/// Answers of at least this many bytes are compressed.
 const LARGE: u64 = 16 << 10;
 
-/// Whether a client takes gzip and is on another machine.
+/// Whether a client accepts gzip and is on another machine.
 pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     let takes = headers.get(ACCEPT_ENCODING).and_then(|takes| takes.to_str().ok()).unwrap_or_default();
     let gzip = takes.split(',').any(|coding| {

@@ -1,4 +1,4 @@
-//! The headers of requests.
+//! Checks and reads the headers of requests.
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -7,21 +7,21 @@ use rmcp::model::ErrorCode;
 
 use super::answer::Refusal;
 
-/// The header of a session's id.
+/// The header with a session's id.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The header of the revision.
+/// The header with the protocol revision.
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The headers that repeat what the body of a request of 2026-07-28 says.
+/// The headers that repeat parts of the body in a request of 2026-07-28.
 pub(super) static METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(super) static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The revision that has batches.
+/// The only revision with batches.
 pub(super) const BATCHES: &str = "2025-03-26";
 
-/// The revisions whose requests come in a session.
+/// The revisions with sessions.
 pub(super) const LEGACY: [&str; 3] = [BATCHES, "2025-06-18", "2025-11-25"];
 
-/// Headers of which a second one would leave it to chance which is read.
+/// Headers that must not appear twice, because it would be unclear which value counts.
 const SINGLE: [&str; 9] = [
     "host",
     "origin",
@@ -34,15 +34,15 @@ const SINGLE: [&str; 9] = [
     "mcp-name",
 ];
 
-/// Refuses a request that says twice what there is one of.
+/// Refuses a request that repeats one of these headers.
 pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
-    // Mostly no header is there twice.
+    // Usually no header appears twice.
     if headers.len() == headers.keys_len() {
         return Ok(());
     }
     let doubled = |name: &str| format!("The header {name} appears more than once");
     match SINGLE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
-        // 2026-07-28 has a code for headers that do not say what the body says.
+        // 2026-07-28 defines an error code for headers that do not match the body.
         Some(name @ ("mcp-method" | "mcp-name")) => {
             Err(Refusal::message(ErrorData::new(ErrorCode::HEADER_MISMATCH, doubled(name), None)))
         }
@@ -51,14 +51,15 @@ pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the value of a header that is there once.
+/// Returns the value of a header that appears exactly once.
 pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Replaces an `Accept` header that takes anything by the one that names JSON and event streams: later checks look for these names.
+/// Replaces an `Accept` header with wildcards by one that names JSON and event streams, because later checks look for
+/// these names.
 pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     let is_any = |range: &str| {
         let (kind, weight) = range.split_once(';').unwrap_or((range, ""));
@@ -75,7 +76,7 @@ pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.
+/// Whether a request contains JSON and accepts both JSON and a stream, in the usual spelling.
 pub(super) fn takes_both(headers: &HeaderMap) -> bool {
     let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     let takes = |takes: &str| {

@@ -1,4 +1,4 @@
-//! Metrics of a server, in Prometheus' format.
+//! Counts what a server does, in Prometheus' format.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ struct PlaceLabel {
     place: &'static str,
 }
 
-/// Returns the place that a path is counted under: few, whatever clients ask for.
+/// Returns the label that a path is counted under. There are only a few labels, whatever paths clients request.
 pub(super) fn place(path: &str) -> &'static str {
     match path.rsplit('/').next() {
         Some("mcp") => "mcp",
@@ -42,7 +42,7 @@ pub(super) fn place(path: &str) -> &'static str {
     }
 }
 
-/// Counts a request as in flight until it is dropped.
+/// Counts a request as in flight until this guard is dropped.
 pub(super) struct InFlight(Gauge);
 
 impl Drop for InFlight {
@@ -51,7 +51,7 @@ impl Drop for InFlight {
     }
 }
 
-/// From 50 us to 1.6 s.
+/// The buckets range from 50 us to 1.6 s.
 fn buckets() -> Histogram {
     Histogram::new(exponential_buckets(50e-6, 2.0, 16))
 }
@@ -79,19 +79,18 @@ impl Metrics {
         Self { registry, requests, latency, in_flight, streams, sessions, database }
     }
 
-    /// Counts a request as in flight until the guard is dropped.
+    /// Counts a request as in flight until the returned guard is dropped.
     pub(super) fn begin(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
-    /// Counts a request that was answered.
     pub(super) fn count(&self, place: &'static str, status: StatusCode, took: Duration) {
         self.requests.get_or_create(&Request { place, status: status.as_u16().into() }).inc();
         self.latency.get_or_create(&PlaceLabel { place }).observe(took.as_secs_f64());
     }
 
-    /// Returns everything in Prometheus' text form.
+    /// Returns all metrics in Prometheus' text format.
     pub(super) fn text(&self, streams: usize, sessions: usize, database: u64) -> String {
         let set = |gauge: &Gauge, value: u64| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));

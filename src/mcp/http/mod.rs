@@ -1,5 +1,5 @@
-//! HTTP: streamable HTTP at `/mcp`, the older transport at `/sse`, for the project that applies or for the one that the
-//! address names.
+//! Serves MCP over HTTP: streamable HTTP at `/mcp`, and the older transport at `/sse`. A URL may select a project;
+//! without one, the server selects it.
 
 mod access_control;
 mod admission;

@@ -1,4 +1,4 @@
-//! The addresses that a server listens on, and the hosts and origins that it accepts.
+//! The network settings of an HTTP server: its address, and the hosts and origins that it accepts.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -8,10 +8,9 @@ use std::time::Duration;
 use super::origin::Origin;
 use mcpkg_core::op::Served;
 
-/// The addresses that a server listens on, and the hosts and origins that it accepts.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// The address to listen at.
+    /// The address to listen on.
     pub host: IpAddr,
     /// The port; 0 lets the system choose one.
     pub port: u16,
@@ -19,18 +18,18 @@ pub struct Network {
     pub http: bool,
     /// Whether `/sse` is served.
     pub sse: bool,
-    /// The served endpoints of domains outside MCP.
+    /// The endpoints of domains outside MCP.
     pub served: Vec<&'static Served>,
-    /// Additional names under which clients may reach the server.
+    /// Additional host names under which clients may reach the server.
     pub hosts: Vec<String>,
-    /// Web pages of other servers that may speak to this one.
+    /// Origins of other servers' web pages that may call this server.
     pub origins: Vec<Origin>,
-    /// Whether an access key is asked for also while none was ever made.
+    /// Whether an access key is required even if none was ever created.
     pub key_required: bool,
-    /// Requests a second that one client may send: a key's, or an address's; as many as it likes where `None`.
+    /// How many requests per second one client may send, counted by key or by address. `None` means no limit.
     pub rate: Option<NonZeroU32>,
-    /// The files of the certificate, with those above it, and of its private key; no TLS where `None`.
+    /// The files of the certificate chain and of its private key. `None` means no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// How long a client may take to send a request, to take an answer, and to leave a connection unused.
+    /// How long a client may take to send a request, to read an answer, and to leave a connection unused.
     pub timeout: Duration,
 }

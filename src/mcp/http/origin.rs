@@ -1,5 +1,6 @@
-//! Checks `Host` and `Origin`: the names that a server answers to, and the web pages that may use it. A web page can
-//! reach a server on its visitor's machine through the browser, which sends both headers.
+//! Checks the `Host` and `Origin` headers: the names that a server answers to, and the web pages that may call it.
+//!
+//! A web page can reach a server on its visitor's machine through the browser, which sends both headers.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -14,10 +15,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
 use super::answer::{self, Body, Refusal};
 
-/// The names of this machine that only programs on it reach.
+/// Names of this machine that only local programs can reach.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Headers that pages of `--allow-origin` may send, and read from an answer.
+/// The methods and headers that pages allowed by `--allow-origin` may send, and the headers that they may read.
 const METHODS: &str = "GET, POST, DELETE";
 const SENT: &str = "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, \
                     mcp-name";
@@ -27,7 +28,7 @@ const READ: &str = "mcp-session-id, www-authenticate, retry-after";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     https: bool,
-    /// In lower case, an IPv6 address without its brackets.
+    /// In lower case; an IPv6 address has no brackets.
     host: String,
     port: u16,
 }
@@ -60,12 +61,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Whom a server answers.
+/// The hosts and origins that a server accepts.
 pub(super) struct Origins {
     https: bool,
-    /// Names under which it may be reached, in addition to the address of the connection.
+    /// Accepted host names, in addition to the address of the connection.
     hosts: Vec<String>,
-    /// The pages of other servers that may speak to it.
+    /// Origins of other servers' web pages that may call this server.
     allowed: Vec<Origin>,
 }
 
@@ -77,13 +78,14 @@ impl Origins {
         Self { https, hosts, allowed }
     }
 
-    /// Refuses a request that a foreign web page sent: one for a foreign host (DNS rebinding), or one whose Origin is
-    /// neither this server's own nor allowed. `local` is the address that the connection came to.
+    /// Refuses a request from a foreign web page: its host is foreign (DNS rebinding), or its Origin is neither this
+    /// server's own nor allowed. `local` is the server's address on the connection.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap, local: SocketAddr) -> Result<(), Refusal> {
         let forbidden = |why: String| Err(Refusal::new(StatusCode::FORBIDDEN, why));
         let header = headers.get(HOST).map(|host| host.to_str().unwrap_or_default());
         let target = uri.authority().map(Authority::as_str);
-        // A target that names its server counts before Host; both have to be this server.
+        // If the request target contains a host, it takes precedence over the Host header; both have to be this
+        // server.
         let reached = match (target, header) {
             (Some(target), Some(header)) => self.known(header, local.ip()).and(self.known(target, local.ip())),
             (Some(only), None) | (None, Some(only)) => self.known(only, local.ip()),
@@ -107,7 +109,7 @@ impl Origins {
         }
     }
 
-    /// Returns the host and the port of an authority that is this server's.
+    /// Parses an authority. Returns its host and port if the host is one of this server's.
     fn known<'a>(&self, authority: &'a str, local: IpAddr) -> Option<(&'a str, Option<u16>)> {
         host_and_port(authority).filter(|(host, _)| {
             self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
@@ -115,19 +117,20 @@ impl Origins {
         })
     }
 
-    /// Whether a page comes from where the request went: the same scheme, host and port. Another port of this machine is
-    /// another server.
+    /// Whether a page comes from the server that the request went to: the same scheme, host and port. Another port of
+    /// this machine is another server.
     fn is_own(&self, origin: &Origin, host: &str, port: Option<u16>, local: SocketAddr) -> bool {
         let loopback = |name: &str| LOOPBACK.contains(&name);
         let same_host =
             origin.host.eq_ignore_ascii_case(host) || loopback(&origin.host) && loopback(&host.to_ascii_lowercase());
-        // A Host without a port was reached at the scheme's own, which a proxy in front may have changed.
+        // A Host without a port means the scheme's default port. A proxy in front may use another scheme, and so
+        // another default.
         let usual = default_port(self.https);
         let port = port.unwrap_or(if local.port() == usual { usual } else { default_port(origin.https) });
         same_host && origin.port == port && (port != local.port() || origin.https == self.https)
     }
 
-    /// Returns the Origin of a request from a page that `--allow-origin` names, as it was sent.
+    /// Returns the Origin header of a request if `--allow-origin` allows that origin.
     pub(super) fn allowed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(ORIGIN).filter(|_| !self.allowed.is_empty())?;
         let parsed = origin.to_str().ok()?.parse().ok()?;
@@ -135,12 +138,12 @@ impl Origins {
     }
 }
 
-/// Whether a browser asks, before it sends a page's request, whether it may.
+/// Whether the request is a preflight: a browser asks whether a page may send its request.
 pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Returns the answer to a preflight; [`allow`] says for whom.
+/// Returns the answer to a preflight; [`allow`] adds the allowed origin.
 pub(super) fn preflight() -> Response<Body> {
     let mut response = answer::text(StatusCode::NO_CONTENT, "");
     let headers = response.headers_mut();
@@ -150,7 +153,7 @@ pub(super) fn preflight() -> Response<Body> {
     response
 }
 
-/// Has a browser show an answer to the page that asked.
+/// Allows the browser to pass the answer to the page with this origin.
 pub(super) fn allow(response: &mut Response<Body>, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -162,8 +165,8 @@ fn default_port(https: bool) -> u16 {
     if https { 443 } else { 80 }
 }
 
-/// Returns the host, without the brackets of an IPv6 address, and the port of an authority that has nothing else: no user
-/// information and no path.
+/// Splits an authority into host and port, without the brackets of an IPv6 address. Returns `None` if there is anything
+/// else, such as user information or a path.
 fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let (host, rest) = match authority.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']').filter(|(host, _)| host.parse::<std::net::Ipv6Addr>().is_ok())?,
@@ -223,7 +226,7 @@ mod tests {
             ("localhost:3000", "http://127.0.0.1:3000"),
             ("127.0.0.1:3000", "http://[::1]:3000"),
             ("10.0.0.7:3000", "http://10.0.0.7:3000"),
-            // A proxy in front has the name and ends TLS.
+            // A proxy in front has its own name and terminates TLS.
             ("team.example", "https://team.example"),
             ("team.example", "http://team.example"),
             ("team.example:8443", "https://TEAM.example:8443"),

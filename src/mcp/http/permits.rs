@@ -1,4 +1,4 @@
-//! Limits how many HTTP requests outside MCP are worked on at once.
+//! Limits how many HTTP requests outside MCP are processed at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,23 +7,23 @@ use tokio::sync::Semaphore;
 
 use super::access_control::Client;
 
-/// Requests that are worked on at once; others wait.
+/// How many requests are processed at once; others wait.
 const WORKED_ON: usize = 8;
 
-/// Large bodies that are worked on at once. Each may be in memory once.
+/// How many large bodies are processed at once. Each may be completely in memory.
 const UPLOADS: usize = 2;
 
-/// Large bodies that one client may send at once. Each may take as long as its client likes, and up to its whole size on the disk.
-/// Every client has places of its own, so that a slow one holds up nobody else.
+/// How many large bodies one client may send at once. Each may take up to its time limit, and its full size on disk.
+/// Every client has its own slots, so a slow client does not delay others.
 const UPLOADS_OF_CLIENT: usize = 2;
 
-/// How much is worked on at once.
+/// The limits on concurrent requests.
 pub(super) struct Permits {
-    /// Answers that are made.
+    /// Permits for requests.
     pub(super) work: Arc<Semaphore>,
-    /// Large bodies that have arrived and are worked on.
+    /// Permits to process large bodies that have arrived.
     pub(super) uploads: Arc<Semaphore>,
-    /// Large bodies that are being received.
+    /// Slots for large bodies that are being received.
     pub(super) places: Places,
 }
 
@@ -34,10 +34,10 @@ impl Default for Permits {
     }
 }
 
-/// Places for uploads: each client has the same number of its own.
+/// Upload slots: each client has the same number.
 pub(super) struct Places {
     each: usize,
-    /// The places of clients that use one or wait for one.
+    /// The slots of clients that use one or wait for one.
     taken: Mutex<HashMap<Client, Weak<Semaphore>>>,
 }
 
@@ -46,7 +46,7 @@ impl Places {
         Self { each, taken: Mutex::default() }
     }
 
-    /// Returns the places of a client.
+    /// Returns the slots of a client.
     pub(super) fn of(&self, client: Client) -> Arc<Semaphore> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = taken.get(&client).and_then(Weak::upgrade) {

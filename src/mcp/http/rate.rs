@@ -1,4 +1,4 @@
-//! Limits how many requests a second one client may send.
+//! Limits how many requests per second one client may send.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use super::access_control::Client;
 use super::answer::Refusal;
 use crate::mcp::Config;
 
-/// A bucket for each client; none where clients may send as many as they like.
+/// A token bucket for each client, or `None` without a limit.
 pub(super) struct Rate(Option<DefaultKeyedRateLimiter<Client>>);
 
 impl Rate {
@@ -19,10 +19,11 @@ impl Rate {
         Self(per_second.map(|rate| RateLimiter::keyed(Quota::per_second(rate))))
     }
 
-    /// Counts a request of a key, or of an address that came without one.
+    /// Counts a request for its key, or for its address if it has no key.
     ///
     /// # Errors
-    /// 429 where it is one too many.
+    ///
+    /// 429 if the client has reached its limit.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };
         limiter.check_key(&Client::of(config, from)).map_err(|until| {
@@ -32,7 +33,7 @@ impl Rate {
         })
     }
 
-    /// Forgets the clients that were quiet for a while.
+    /// Forgets clients that were quiet for a while.
     pub(super) fn sweep(&self) {
         if let Some(limiter) = &self.0 {
             limiter.retain_recent();
@@ -51,7 +52,7 @@ mod tests {
         assert!(check("2001:db8::1") && check("2001:db8::2"));
         assert!(!check("2001:db8::3:4:5:6"));
         assert!(check("2001:db8:0:1::1"));
-        // Through a socket of IPv6, those of IPv4 stay apart.
+        // Different IPv4 clients are counted separately, even if they arrive through an IPv6 socket.
         assert!(check("::ffff:192.0.2.1") && check("192.0.2.1"));
         assert!(!check("::ffff:192.0.2.1") && check("::ffff:192.0.2.2"));
     }

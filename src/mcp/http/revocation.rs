@@ -7,10 +7,11 @@ use tokio_util::sync::CancellationToken;
 use mcpkg_core::access::Grant;
 use mcpkg_store::Version;
 
-/// Says whether a key, or no key, would be let in now; the number is the version of the database in which it was last.
+/// Checks whether a key, or no key, would be admitted now. The version is that of the database at the last successful
+/// check.
 pub(super) type Holds = dyn Fn(Option<&Grant>, &Mutex<Option<Version>>) -> bool + Send + Sync;
 
-/// The keys that have streams open.
+/// The keys with open streams.
 pub(super) struct StreamRevocation {
     holds: Box<Holds>,
     keys: Mutex<Vec<Arc<Key>>>,
@@ -22,7 +23,7 @@ struct Key {
     revoked: CancellationToken,
 }
 
-/// One open stream; dropped with it.
+/// One open stream. Dropping this value closes it.
 pub(super) struct OpenStream {
     revocation: Arc<StreamRevocation>,
     key: Arc<Key>,
@@ -33,7 +34,7 @@ impl StreamRevocation {
         Arc::new(Self { holds, keys: Mutex::default() })
     }
 
-    /// Notes a stream that was opened with a key, or without one.
+    /// Registers a stream that was opened with a key, or without one.
     pub(super) fn open(self: &Arc<Self>, grant: Option<&Grant>) -> OpenStream {
         let mut keys = self.keys();
         let found = keys.iter().find(|key| key.grant.as_ref() == grant && !key.revoked.is_cancelled()).cloned();
@@ -46,7 +47,7 @@ impl StreamRevocation {
         OpenStream { revocation: Arc::clone(self), key }
     }
 
-    /// Ends the streams whose key is no longer valid.
+    /// Ends the streams of keys that are no longer valid.
     pub(super) fn check(&self) {
         let keys = self.keys().clone();
         for key in &keys {
@@ -69,12 +70,12 @@ impl StreamRevocation {
 }
 
 impl OpenStream {
-    /// Whether the stream's key is good at this moment; where it is not, all of its streams end.
+    /// Whether the stream's key is valid at this moment. If not, all streams of the key end.
     pub(super) fn holds(&self) -> bool {
         self.revocation.holds(&self.key)
     }
 
-    /// Returns the token that is cancelled when the key is no longer valid.
+    /// Returns the token that is cancelled when the key becomes invalid.
     pub(super) fn revoked(&self) -> CancellationToken {
         self.key.revoked.clone()
     }
@@ -83,7 +84,7 @@ impl OpenStream {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut keys = self.revocation.keys();
-        // One is the list's own, and one is this stream's.
+        // One reference belongs to the list, and one to this stream.
         if Arc::strong_count(&self.key) <= 2 {
             keys.retain(|key| !Arc::ptr_eq(key, &self.key));
         }
@@ -121,12 +122,12 @@ mod tests {
         let (one, other, again, without) = (open("a"), open("b"), open("a"), revocation.open(None));
         assert!(one.holds());
         good.store(false, Ordering::Relaxed);
-        // The first that is to be told something ends the others too.
+        // The first check that finds an invalid key ends the key's other streams too.
         assert!(!one.holds() && again.revoked().is_cancelled());
         revocation.check();
         let ended = [&one, &again, &other, &without].map(|stream| stream.revoked().is_cancelled());
         assert_eq!(ended, [true, true, false, false]);
-        // Made again under the same name, it is another one's.
+        // A new key with the same name is a different key.
         let new = open("a");
         drop((one, again));
         assert_eq!(revocation.keys().len(), 3);

@@ -1,4 +1,4 @@
-//! Routes requests by their address.
+//! Routes requests by their URL.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ const NO_OAUTH: &str = "This server does not support OAuth. Send an access key i
                         create one with `mcpkg access create NAME`, and let an agent send it with `mcpkg client add NAME \
                         --http URL --key-env MCPKG_KEY`";
 
-/// The endpoint of an address.
+/// The endpoint of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint {
     Mcp,
@@ -50,7 +50,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
     response
 }
 
-/// Answers a request where nothing refuses it.
+/// Answers a request, or returns its refusal.
 async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
     check_single(request.headers())?;
     if is_health(request.uri().path(), app.config.identity) {
@@ -80,7 +80,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     let (project, endpoint) = endpoint(app, request.uri().path())?;
     spell_out_accept(request.headers_mut());
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
-    // Before the admission, which says of which version of the database an answer may be.
+    // This must run before the admission, which reads the data version that a cached answer must have.
     app.server.keep_up_aside().await;
     let admission = match Admission::begin(app, request.headers(), peer.from, project.clone()) {
         Ok(admission) => admission,
@@ -102,7 +102,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     }
 }
 
-/// Whether an address says that the server lives. Contract 002's server says it at one of its own.
+/// Whether a path is a health check. The server of contract 002 has its own path for it.
 fn is_health(path: &str, identity: Identity) -> bool {
     path == "/healthz" || (path == "/health" && identity == Identity::Enact)
 }
@@ -110,7 +110,7 @@ fn is_health(path: &str, identity: Identity) -> bool {
 /// Returns the project and the endpoint of a path.
 fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
     let unknown = || {
-        // Clients that were asked for a key look for these; some show their user the answer.
+        // Clients that were asked for a key request these paths; some show the answer to their user.
         let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
         Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
     };

@@ -1,4 +1,4 @@
-//! Listens, takes connections, and ends when a signal comes.
+//! Runs the HTTP server: listens, accepts connections, and stops on a signal.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,29 +23,31 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::access;
 use mcpkg_store::Store;
 
-/// Connections that may be open at once, where this process may open as many files.
+/// The maximum number of open connections, if the process may open that many files.
 const MAX_CONNECTIONS: usize = 8192;
 
-/// Descriptors that are left for all else, such as the database: of a few files half.
+/// File descriptors that are reserved for everything else, such as the database. If there are few descriptors, half of
+/// them are reserved.
 const RESERVED: u64 = 256;
 
-/// How soon a connection that found no room is tried again.
+/// How long to wait before retrying a connection that found no room.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// How often idle sessions are looked for.
+/// How often to look for sessions that were idle too long.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// How often sessions are looked for that nobody uses.
+/// How often to look for sessions that can rest.
 const REST: Duration = Duration::from_secs(1);
 
-/// How often the keys of open streams are looked at.
+/// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// Serves `store` over HTTP until a signal comes; every request accepted until then is answered. `listening` is told
-/// the address.
+/// Serves `store` over HTTP until a signal arrives. Every request accepted before it is answered. Calls `listening`
+/// with the server's address.
 ///
 /// # Errors
-/// `E_KEY_REQUIRED` where others could come in without a key; `E_ADDRESS` where the address cannot be listened at.
+///
+/// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address.
 pub fn serve_http(
     store: Store,
     config: Config,
@@ -63,7 +65,7 @@ pub fn serve_http(
     let surface = Arc::new(Surface { withheld, ..Surface::clone(&config.surface) });
     let config = Config { surface, ..config };
     if !mcpkg_base::clock::has_http_date() {
-        // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
+        // hyper keeps track of the date even if it is not sent, and panics on a date that HTTP cannot express.
         return Err(Error::new(
             Code::InvalidArgument,
             "The system's clock is before 1970 or after 9999, which HTTP dates cannot express",
@@ -128,7 +130,7 @@ async fn serve(
                 }
             }
             Err(error) => {
-                // Usually too many open files: accepting works again once some are closed.
+                // The usual cause is too many open files. Accepting works again once some are closed.
                 tracing::warn!(%error, "cannot accept a connection");
                 room.make();
                 tokio::time::sleep(AGAIN).await;
@@ -144,14 +146,14 @@ async fn serve(
     let tasks = tokio::task::spawn_blocking(move || tasks.end(now + GIVE_UP, now + GRACE));
     let ending = app.server.ending.clone();
     tokio::spawn(async move {
-        // Calls that still run are cancelled, so that their answers come in time.
+        // Calls that are still running are cancelled, so that their answers come in time.
         tokio::time::sleep(GIVE_UP).await;
         ending.cancel();
     });
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
         tracing::warn!("some clients did not read their responses in time");
     }
-    // A database that does not answer is not waited for.
+    // Do not wait for a database that does not respond.
     let _ = tokio::time::timeout(GRACE, tasks).await;
     app.ended.cancel();
     app.server.store.end_reads();
@@ -159,7 +161,7 @@ async fn serve(
     Ok(())
 }
 
-/// Ends idle sessions, and the streams of keys that are no longer good.
+/// Ends idle sessions, and the streams of keys that are no longer valid.
 async fn keep_up(app: Arc<App>) {
     let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
     let mut rest = tokio::time::interval(REST);
@@ -172,7 +174,7 @@ async fn keep_up(app: Arc<App>) {
     }
 }
 
-/// Lets a connection in once there is room; `None` where its address has too many.
+/// Admits a connection once there is room. Returns `None` if its address has too many connections.
 async fn enter(room: &Arc<Room>, from: SocketAddr) -> Option<Entered> {
     loop {
         match room.enter(from.ip()) {
@@ -183,7 +185,7 @@ async fn enter(room: &Arc<Room>, from: SocketAddr) -> Option<Entered> {
     }
 }
 
-/// Serves one connection on a task of its own.
+/// Serves one connection on its own task.
 fn connect(
     app: &Arc<App>,
     graceful: &GracefulShutdown,
@@ -192,7 +194,7 @@ fn connect(
     from: SocketAddr,
     entered: Entered,
 ) {
-    // With Nagle's delay each event of a stream would take 40 ms.
+    // Nagle's algorithm would delay each event of a stream by 40 ms.
     let _ = stream.set_nodelay(true);
     let Ok(local) = stream.local_addr() else { return };
     let mut stream = TimeoutStream::new(stream);
@@ -216,7 +218,8 @@ fn connect(
     });
 }
 
-/// Raises the soft limit on open files to the hard one, since each connection and each stream takes one; returns it.
+/// Raises the soft limit on open files to the hard one and returns it. Each connection and each stream takes a
+/// descriptor.
 fn raise_open_file_limit() -> u64 {
     #[cfg(unix)]
     match rlimit::increase_nofile_limit(u64::MAX) {
@@ -226,7 +229,7 @@ fn raise_open_file_limit() -> u64 {
     u64::MAX
 }
 
-/// Returns how many connections there may be where so many files may be open.
+/// Returns the connection limit for this limit on open files.
 fn connections(files: u64) -> usize {
     let left = files - (files / 2).min(RESERVED);
     usize::try_from(left).unwrap_or(usize::MAX).min(MAX_CONNECTIONS)

@@ -1,4 +1,5 @@
-//! Serves what domains offer over HTTP outside MCP, each below its own path, with the same access checks and limits.
+//! Serves the HTTP endpoints of domains outside MCP, each below its own path, with the same access checks and limits as
+//! MCP.
 
 use std::convert::Infallible;
 use std::io::{Seek, Write};
@@ -27,25 +28,25 @@ use mcpkg_core::op::{Answer, Content, Context, Head, Sent, Served};
 use mcpkg_store::Store;
 use mcpkg_store::pieces::Pieces;
 
-/// The most bytes of a body that is not an upload.
+/// The maximum size in bytes of a body that is not an upload.
 const SMALL: u64 = 1 << 20;
 
-/// Bytes of a body that stay in memory while it comes in.
+/// How many bytes of an incoming body stay in memory before it moves to a file.
 const IN_MEMORY: usize = 256 << 10;
 
-/// How long a whole body may take, where its pieces come in time.
+/// The time limit for a whole body, even if each of its pieces arrives in time.
 const UPLOAD: Duration = Duration::from_secs(300);
 
-/// The most bytes of a body that is read although nobody wants it, so that its sender gets to the answer.
+/// How many bytes of a refused body are read and dropped, so that its sender gets to read the answer.
 const UNWANTED: u64 = 64 << 20;
 
-/// Returns what is served below the prefix that a path begins with.
+/// Returns the endpoint with the prefix that a path begins with.
 pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
     let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
     app.network.served.iter().copied().find(|served| path.strip_prefix(served.prefix).is_some_and(is_below))
 }
 
-/// Returns the response to a request that the server refuses, in the form of what it asked for.
+/// Returns the response to a refused request, in the endpoint's own format.
 pub(super) fn refused(served: &Served, refusal: Refusal) -> Response<Body> {
     let (status, why, header) = refusal.into_parts();
     let Answer { status, headers, content } = (served.refuse)(status, &why);
@@ -75,7 +76,7 @@ pub(super) async fn answer(
     };
     let reads = head.method == Method::GET;
     let cancelled = CancellationToken::new();
-    // A client that closes its connection ends the read for it; what it changes is done to its end.
+    // If the client closes its connection, its read ends. A change is always completed.
     let _waiting = reads.then(|| cancelled.clone().drop_guard());
     let store = limited(&app.server.store, &config, cancelled);
     let context =
@@ -88,7 +89,7 @@ pub(super) async fn answer(
         }
     };
     let wait = app.network.timeout;
-    // Small bodies are read in any number. A larger one waits for the uploads that the same client is still sending.
+    // There is no limit on small bodies. A larger one waits for the uploads that the same client is still sending.
     let is_upload = most > SMALL;
     let too_many = |why| Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5);
     let places = is_upload.then(|| app.permits.places.of(Client::of(&config, peer.from)));
@@ -131,7 +132,7 @@ pub(super) async fn answer(
     Ok(respond(app, peer, answer))
 }
 
-/// Returns a body as a file that nobody else sees; a small one stays in memory.
+/// Reads a body into an unnamed file, or into memory if it is small.
 async fn spooled(
     app: &App,
     peer: &Peer,
@@ -164,7 +165,7 @@ async fn spooled(
             discard(app, peer, body).await;
             return Err(too_long());
         }
-        // To the system's cache, in pieces of what one read of the connection gives.
+        // Written to the system's cache, in the pieces in which the connection delivered them.
         file.write_all(&data).map_err(failed)?;
     }
     peer.exchange.wait();
@@ -172,7 +173,7 @@ async fn spooled(
     Ok(file)
 }
 
-/// Reads and drops a body, up to a limit: a client that is still sending would not see why it was refused.
+/// Reads and drops a body, up to a limit. A client that is still sending would otherwise not see why it was refused.
 async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
     let until = Instant::now() + app.network.timeout;
     let mut size = 0;
@@ -186,13 +187,13 @@ async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
     peer.exchange.wait();
 }
 
-/// Returns the response that an answer is.
+/// Converts an answer to an HTTP response.
 fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
     let Answer { status, headers, content } = answer;
     let mut response = match content {
         Content::Stored { pieces, range, content_type, sent } => {
             let length = range.end - range.start;
-            // A read of a piece ends in time, however long the client takes with the others.
+            // Each piece is read with its own time limit, however long the client takes to receive the others.
             let store = limited(&app.server.store, &app.config, app.ended.clone());
             let sending = Sending { store, whole: app.server.store.clone(), pieces, range, sent };
             let streamed = peer.exchange.stream();
@@ -212,7 +213,6 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
     response
 }
 
-/// Returns a response whose content is in memory.
 fn small(content: Content) -> Response<Body> {
     match content {
         Content::Json(bytes) => answer::json(StatusCode::OK, bytes),
@@ -220,19 +220,20 @@ fn small(content: Content) -> Response<Body> {
     }
 }
 
-/// A stored content that is being sent. One that turns out damaged ends early, which the client sees by its length.
+/// Sends stored content in pieces. If a piece is damaged, the response ends early, which the client notices by its
+/// length.
 struct Sending {
     store: Store,
-    /// The handle that may write.
+    /// The store without the read limit, which may also write.
     whole: Store,
     pieces: Arc<Pieces>,
-    /// The part that was not sent yet.
+    /// The part that is still to be sent.
     range: Range<u64>,
     sent: Option<Sent>,
 }
 
 impl Sending {
-    /// Returns what comes next; `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     async fn next(mut self) -> Option<(Bytes, Self)> {
         if self.range.is_empty() {
             return None;
@@ -248,7 +249,7 @@ impl Sending {
             if self.range.is_empty()
                 && let Some(sent) = self.sent.take()
             {
-                // This may wait for other writers; the client does not wait for it.
+                // This may wait for other writers, so the client does not wait for it.
                 let store = self.whole.clone();
                 drop(tokio::task::spawn_blocking(move || sent(&store)));
             }

@@ -15,13 +15,13 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::answer::Body;
 use super::revocation::OpenStream;
 
-/// How often a stream says that it is alive, and so learns that its client is not.
+/// How often a stream sends a sign of life, which also reveals whether the client is still there.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// Its content: a comment.
+/// The sign of life: a comment, which clients ignore.
 pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
-/// The last words of a stream that the server ends: a comment, which no client takes for a message.
+/// The last bytes of a stream that the server ends: a comment, which clients ignore.
 pub(super) const ENDING: &[u8] = b": the server is stopping\n\n";
 const REVOKED: &[u8] = b": the access key is no longer valid\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
@@ -29,9 +29,9 @@ const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 /// Signals that end a stream from outside.
 pub(super) struct Ends {
     pub(super) closing: CancellationToken,
-    /// Ends it when its key is no longer valid.
+    /// Ends the stream when its key becomes invalid.
     pub(super) key: OpenStream,
-    /// Its client listens on another one.
+    /// Cancelled when the client listens on another stream.
     pub(super) taken_over: CancellationToken,
 }
 
@@ -45,12 +45,11 @@ struct Stream<G> {
     _held: G,
 }
 
-/// Whether a response is an event stream.
 pub(super) fn is_stream(response: &Response<Body>) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Returns a response with an event stream of our own.
+/// Returns a response with an event stream that mcpkg itself produces.
 pub(super) fn event_stream(
     body: impl HttpBody<Data = Bytes, Error = Infallible> + Send + Sync + 'static,
 ) -> Response<Body> {
@@ -88,10 +87,10 @@ impl<G: Unpin> HttpBody for Stream<G> {
             self.inner = None;
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(TAKEN_OVER)))));
         }
-        // Send what is ready first: a finished answer must not be lost because the server ends.
+        // Send what is ready first: a finished answer must not be lost because the server stops.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
         match next {
-            // The key is checked now, so that nothing is sent of what was committed after it was revoked.
+            // The key is checked here, so that nothing committed after its revocation is sent.
             Poll::Ready(Some(_)) if !self.key.holds() => {
                 self.inner = None;
                 return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));

@@ -1,4 +1,4 @@
-//! TLS: the certificate and its key, as files.
+//! Sets up TLS from the files of a certificate and its key.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// Returns what speaks TLS with these files.
+/// Returns the TLS acceptor for these files.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` that names the file that cannot be read, holds none, or does not fit the other.
+///
+/// `E_INVALID_ARGUMENT` with the name of a file that cannot be read, contains no certificate or key, or does not match
+/// the other file.
 pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {
     let unreadable = |path: &Path, what: &str, error: PemError| {
         Error::new(Code::InvalidArgument, format!("Cannot read a {what} from `{}`: {error}", path.display()))

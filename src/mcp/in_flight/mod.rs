@@ -1,4 +1,4 @@
-//! Requests that rmcp is handling, by id, and where each answer goes.
+//! Tracks the requests that rmcp is handling, by id, and where each answer goes.
 
 mod phase;
 mod rmcp_transport;
@@ -18,20 +18,21 @@ pub(super) use phase::Phase;
 pub(super) use rmcp_transport::RmcpTransport;
 pub(super) use sink::Sink;
 
-/// Limit on requests in flight, those queued behind the same id too; beyond it the input waits. Listen streams stay open
-/// and do not count.
+/// The maximum number of requests in flight, including those queued behind the same id. Beyond it, reading input waits.
+/// Listen streams stay open and do not count.
 const MAX_REQUESTS: usize = 256;
 
-/// Limit on the bytes of these requests; one that is larger is taken when it is alone.
+/// The maximum size of these requests in bytes. A larger request is accepted if it is the only one.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Limit on open listen streams of one client.
+/// The maximum number of open listen streams of one client.
 const MAX_LISTEN_STREAMS: usize = 64;
 
-/// Limit on running handlers and unsent answers; it bounds memory when a client does not read.
+/// The maximum number of running handlers and unsent answers. It bounds memory if a client does not read.
 const MAX_HANDLERS: usize = 8;
 
-/// The requests in flight and the channel to rmcp; shared by the front, the transport and whatever ends the server.
+/// The requests in flight and the channel to rmcp. The front, the transport and the code that stops the server share
+/// it.
 pub(crate) struct InFlight {
     state: Mutex<State>,
     removed: Condvar,
@@ -43,20 +44,20 @@ struct State {
     phase: Phase,
     requests: HashMap<RequestId, Pending>,
     listening: usize,
-    /// Requests that wait for one with their id.
+    /// The number of requests that wait for another one with their id.
     queued: usize,
-    /// Bytes of the requests that are under way or queued.
+    /// The size in bytes of the requests in progress or queued.
     bytes: usize,
-    /// Gone once the input has ended.
+    /// `None` once the input has ended.
     to_rmcp: Option<mpsc::UnboundedSender<ClientJsonRpcMessage>>,
 }
 
-/// A request that was accepted and is handed to rmcp.
+/// An accepted request, to be handed to rmcp.
 pub(super) struct Accepted {
     pub(super) request: JsonRpcRequest<ClientRequest>,
-    /// Bytes of the line it came in.
+    /// The size in bytes of the line that the request came in.
     pub(super) size: usize,
-    /// Whether it opens a listen stream.
+    /// Whether the request opens a listen stream.
     pub(super) listens: bool,
     pub(super) sink: Sink,
 }
@@ -70,19 +71,20 @@ struct Pending {
     handler_ended: bool,
     /// Held from the start of the handler until its answer was sent.
     permit: Option<OwnedSemaphorePermit>,
-    /// Requests with the same id that came meanwhile.
+    /// Requests with the same id that arrived in the meantime.
     queued: VecDeque<Accepted>,
 }
 
-/// Travels with a request from where rmcp takes it to its handler; dropping it says that the handler has ended. It locks the
-/// state then, so no request that has one is ever dropped while that is locked.
+/// Travels with a request from the transport to its handler; dropping it marks the end of the handler. The drop locks
+/// the state, so no request with a guard may be dropped while the state is locked.
 pub(crate) struct HandlerGuard {
     in_flight: Arc<InFlight>,
     id: RequestId,
 }
 
 impl HandlerGuard {
-    /// Waits until fewer than [`MAX_HANDLERS`] run. Call it last: a handler that waits for another one must not hold a permit.
+    /// Waits until fewer than [`MAX_HANDLERS`] handlers run. Call it last: a handler that waits for another one must
+    /// not hold a permit.
     pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
@@ -90,7 +92,7 @@ impl HandlerGuard {
         }
     }
 
-    /// Releases its permit, so that other handlers run while this one waits for something long.
+    /// Releases the permit, so that other handlers run while this one waits for something long.
     pub(crate) fn release_permit(&self) {
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
             request.permit = None;
@@ -111,7 +113,7 @@ impl Drop for HandlerGuard {
 }
 
 impl InFlight {
-    /// Returns an empty table, and the requests that it hands to rmcp.
+    /// Returns an empty table, and the channel on which rmcp receives requests.
     fn new(output: Arc<Output>) -> (Arc<Self>, mpsc::UnboundedReceiver<ClientJsonRpcMessage>) {
         let (to_rmcp, from_front) = mpsc::unbounded_channel();
         let state = State {
@@ -135,13 +137,12 @@ impl InFlight {
         &self.output
     }
 
-    /// How far the session is.
     pub(super) fn phase(&self) -> Phase {
         self.state().phase
     }
 
-    /// How far the session is, once initialize was answered: a client that has read the answer can be quicker than the
-    /// thread that sent it.
+    /// Returns the phase, but waits while initialize is being answered. A client that has read the answer can be faster
+    /// than the thread that sent it.
     pub(super) fn phase_once_initialized(&self) -> Phase {
         let mut state = self.state();
         while state.phase == Phase::Initializing && !state.requests.is_empty() && state.to_rmcp.is_some() {
@@ -150,17 +151,18 @@ impl InFlight {
         state.phase
     }
 
-    /// Whether a request with this id is under way.
+    /// Whether a request with this id is in progress.
     pub(super) fn holds(&self, id: &str) -> bool {
         let state = self.state();
         !state.requests.is_empty()
             && serde_json::from_str(id).is_ok_and(|id: RequestId| state.requests.contains_key(&id))
     }
 
-    /// Hands a request to rmcp, or holds it while one with its id is under way. Waits while there are too many.
+    /// Hands a request to rmcp, or queues it while one with the same id is in progress. Waits while there are too many.
     ///
     /// # Errors
-    /// -32600 where a listen stream has the id, or where it is one listen stream too many.
+    ///
+    /// -32600 if a listen stream uses the id, or if there are too many listen streams.
     pub(super) fn insert(&self, accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
         let mut state = self.state();
         while state.is_full(accepted.size) && state.to_rmcp.is_some() {
@@ -178,7 +180,8 @@ impl InFlight {
         }
         if let Some(request) = state.requests.get_mut(&accepted.request.id) {
             if request.listens {
-                // Its answer comes when the server ends; behind it nothing would ever be answered.
+                // A listen stream is answered only when the server stops, so a request behind it would never be
+                // answered.
                 let why = "Invalid request: an open subscriptions/listen request already uses this id";
                 return Err(ErrorData::invalid_request(why, None));
             }
@@ -200,7 +203,7 @@ impl InFlight {
         }
     }
 
-    /// Notes that rmcp will drop the answer of a request.
+    /// Records that rmcp will drop the answer of a request.
     pub(super) fn cancel(&self, id: &RequestId) {
         let mut state = self.state();
         if let Some(request) = state.requests.get_mut(id) {
@@ -211,8 +214,8 @@ impl InFlight {
         }
     }
 
-    /// Waits until every accepted request was answered, at most until `deadline`, and tells rmcp that the input has
-    /// ended. What comes later is not accepted.
+    /// Waits until every accepted request was answered, at most until `deadline`, and then tells rmcp that the input
+    /// has ended. Later requests are not accepted.
     pub(crate) fn close(&self, deadline: Option<Instant>) {
         let mut state = self.state();
         while !state.requests.is_empty() {
@@ -231,13 +234,12 @@ impl InFlight {
         self.removed.notify_all();
     }
 
-    /// Ends without waiting: the client takes no more answers.
+    /// Ends without waiting, because the client accepts no more answers.
     pub(crate) fn close_now(&self) {
         self.state().to_rmcp = None;
         self.removed.notify_all();
     }
 
-    /// Writes a line at once.
     fn write(&self, line: &[u8]) -> io::Result<()> {
         if self.output.write(&[line]) {
             return Ok(());
@@ -246,7 +248,7 @@ impl InFlight {
         Err(io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Ends a request whose answer rmcp drops; its batch waits for the others only.
+    /// Ends a request whose answer rmcp drops. Its batch no longer waits for it.
     fn abandon(&self, state: &mut State, id: &RequestId) {
         if let Some(Sink::Batch(batch)) = self.remove(state, id)
             && let Some(line) = batch.forget()
@@ -275,13 +277,13 @@ impl InFlight {
 }
 
 impl State {
-    /// Whether a request of so many bytes has to wait.
+    /// Whether a request of this size has to wait.
     fn is_full(&self, size: usize) -> bool {
         let requests = self.requests.len() - self.listening + self.queued;
         requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)
     }
 
-    /// Hands a request to rmcp, unless that has ended: then nobody answers it.
+    /// Hands a request to rmcp. If rmcp has ended, nobody answers the request.
     fn start(&mut self, accepted: Accepted, queued: VecDeque<Accepted>) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
         let Accepted { request, size, listens, sink } = accepted;

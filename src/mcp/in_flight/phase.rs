@@ -1,15 +1,15 @@
-//! How far a session is.
+//! The phases of an MCP session, from its start to the exchange of requests.
 
-/// How far a session is.
+/// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// rmcp waits for the first lifecycle request.
     Starting,
-    /// initialize went to rmcp and was not answered yet.
+    /// initialize was handed to rmcp, which has not answered it yet.
     Initializing,
     /// A session with a handshake.
     Legacy {
-        /// Whether its revision has batches.
+        /// Whether the session's revision has batches.
         batches: bool,
     },
     /// Requests that carry their own metadata (2026-07-28).
@@ -17,7 +17,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// Whether rmcp takes notifications and responses.
+    /// Whether rmcp accepts notifications and responses.
     pub(in crate::mcp) fn started(self) -> bool {
         self != Phase::Starting
     }

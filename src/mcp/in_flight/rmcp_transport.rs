@@ -1,4 +1,4 @@
-//! The transport that rmcp is served on: it takes requests from the front and sends answers through the output.
+//! The transport for rmcp: it takes requests from the front and sends answers through the output.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct RmcpTransport {
 }
 
 impl RmcpTransport {
-    /// Returns a transport that answers through `output`, and the table of the requests that came over it.
+    /// Returns a transport that answers through `output`, and the table of its requests.
     pub(crate) fn new(output: Arc<Output>) -> (Self, Arc<InFlight>) {
         let (in_flight, from_front) = InFlight::new(output);
         (Self { in_flight: Arc::clone(&in_flight), from_front }, in_flight)
@@ -60,12 +60,13 @@ impl Transport<RoleServer> for RmcpTransport {
                 _ => Some(line),
             };
             let sent = match line {
-                // A session begins with this: no answer of the front may come before it, so it is not only queued.
+                // This answer begins the session, and no answer of the front may precede it. So it is written at once
+                // instead of queued.
                 Some(line) if batches.is_some() => in_flight.write(&line),
                 Some(line) => in_flight.output.queue(line).await,
                 None => Ok(()),
             };
-            // Only now was the request answered: what waits for that must not come before the answer.
+            // The request counts as answered only now, so that nothing that waits for it can precede the answer.
             if let Some(id) = answered {
                 let mut state = in_flight.state();
                 if let Some(batches) = batches {
@@ -92,7 +93,8 @@ impl Transport<RoleServer> for RmcpTransport {
     }
 }
 
-/// An object in one buffer of about the right size: a large answer would double its time by growing one.
+/// Encodes a message into one buffer of about the right size. Growing the buffer would double the time for a large
+/// answer.
 fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);
     serde_json::to_writer(&mut line, item)?;

@@ -1,24 +1,23 @@
-//! Destinations of answers: a line of its own, or the answer to the batch that the request came in.
+//! The destination of an answer: its own line, or the combined answer to a batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The destination of an answer.
 #[derive(Clone)]
 pub(crate) enum Sink {
-    /// A line of its own.
+    /// The answer is a line of its own.
     Wire,
-    /// An element of a batch's answer.
+    /// The answer is an element of a batch's answer.
     Batch(Arc<Batch>),
 }
 
 impl Sink {
-    /// Returns the sink of a batch with so many answers.
+    /// Returns the sink of a batch that will have `expected` answers.
     pub(in crate::mcp) fn batch(expected: usize) -> Self {
         Sink::Batch(Arc::new(Batch(Mutex::new(Replies { expected, there: Vec::new() }))))
     }
 }
 
-/// The answers of a batch, until all are there.
+/// Collects the answers of a batch until all are there.
 pub(crate) struct Batch(Mutex<Replies>);
 
 struct Replies {
@@ -27,14 +26,14 @@ struct Replies {
 }
 
 impl Batch {
-    /// Adds an answer; returns the whole line once all are there.
+    /// Adds an answer. Returns the complete line once all answers are there.
     pub(in crate::mcp) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
         let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         replies.there.push(reply);
         replies.line()
     }
 
-    /// Expects one answer less; returns the whole line where the others are there.
+    /// Expects one answer fewer. Returns the complete line if all others are there.
     pub(super) fn forget(&self) -> Option<Vec<u8>> {
         let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         replies.expected -= 1;

@@ -1,4 +1,4 @@
-//! Decides what it means when a client stops sending.
+//! Decides what it means when a client stops sending: it has gone, it cancels, or it still waits for the answer.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,69 +17,70 @@ use super::room::Place;
 /// The client's end of a connection.
 #[derive(Clone)]
 pub(in crate::mcp) struct Peer {
-    /// The server's own address that it came to.
+    /// The server's address that the client connected to.
     pub(in crate::mcp) local: SocketAddr,
     pub(in crate::mcp) from: IpAddr,
     pub(in crate::mcp) exchange: Exchange,
 }
 
-/// Tracks a request, to decide what the end of the client's bytes means.
+/// Tracks a request, to decide what the end of the client's input means.
 #[derive(Clone, Default)]
 pub(in crate::mcp) struct Exchange(Arc<State>);
 
 #[derive(Default)]
 struct State {
     end: AtomicU8,
-    /// The streams that the answer consists of and that are being sent: a batch's has others within.
+    /// The number of response streams that are being sent. The stream of a batch contains further streams.
     streams: AtomicUsize,
-    /// The task that waits for bytes of which none will come.
+    /// Wakes the task that waits for more input.
     reader: AtomicWaker,
 }
 
-/// The client is gone.
+/// The client has gone, so the connection ends.
 const GONE: u8 = 0;
-/// It takes the answer still.
+/// The client still waits for the answer.
 const WAITS: u8 = 1;
-/// It takes the answer where that comes soon; else it cancels.
+/// The client accepts an answer that comes soon. After that, the end of its input cancels the work.
 const CANCELS: u8 = 2;
-/// Whether it is gone shows when what was read was looked at: the rest of a request may have come with the end.
+/// Not known yet: the rest of a request may have arrived together with the end of input. Once that was read, it is
+/// [`GONE`].
 const NEEDED: u8 = 3;
 
-/// How soon that is.
+/// How soon an answer must come for a client that has stopped sending.
 const SOON: Duration = Duration::from_secs(1);
 
 impl Exchange {
-    /// Notes that a request is being answered, until what this returns is dropped.
+    /// Marks a request as being answered until the returned guard is dropped.
     pub(super) fn begin(&self) -> Answering {
         self.wait();
         Answering { exchange: self.clone(), streams: false }
     }
 
-    /// The same for an answer that is a stream, until that was sent.
+    /// Marks a streamed answer as being sent until the returned guard is dropped.
     pub(in crate::mcp) fn stream(&self) -> Answering {
         self.0.streams.fetch_add(1, Ordering::AcqRel);
         Answering { exchange: self.clone(), streams: true }
     }
 
-    /// A client that sends no more still takes its answer.
+    /// The client still gets its answer after it stops sending.
     pub(in crate::mcp) fn wait(&self) {
         self.0.end.store(WAITS, Ordering::Release);
     }
 
-    /// More bytes are waited for: without them there is nothing to answer.
+    /// The request is incomplete: if the client stops sending, there is nothing to answer.
     pub(in crate::mcp) fn need_more(&self) {
         self.0.end.store(NEEDED, Ordering::Release);
         self.0.reader.wake();
     }
 
-    /// A tool works, or the database is read: closing the connection is how that is cancelled.
+    /// A tool runs or the database is read. The client can cancel this by closing the connection.
     pub(in crate::mcp) fn work(&self) {
         self.0.end.store(CANCELS, Ordering::Release);
         self.0.reader.wake();
     }
 }
 
-/// A request is being answered as long as this is there.
+/// Marks a request as being answered while this guard exists.
 pub(in crate::mcp) struct Answering {
     exchange: Exchange,
     streams: bool,
@@ -97,15 +98,15 @@ impl Drop for Answering {
     }
 }
 
-/// A stream that keeps its end to itself while an answer is under way. hyper takes the end of what a client sends for the
-/// end of the client, or, told otherwise, does not notice it while an event stream is open.
+/// A stream that hides the end of its input while an answer is being sent. By default, hyper takes the end of input for
+/// the end of the client. With half-close enabled, it does not notice the end while an event stream is open.
 pub(super) struct HalfClosed<S> {
     inner: S,
     exchange: Exchange,
     place: Arc<Place>,
-    /// Whether the client has to take something before more can be written.
+    /// Whether the client has to read something before more can be written.
     blocked: bool,
-    /// Runs from the end of a client that may cancel.
+    /// Starts at the end of input if that end may be a cancellation.
     soon: Option<Pin<Box<Sleep>>>,
 }
 
@@ -114,7 +115,7 @@ impl<S> HalfClosed<S> {
         Self { inner, exchange, place, blocked: false, soon: None }
     }
 
-    /// Whether the end that was met is shown; the task is woken where it will be later.
+    /// Whether to pass on the end of input now. If that changes later, the task is woken.
     fn shows_end(&mut self, context: &mut Context<'_>) -> bool {
         self.exchange.0.reader.register(context.waker());
         match self.exchange.0.end.load(Ordering::Acquire) {
@@ -128,7 +129,7 @@ impl<S> HalfClosed<S> {
                 context.waker().wake_by_ref();
                 false
             }
-            // The answer is still being written; that polls the connection again.
+            // The answer is still being written, and that polls the connection again.
             _ => !self.blocked,
         }
     }

@@ -1,4 +1,4 @@
-//! One connection, from its first request to its end.
+//! Serves one connection, from its first request to its end.
 
 mod exchange;
 mod room;
@@ -22,10 +22,10 @@ use exchange::{Exchange, HalfClosed};
 pub(super) use exchange::Peer;
 pub(super) use room::{Entered, Full, Place, Room};
 
-/// Bytes that the head of a request may take.
+/// The maximum size of a request's head in bytes.
 const MAX_HEAD: usize = 32 << 10;
 
-/// Answers what comes over one connection, until it ends or the server does.
+/// Answers the requests on one connection until it ends or the server stops.
 pub(super) async fn converse<S>(
     app: Arc<App>,
     watcher: Watcher,
@@ -45,13 +45,13 @@ pub(super) async fn converse<S>(
         let answering = peer.exchange.begin();
         let work = place.begin();
         async move {
-            // The connection gave way, and is closed at once.
+            // The connection was closed to make room for another one.
             let Some(work) = work else { return std::future::pending().await };
             let response = router::answer(&app, &peer, request).await;
             drop(answering);
             Ok::<_, std::convert::Infallible>(match response.body().size_hint().exact() {
                 Some(_) => response,
-                // More of it is made while it is sent.
+                // A body of unknown size is still being produced while it is sent.
                 None => response.map(|body| {
                     let held = move |frame| {
                         let _work = &work;

@@ -1,8 +1,8 @@
 //! Limits the number of connections, and decides which one is closed to make room.
 //!
-//! A connection without a running request costs its client nothing, but costs this server a descriptor. So when a new
-//! client comes and there is no room, the connection that has been idle the longest is closed. Idle connections cannot
-//! starve anybody.
+//! An idle connection costs its client nothing, but costs this server a file descriptor. So if the server is full and a
+//! new client arrives, the connection that has been idle the longest is closed. Idle connections cannot keep others
+//! out.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::http::access_control::subnet;
 
-/// The connections that are open.
+/// The open connections, up to a limit.
 pub(in crate::mcp) struct Room {
     most: usize,
     most_of_address: usize,
@@ -23,7 +23,7 @@ pub(in crate::mcp) struct Room {
     next: AtomicU64,
 }
 
-/// A connection's place in the room, as long as it is open.
+/// An open connection. Dropping this value frees its place.
 pub(in crate::mcp) struct Entered {
     room: Arc<Room>,
     number: u64,
@@ -34,37 +34,37 @@ pub(in crate::mcp) struct Entered {
 pub(in crate::mcp) struct Place {
     from: IpAddr,
     begun: Instant,
-    /// Since when it waits for a request, in microseconds of the room; or [`BUSY`], or [`CLOSED`].
+    /// When the connection became idle, in microseconds since the room was created; or [`BUSY`], or [`CLOSED`].
     idle: AtomicU64,
-    /// Requests that are answered, and answers that are still being made.
+    /// The number of requests and answers in progress.
     works: AtomicUsize,
-    /// Cancelled where the connection gives way.
+    /// Cancelled when the connection is closed to make room.
     pub(in crate::mcp) closed: CancellationToken,
 }
 
-/// A request is under way, or its answer is.
+/// A request or its answer is in progress.
 const BUSY: u64 = u64::MAX - 1;
 
-/// It gave way. No request begins on it any more, so that none is lost half done.
+/// The connection was closed to make room. No further request begins on it, so none is lost halfway.
 const CLOSED: u64 = u64::MAX;
 
 /// The reason for refusing a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Full {
-    /// Its address has as many as it may have, and all of them work.
+    /// The address has reached its limit, and all its connections are busy.
     Address,
-    /// There are as many as there may be, and all of them work.
+    /// The server has reached its limit, and all connections are busy.
     Room,
 }
 
 impl Room {
-    /// Returns a room for so many connections, of which one address has half at most.
+    /// Creates a room for `most` connections. One address may have at most half of them.
     pub(in crate::mcp) fn new(most: usize) -> Arc<Self> {
         let (open, next) = (Mutex::default(), AtomicU64::default());
         Arc::new(Self { most, most_of_address: most.div_ceil(2), begun: Instant::now(), open, next })
     }
 
-    /// Admits a connection; if there is no room, closes an idle one.
+    /// Admits a connection. If there is no room, closes an idle one.
     pub(in crate::mcp) fn enter(self: &Arc<Self>, from: IpAddr) -> Result<Entered, Full> {
         let from = subnet(from);
         let mut open = self.open();
@@ -86,7 +86,7 @@ impl Room {
         Ok(Entered { room: Arc::clone(self), number, place })
     }
 
-    /// Closes the connection that has been idle for the longest; returns whether there was one.
+    /// Closes the connection that has been idle the longest. Returns whether there was one.
     pub(in crate::mcp) fn make(&self) -> bool {
         give_way(&mut self.open(), None)
     }
@@ -96,13 +96,13 @@ impl Room {
     }
 }
 
-/// Closes the connection that has been idle for the longest, of an address or of all.
+/// Closes the connection that has been idle the longest, among those of one address or among all.
 fn give_way(open: &mut HashMap<u64, Arc<Place>>, from: Option<IpAddr>) -> bool {
     loop {
         let of = open.iter().filter(|(_, place)| from.is_none_or(|from| place.from == from));
         let idle = of.map(|(number, place)| (place.idle.load(Ordering::Acquire), *number));
         let Some((since, number)) = idle.filter(|(since, _)| *since < BUSY).min() else { return false };
-        // A request may have begun meanwhile.
+        // A request may have begun in the meantime.
         let place = &open[&number];
         if place.idle.compare_exchange(since, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             place.closed.cancel();
@@ -123,7 +123,7 @@ impl Drop for Entered {
 }
 
 impl Place {
-    /// Notes that a request begins; `None` where the connection gave way.
+    /// Marks the beginning of a request. Returns `None` if the connection was closed to make room.
     pub(in crate::mcp) fn begin(self: &Arc<Self>) -> Option<Work> {
         let busy = |idle| (idle != CLOSED).then_some(BUSY);
         self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, busy).ok()?;
@@ -131,7 +131,7 @@ impl Place {
         Some(Work(Arc::clone(self)))
     }
 
-    /// Notes that all was sent and a request is waited for.
+    /// Marks the connection as idle, if every answer was sent.
     pub(in crate::mcp) fn rest(&self) {
         if self.works.load(Ordering::Acquire) == 0 && self.idle.load(Ordering::Acquire) == BUSY {
             let _ = self.idle.compare_exchange(BUSY, micros(self.begun), Ordering::AcqRel, Ordering::Acquire);
@@ -139,7 +139,7 @@ impl Place {
     }
 }
 
-/// Something that a connection works on as long as this is there.
+/// Work in progress on a connection; dropping this value ends it.
 pub(in crate::mcp) struct Work(Arc<Place>);
 
 impl Drop for Work {

@@ -1,4 +1,4 @@
-//! rmcp's sessions, with our replay buffer instead of rmcp's own memory.
+//! Adapts rmcp's sessions to use our replay buffer instead of rmcp's own message cache.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -26,10 +26,10 @@ use super::resting::Resting;
 use crate::mcp::http::answer::Body;
 use crate::mcp::http::stream::event_stream;
 
-/// Requests of one session that may be under way.
+/// The maximum number of requests in progress per session.
 const MAX_WORKING: usize = 256;
 
-/// rmcp's sessions, whose streams are read from memory.
+/// rmcp's sessions, with streams that clients read from the replay buffer.
 pub(in crate::mcp) struct Manager {
     local: Arc<LocalSessionManager>,
     replay: Arc<ReplayBuffer>,
@@ -37,55 +37,55 @@ pub(in crate::mcp) struct Manager {
     resting: Arc<Resting>,
 }
 
-/// Held while a request of a session begins, and while one is cancelled: a cancellation that came between would leave its
-/// id taken for good.
+/// Locked while a request of a session begins, and while one is cancelled. A cancellation in between would block the
+/// request's id for good.
 type Order = tokio::sync::Mutex<()>;
 
 impl Manager {
     pub(in crate::mcp) fn new() -> Self {
         let replay = Arc::new(ReplayBuffer::default());
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
-        // A session ends when its client ends it or leaves it alone, not because nothing happened for a while.
+        // A session ends when its client ends it or abandons it, not because nothing happened for a while.
         local.session_config.keep_alive = None;
-        // rmcp keeps the channel of a request that was cancelled, more than 1 KiB each, for clients that resume it within a
-        // minute. They resume from the replay buffer.
+        // rmcp keeps the channel of a cancelled request, more than 1 KiB each, for clients that resume it within a
+        // minute. Our clients resume from the replay buffer.
         local.session_config.completed_cache_ttl = Duration::ZERO;
         Self { local: Arc::new(local), replay, orders: Mutex::default(), resting: Arc::default() }
     }
 
-    /// Returns the stream of a session from now on, or what followed the event `last`.
+    /// Returns the stream of a session: from now on, or from after the event `last`.
     pub(in crate::mcp) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
         let events = self.replay.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
         event_stream(StreamBody::new(events))
     }
 
-    /// Whether a request with this id is under way in a session, also where its connection broke.
+    /// Whether a request with this id is in progress in a session, even if its connection broke.
     pub(in crate::mcp) fn works_on(&self, session: &str, request: RequestId) -> bool {
         self.replay.works_on(session, &request)
     }
 
-    /// Whether a session has as many requests under way as it may have.
+    /// Whether a session has the maximum number of requests in progress.
     pub(in crate::mcp) fn is_busy(&self, session: &str) -> bool {
         self.replay.working(session) >= MAX_WORKING
     }
 
-    /// Whether a session has requests under way, also those whose connection broke.
+    /// Whether a session has requests in progress, including those with a broken connection.
     pub(in crate::mcp) fn is_working(&self, session: &str) -> bool {
         self.replay.working(session) > 0
     }
 
-    /// Returns the order of a session; for an ended session, a temporary one.
+    /// Returns the lock of a session. For an ended session, it is a temporary one.
     fn order(&self, id: &SessionId) -> Arc<Order> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
     }
 
-    /// Returns what keeps of sessions what begins them again.
+    /// Returns the store with the data that sessions need to resume.
     pub(in crate::mcp) fn store(&self) -> Arc<dyn SessionStore> {
         Arc::clone(&self.resting) as Arc<dyn SessionStore>
     }
 
-    /// Gives back what rmcp keeps for a session that nobody uses, four times as much as all else of it. Its next request begins it
-    /// again.
+    /// Frees rmcp's memory for a session that nobody uses, which is four times as much as the rest of the session. The
+    /// session's next request resumes it.
     pub(in crate::mcp) async fn rest(&self, id: &SessionId) {
         if !self.local.has_session(id).await.unwrap_or(false) {
             return;
@@ -100,8 +100,9 @@ impl Manager {
     }
 }
 
-/// All is rmcp's but what GET answers: rmcp looks whether it is asked rightly, and [`Manager::follow`] gives the events. The
-/// replay buffer is not handed on as [`EventStore`], so that a stateless request still ends with its client.
+/// Delegates to rmcp, except for the answer to GET: rmcp validates the request, and [`Manager::follow`] supplies the
+/// events. rmcp does not get the replay buffer as [`EventStore`], because a stateless request should still end with its
+/// client.
 impl SessionManager for Manager {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
@@ -130,7 +131,7 @@ impl SessionManager for Manager {
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
         let restored = self.local.restore_session(SessionId::clone(&id)).await?;
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).insert(SessionId::clone(&id), Arc::default());
-        // Nobody looked for it what changed meanwhile.
+        // While the session was resting, nobody tracked changes for it.
         self.replay.tell_all_changed(&id);
         Ok(restored)
     }
@@ -140,7 +141,7 @@ impl SessionManager for Manager {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // The worker of a session that now rests reports its end here.
+        // The worker of a session that has begun to rest reports its end here.
         if self.resting.has_ended(id) {
             return Ok(());
         }
@@ -157,7 +158,8 @@ impl SessionManager for Manager {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let (local, replay, order) = (Arc::clone(&self.local), Arc::clone(&self.replay), self.order(id));
         let id = SessionId::clone(id);
-        // A client may leave at any moment, and this with it; rmcp would keep what was begun by half for good.
+        // The client may disconnect at any moment, which drops this future. Spawned, the task completes; otherwise
+        // rmcp would keep a half-started request for good.
         let begun = tokio::spawn(async move {
             let request = match &message {
                 JsonRpcMessage::Request(request) => Some(request.id.clone()),
@@ -169,7 +171,7 @@ impl SessionManager for Manager {
             let receiver = session.establish_request_wise_channel().await?;
             session.push_message(message, receiver.http_request_id).await?;
             let mut events = ReceiverStream::new(receiver.inner);
-            // The first event of a resumed stream is there at once, and names the stream.
+            // The first event of a resumable stream is available at once, and names the stream.
             let first = events.next().await;
             replay.assign(first.as_ref(), &id, request);
             let primed = replay.is_primed(&id);
@@ -186,7 +188,7 @@ impl SessionManager for Manager {
         {
             let order = self.order(id);
             let _order = order.lock().await;
-            // rmcp answers it no more.
+            // rmcp no longer answers it.
             self.replay.cancel(id, request);
             return self.local.accept_message(id, message).await;
         }

@@ -1,4 +1,4 @@
-//! The sessions of the revisions with a handshake: whose they are, and which are idle.
+//! Tracks the sessions of revisions with a handshake: who owns them, and which are idle.
 //!
 //! rmcp keeps a session's messages; this module decides who may use it. A session id alone is not enough: the request
 //! also needs the key and the project that the session began with.
@@ -20,68 +20,70 @@ use mcpkg_store::tools::session::SessionInstalls;
 pub(super) use manager::Manager;
 pub(super) use replay_buffer::is_common;
 
-/// Sessions that may be open at once.
+/// The maximum number of open sessions.
 const MAX_SESSIONS: usize = 2048;
 
-/// How long a session is kept that has no open stream and asks nothing.
+/// How long a session without an open stream and without requests is kept.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// How long a session has no open stream and asks nothing until it rests: see [`Manager::rest`].
+/// How long a session has no open stream and no requests before it rests; see [`Manager::rest`].
 const RESTS: Duration = Duration::from_secs(2);
 
-/// The same for a session whose client has sent nothing since `initialize`: its next message may be slow to come, and a session that is woken is
-/// initialized already.
+/// The same limit if the client has sent nothing since `initialize`. Its next message may take a while, and it must not
+/// find a resumed session, which would count as initialized.
 const RESTS_UNUSED: Duration = Duration::from_secs(60);
 
-/// How many of these sessions stay awake that long, the newest. An abandoned burst would keep some 66 KiB for each of them.
+/// How many of these unused sessions stay awake that long; the newest ones do. A burst of abandoned sessions would
+/// otherwise keep some 66 KiB each.
 const UNUSED_AWAKE: usize = 256;
 
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
 
-/// The sessions that are open, by id.
+/// The open sessions, by id.
 #[derive(Default)]
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Session>>,
-    /// Held to write while a session is put to rest, and to read while a request comes into one.
+    /// Locked for writing while a session is put to rest, and for reading while a request enters one.
     resting: tokio::sync::RwLock<()>,
 }
 
 struct Session {
     owner: Owner,
-    /// Whether its revision has batches.
+    /// Whether the session's revision has batches.
     batches: bool,
     used: Instant,
-    /// Whether a request has come since it began.
+    /// Whether the session had a request since it began.
     has_requests: bool,
     streams: usize,
-    /// Whether it was told something that it has to know later, such as what to look after.
+    /// Whether the session must not rest, because rmcp keeps state for it, such as its subscriptions.
     is_awake: bool,
-    /// Ends the stream that its client listens on.
+    /// Cancelled to end the stream that the client listens on.
     listening: Option<CancellationToken>,
-    /// The ids of requests that are under way.
+    /// The ids of requests in progress.
     requests: HashSet<String>,
-    /// Its installs, which end with the session.
+    /// The session's installs, which end with it.
     installs: Arc<SessionInstalls>,
-    /// The access of the last request, without and with the session: most requests have the same.
+    /// The configuration of the last request, without and with the session. Cached, because most requests have the
+    /// same.
     reach: Option<(Arc<Config>, Arc<Config>)>,
 }
 
-/// A request that is under way; its id is free again when this is dropped.
+/// A request in progress. Dropping this value frees its id.
 pub(super) struct RequestGuard {
     sessions: Arc<Sessions>,
     session: String,
     id: String,
 }
 
-/// Keeps a session as long as one of its streams is open.
+/// Keeps a session alive while one of its streams is open.
 pub(super) struct Stream {
     sessions: Arc<Sessions>,
     id: String,
 }
 
 impl Sessions {
-    /// Notes a session that just began; returns those that have to make room for it.
+    /// Registers a new session. Returns the sessions that have to end to make room for it.
     pub(super) fn begin(&self, id: &str, owner: Owner, batches: bool) -> Vec<String> {
         let mut sessions = self.lock();
         let mut gone = Vec::new();
@@ -112,7 +114,7 @@ impl Sessions {
         sessions.len() < MAX_SESSIONS || sessions.values().any(|session| session.streams == 0)
     }
 
-    /// Notes that `owner` uses a session; returns whether it is theirs.
+    /// Records that `owner` uses a session. Returns whether the session belongs to them.
     pub(super) fn enter(&self, id: &str, owner: &Owner) -> bool {
         match self.lock().get_mut(id) {
             Some(session) if session.owner == *owner => {
@@ -123,13 +125,14 @@ impl Sessions {
         }
     }
 
-    /// As [`Sessions::enter`], for what rmcp answers: it waits while a session is put to rest, so that none rests that it came into.
+    /// Like [`Sessions::enter`], for requests that rmcp answers. It waits while a session is put to rest, so that no
+    /// session in use is put to rest.
     pub(super) async fn wake(&self, id: &str, owner: &Owner) -> bool {
         let _awake = self.resting.read().await;
         self.enter(id, owner)
     }
 
-    /// Has a session rest by `rest`, where it still may.
+    /// Puts a session to rest by running `rest`, if the session may still rest.
     pub(super) async fn rest(&self, id: &str, rest: impl Future<Output = ()>) {
         let _resting = self.resting.write().await;
         let may_rest = self.lock().get(id).is_some_and(Session::may_rest);
@@ -138,7 +141,7 @@ impl Sessions {
         }
     }
 
-    /// Returns what a request reaches in a session that is its owner's, where sessions have installs of their own.
+    /// Returns the configuration for a request in a session, including the session's own installs if it has any.
     pub(super) fn reach(&self, id: &str, config: &Arc<Config>) -> Option<Arc<Config>> {
         let mut sessions = self.lock();
         let session = sessions.get_mut(id).filter(|session| session.owner == owner(config))?;
@@ -152,14 +155,13 @@ impl Sessions {
         Some(reach)
     }
 
-    /// Keeps a session from resting.
     pub(super) fn keep_awake(&self, id: &str) {
         if let Some(session) = self.lock().get_mut(id) {
             session.is_awake = true;
         }
     }
 
-    /// Returns the sessions that may rest: without a stream, a request and anything to look after.
+    /// Returns the sessions that may rest: those without a stream, a request or state to keep.
     pub(super) fn tired(&self) -> Vec<String> {
         let sessions = self.lock();
         let unused = sessions.values().filter(|session| !session.has_requests && session.streams == 0);
@@ -177,7 +179,7 @@ impl Sessions {
         self.lock().get(id).is_some_and(|session| session.batches)
     }
 
-    /// Notes that a stream of a session is open; it closes when what this returns is dropped.
+    /// Marks a stream of a session as open until the returned guard is dropped.
     pub(super) fn open(self: &Arc<Self>, id: &str) -> Stream {
         if let Some(session) = self.lock().get_mut(id) {
             session.streams += 1;
@@ -185,7 +187,7 @@ impl Sessions {
         Stream { sessions: Arc::clone(self), id: id.to_owned() }
     }
 
-    /// Notes a request; `None` where one with its id is under way in the session.
+    /// Registers a request. Returns `None` if the session already has a request with this id in progress.
     pub(super) fn begin_request(self: &Arc<Self>, session: &str, id: &str) -> Option<RequestGuard> {
         if let Some(session) = self.lock().get_mut(session)
             && !session.requests.insert(id.to_owned())
@@ -195,7 +197,8 @@ impl Sessions {
         Some(RequestGuard { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
     }
 
-    /// Notes that a session's client listens on a new stream, which ends with the token returned; the one before ends now.
+    /// Registers a new stream that the session's client listens on. The returned token ends it; the previous stream
+    /// ends now.
     pub(super) fn listen(&self, id: &str) -> CancellationToken {
         let new = CancellationToken::new();
         let former = self.lock().get_mut(id).and_then(|session| session.listening.replace(new.clone()));
@@ -209,7 +212,7 @@ impl Sessions {
         self.lock().remove(id);
     }
 
-    /// Forgets the sessions that were idle for too long and that nothing is done for, and returns them.
+    /// Removes the sessions that were idle for too long and have no work in progress, and returns them.
     pub(super) fn sweep(&self, is_working: impl Fn(&str) -> bool) -> Vec<String> {
         let mut sessions = self.lock();
         let idle = sessions.iter().filter(|(id, session)| session.is_idle_for(IDLE) && !is_working(id));
@@ -218,7 +221,6 @@ impl Sessions {
         gone
     }
 
-    /// How many sessions are open.
     pub(super) fn count(&self) -> usize {
         self.lock().len()
     }
@@ -229,17 +231,17 @@ impl Sessions {
 }
 
 impl Session {
-    /// Whether it may rest at all.
+    /// Whether the session may rest at all.
     fn may_rest(&self) -> bool {
         !self.is_awake && self.is_idle_for(RESTS)
     }
 
-    /// Whether it has had nothing to do for so long that it rests.
+    /// Whether the session has been idle long enough to rest.
     fn is_tired(&self) -> bool {
         self.may_rest() && self.is_idle_for(if self.has_requests { RESTS } else { RESTS_UNUSED })
     }
 
-    /// Whether it has had no open stream and no request for so long.
+    /// Whether the session has had no open stream and no request for this long.
     fn is_idle_for(&self, time: Duration) -> bool {
         self.streams == 0 && self.requests.is_empty() && self.used.elapsed() >= time
     }

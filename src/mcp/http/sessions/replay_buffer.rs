@@ -1,6 +1,7 @@
-//! Replay buffer of server-sent events, for clients that reconnect with Last-Event-ID.
+//! Keeps sent events for clients that reconnect with Last-Event-ID.
 //!
-//! rmcp would forget a request's answer as soon as it was sent, and repeat events that a session's stream sent before.
+//! rmcp would forget a request's answer as soon as it was sent, and would repeat events that a session's stream sent
+//! before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::mcp::http::stream::{ALIVE, KEEP_ALIVE};
 
-/// Bytes of events that are remembered in all; the newest event is, whatever it takes.
+/// The maximum size of all remembered events in bytes. The newest event is always kept, whatever its size.
 const MAX_BYTES: usize = 1 << 20;
 
 /// How long an event is remembered.
@@ -25,41 +26,41 @@ const KEPT: Duration = Duration::from_secs(10 * 60);
 /// rmcp's name for the stream of a session, after the session's id.
 const COMMON: &str = ":common";
 
-/// How long a client waits until it connects again, in milliseconds.
+/// How many milliseconds a client waits before it reconnects.
 const RETRY: u128 = 3000;
 
-/// The end of an event without data, which only gives a client its position in a stream (a priming event).
+/// The end of an event without data (a priming event), which only gives a client its position in a stream.
 const NO_DATA: &str = "data:\n\n";
 
-/// The events that were sent to all sessions, oldest first, within bounds of time and bytes.
+/// The events sent to all sessions, oldest first, limited by age and size.
 #[derive(Default)]
 pub(super) struct ReplayBuffer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The number of the newest event: events of all streams are counted together.
+    /// The number of the newest event. All streams share one counter.
     newest: u64,
     streams: HashMap<String, StreamEvents>,
-    /// The sessions whose streams begin with an event without data. Only 2025-11-25 knows such events; clients of the
-    /// revisions before it take one for a broken message.
+    /// The sessions with streams that begin with an event without data. Only 2025-11-25 knows such events; older
+    /// clients take one for a broken message.
     primed: HashSet<SessionId>,
-    /// The streams of the requests that are under way, by their session and their id.
+    /// The streams of the requests in progress, by session and request id.
     working: HashMap<SessionId, HashMap<RequestId, String>>,
-    /// The streams of the events that are remembered, with their sizes.
+    /// The streams of the remembered events, with the events' sizes and times.
     order: VecDeque<(String, usize, Instant)>,
     bytes: usize,
 }
 
 /// The events of one stream.
 struct StreamEvents {
-    /// Its session; unknown for a moment at the beginning.
+    /// The stream's session; unknown for a moment at the beginning.
     session: Option<SessionId>,
-    /// The request that it answers, while that is under way.
+    /// The request that the stream answers, while it is in progress.
     request: Option<RequestId>,
     events: VecDeque<(u64, Bytes)>,
-    /// The newest event that a client was given.
+    /// The newest event that a client received.
     delivered: u64,
-    /// Whether nothing more comes: a request was answered.
+    /// Whether the stream is complete: its request was answered.
     ended: bool,
     changed: watch::Sender<()>,
 }
@@ -68,16 +69,16 @@ struct StreamEvents {
 struct Follower {
     replay: Arc<ReplayBuffer>,
     name: String,
-    /// The number of the last event that it had.
+    /// The number of the last event that the client received.
     after: u64,
     changed: watch::Receiver<()>,
 }
 
 impl ReplayBuffer {
-    /// Returns the events after the event `last`, and those that come from now on.
+    /// Returns the events after the event `last`, followed by new ones as they come.
     ///
-    /// Without `last`, or where it is not an event's id, these are the events of the session's own stream that were not
-    /// delivered yet. Where it is of another session, the stream is empty.
+    /// Without `last`, or if it is not the id of an event, these are the events of the session's own stream that were
+    /// not delivered yet. If `last` belongs to another session, the stream is empty.
     pub(super) fn follow(
         self: &Arc<Self>,
         session: &str,
@@ -100,7 +101,7 @@ impl ReplayBuffer {
         });
         let primed = state.primed.contains(session);
         drop(state);
-        // A client that loses the connection before the first event can come back to this place too.
+        // A client that loses the connection before the first event can also resume from here.
         let first = follower.as_ref().map(|follower| event(&follower.name, follower.after, ""));
         let shown = move |event: &Bytes| std::future::ready(primed || !event.ends_with(NO_DATA.as_bytes()));
         let events = stream::iter(first).chain(stream::unfold(follower, |follower| async move {
@@ -123,7 +124,7 @@ impl ReplayBuffer {
         events.filter(shown)
     }
 
-    /// Returns the next event after a number, if there is one; `None` at the end of the stream.
+    /// Returns the next event after a number: `Some(None)` if there is none yet, `None` at the end of the stream.
     fn after(&self, name: &str, after: u64) -> Option<Option<(u64, Bytes)>> {
         let mut state = self.state();
         let stream = state.streams.get_mut(name)?;
@@ -134,7 +135,7 @@ impl ReplayBuffer {
         (next.is_some() || !stream.ended).then_some(next)
     }
 
-    /// Notes which session and request the stream of an event belongs to.
+    /// Records which session and request the stream of an event belongs to.
     pub(super) fn assign(&self, event: Option<&ServerSseMessage>, session: &SessionId, request: Option<RequestId>) {
         let Some((name, _)) = event.and_then(|event| event.event_id.as_deref()).and_then(parse) else { return };
         let mut guard = self.state();
@@ -147,7 +148,7 @@ impl ReplayBuffer {
         }
     }
 
-    /// Ends the stream of a request that is no longer answered.
+    /// Ends the stream of a request that will not be answered.
     pub(super) fn cancel(&self, session: &SessionId, request: &RequestId) {
         let mut state = self.state();
         if let Some(name) = state.working.get(session).and_then(|working| working.get(request)).cloned() {
@@ -155,17 +156,17 @@ impl ReplayBuffer {
         }
     }
 
-    /// Whether a request of a session is under way, also where its connection broke.
+    /// Whether a request of a session is in progress, even if its connection broke.
     pub(super) fn works_on(&self, session: &str, request: &RequestId) -> bool {
         self.state().working.get(session).is_some_and(|working| working.contains_key(request))
     }
 
-    /// How many requests of a session are under way.
+    /// How many requests of a session are in progress.
     pub(super) fn working(&self, session: &str) -> usize {
         self.state().working.get(session).map_or(0, HashMap::len)
     }
 
-    /// Notes for the next client that listens in a session that any list may have changed.
+    /// Notifies the next client that listens in a session that any list may have changed.
     pub(super) fn tell_all_changed(&self, session: &SessionId) {
         for list in ["prompts", "resources", "tools"] {
             let message =
@@ -176,7 +177,7 @@ impl ReplayBuffer {
         }
     }
 
-    /// Notes that the streams of a session begin with an event without data.
+    /// Records that the streams of a session begin with an event without data.
     pub(super) fn prime(&self, session: &SessionId) {
         self.state().primed.insert(SessionId::clone(session));
     }
@@ -190,7 +191,7 @@ impl ReplayBuffer {
     pub(super) fn sweep(&self) {
         let mut state = self.state();
         state.forget(MAX_BYTES, KEPT);
-        // Those that ended, or were listened to, after their last event was forgotten.
+        // Remove streams that ended, or that clients listened to, after their last event was forgotten.
         state.streams.retain(|name, stream| !(stream.events.is_empty() && stream.is_forgettable(name)));
     }
 
@@ -222,7 +223,7 @@ impl ReplayBuffer {
         Ok(id(name, number))
     }
 
-    /// Forgets the events of a session; its streams end.
+    /// Forgets the events of a session and ends its streams.
     pub(super) fn end(&self, session: &SessionId) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -254,7 +255,7 @@ impl EventStore for ReplayBuffer {
 }
 
 impl State {
-    /// Returns a stream; it begins where it has no event yet.
+    /// Returns the stream with this name. Creates it if it has no event yet.
     fn stream(&mut self, name: &str) -> &mut StreamEvents {
         self.streams.entry(name.to_owned()).or_insert_with(|| StreamEvents {
             session: name.strip_suffix(COMMON).map(SessionId::from),
@@ -266,7 +267,7 @@ impl State {
         })
     }
 
-    /// Ends a stream: nothing more comes.
+    /// Marks a stream as complete.
     fn close(&mut self, name: &str) {
         let Some(stream) = self.streams.get_mut(name) else { return };
         stream.ended = true;
@@ -281,7 +282,7 @@ impl State {
         }
     }
 
-    /// Forgets the oldest events beyond `most` bytes or `kept` time, and the streams of which nothing is left.
+    /// Forgets the oldest events beyond `most` bytes or `kept` time, and the streams that have no events left.
     fn forget(&mut self, most: usize, kept: Duration) {
         while let Some((name, size, at)) = self.order.front()
             && (at.elapsed() >= kept || self.bytes > most && self.order.len() > 1)
@@ -299,7 +300,8 @@ impl State {
 }
 
 impl StreamEvents {
-    /// Whether it can be forgotten: nobody follows it, and nothing more comes or it is made again when something does.
+    /// Whether the stream can be forgotten: nobody follows it, and it is either complete or recreated when another
+    /// event comes.
     fn is_forgettable(&self, name: &str) -> bool {
         let is_made_anew = name.ends_with(COMMON) || self.session.is_none();
         (self.ended || is_made_anew) && self.changed.receiver_count() == 0
@@ -318,13 +320,13 @@ fn id(name: &str, number: u64) -> EventId {
     format!("{name}/{number}")
 }
 
-/// Returns the stream and the number that an event's id is made of.
+/// Splits an event's id into the name of the stream and the number of the event.
 fn parse(id: &str) -> Option<(&str, u64)> {
     let (name, number) = id.rsplit_once('/')?;
     Some((name, number.parse().ok()?))
 }
 
-/// Whether an event is of a session's own stream, or of none.
+/// Whether an event belongs to a session's own stream, or to no stream.
 pub(in crate::mcp) fn is_common(id: &str) -> bool {
     parse(id).is_none_or(|(name, _)| name.ends_with(COMMON))
 }

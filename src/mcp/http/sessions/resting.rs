@@ -1,19 +1,19 @@
-//! Resting sessions: if nobody uses a session, only the data needed to resume it is kept.
+//! Keeps only the data needed to resume a session while nobody uses it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionState, SessionStore, SessionStoreError};
 
-/// Data to resume sessions.
+/// The data to resume sessions.
 #[derive(Default)]
 pub(super) struct Resting(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// How each session was begun.
+    /// The `initialize` data that each session began with.
     begun: HashMap<String, SessionState>,
-    /// How many workers of a session are about to end since it rests.
+    /// For each session that was put to rest, how many of its workers have yet to report their end.
     ending: HashMap<String, usize>,
 }
 
@@ -22,12 +22,12 @@ impl Resting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a session rests from now on.
+    /// Records that a session is put to rest.
     pub(super) fn begin(&self, id: &SessionId) {
         *self.state().ending.entry(id.to_string()).or_default() += 1;
     }
 
-    /// Whether the end of a session is the end of a worker alone, of a session that rests.
+    /// Whether a reported end is only that of a resting session's worker. Each such end is counted once.
     pub(super) fn has_ended(&self, id: &SessionId) -> bool {
         let mut state = self.state();
         let Some(ending) = state.ending.get_mut(&**id) else { return false };

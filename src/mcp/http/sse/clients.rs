@@ -1,4 +1,4 @@
-//! The clients of the older transport.
+//! Tracks the clients of the older transport.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,18 +10,18 @@ use crate::mcp::http::sessions::Owner;
 use crate::mcp::in_flight::InFlight;
 use crate::mcp::output::Output;
 
-/// The clients that are connected, by session.
+/// The connected clients, by session.
 #[derive(Clone, Default)]
 pub(in crate::mcp) struct Clients(Arc<Mutex<HashMap<String, Arc<Client>>>>);
 
-/// A client that is connected.
+/// A connected client.
 pub(super) struct Client {
     pub(super) owner: Owner,
-    /// One message at a time: a client that sends many waits for itself.
+    /// Locked for one message at a time: a client that sends many messages only delays itself.
     pub(super) front: Arc<tokio::sync::Mutex<Front>>,
     pub(super) in_flight: Arc<InFlight>,
     pub(super) output: Arc<Output>,
-    /// Cancelled when it is gone.
+    /// Cancelled when the client has gone.
     pub(super) gone: CancellationToken,
 }
 
@@ -31,11 +31,11 @@ impl Drop for Client {
     }
 }
 
-/// Ends a session with its stream.
+/// Ends a session when its stream ends.
 pub(super) struct Session {
     clients: Clients,
     id: String,
-    /// Ends the read that its front does.
+    /// Cancelled to end the front's current read.
     cancelled: CancellationToken,
 }
 
@@ -44,17 +44,15 @@ impl Clients {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a client that has connected.
     pub(super) fn insert(&self, id: String, client: Arc<Client>) {
         self.lock().insert(id, client);
     }
 
-    /// Returns the client of a session, where it is its owner's.
+    /// Returns the client of a session, if the session belongs to `owner`.
     pub(super) fn get(&self, id: &str, owner: &Owner) -> Option<Arc<Client>> {
         self.lock().get(id).filter(|client| client.owner == *owner).cloned()
     }
 
-    /// How many are connected.
     pub(in crate::mcp) fn count(&self) -> usize {
         self.lock().len()
     }

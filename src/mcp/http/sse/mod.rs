@@ -1,6 +1,6 @@
-//! The older transport, HTTP with SSE: one stream for messages to the client, and an address for messages from it.
+//! Serves the older transport, HTTP with SSE: one stream for messages to the client, and a URL for messages from it.
 //!
-//! Behind it stands the same front as behind standard input, so that the same lines get the same answers.
+//! It uses the same front as standard input, so the same lines get the same answers.
 
 mod clients;
 
@@ -35,10 +35,10 @@ use mcpkg_base::clock::Clock;
 
 pub(super) use clients::Clients;
 
-/// Clients that may be connected at once; each has a connection to the database.
+/// The maximum number of connected clients; each has its own connection to the database.
 const MAX_CLIENTS: usize = 256;
 
-/// Opens a session: its stream begins with the address that takes the client's messages.
+/// Opens a session. Its stream begins with the URL for the client's messages.
 pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
     if app.sse.count() >= MAX_CLIENTS {
         let why = "This server has too many SSE clients";
@@ -81,7 +81,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     app.streamed(response, config, None, session)
 }
 
-/// Ends a session with the server, once everything that was accepted was answered.
+/// Ends a session when the server stops, after everything accepted was answered.
 async fn end_with(closing: CancellationToken, gone: CancellationToken, client: Weak<Client>) {
     tokio::select! {
         () = closing.cancelled() => {}
@@ -93,7 +93,7 @@ async fn end_with(closing: CancellationToken, gone: CancellationToken, client: W
     output.finish();
 }
 
-/// Returns a stream of `first` and of every line that is queued, each as one event.
+/// Returns a stream that sends `first` and then every queued line, each as one event.
 fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>, closing: CancellationToken) -> Body {
     let state = (Some(first), Some(queued), closing);
     let events = futures_util::stream::unfold(state, |(first, queued, closing)| async move {
@@ -114,7 +114,7 @@ fn events(first: Bytes, queued: mpsc::UnboundedReceiver<Queued>, closing: Cancel
     BodyExt::boxed(StreamBody::new(events))
 }
 
-/// JSON has no line ends inside, so that a line is one field.
+/// Converts lines to events. JSON contains no line ends, so each line is one `data` field.
 fn as_events(lines: &[u8]) -> Bytes {
     let mut events = BytesMut::with_capacity(lines.len() + 32);
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -125,7 +125,7 @@ fn as_events(lines: &[u8]) -> Bytes {
     events.freeze()
 }
 
-/// Takes a message of a session; the answer is sent on the session's stream.
+/// Handles a message of a session. The answer is sent on the session's stream.
 pub(super) async fn message(
     app: &App,
     peer: &Peer,

@@ -1,4 +1,4 @@
-//! Batches, which exist on 2025-03-26 only: one stream with the answers to all messages, in order.
+//! Answers batches, which exist only in 2025-03-26: one stream with the answers to all messages, in order.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -42,9 +42,9 @@ pub(super) async fn batch(
     tokio::spawn(async move {
         for item in items {
             let mut answer = answered(&of_batch, &peer, Arc::clone(&of_client), parts.clone(), item).await;
-            // The next one begins when this one ended: a read sees what was written before it.
+            // The next message begins when this one has ended, so a read sees the writes before it.
             while let Some(frame) = answer.frame().await {
-                // All of it is done, also where the client is gone by now.
+                // The whole batch is processed, even if the client has gone by now.
                 let _ = answers.send(frame).await;
             }
         }
@@ -57,7 +57,7 @@ pub(super) async fn batch(
     app.streamed(events, &config, None, answering)
 }
 
-/// Returns what a message gets as events.
+/// Answers one message. Returns the answer as events.
 async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts, text: Bytes) -> Body {
     let envelope = front::parse_item(std::str::from_utf8(&text).unwrap_or_default());
     let id = match envelope {
@@ -66,7 +66,7 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
     };
     let called = Called::of(app, &parts.headers, &envelope);
     let mut line = Vec::new();
-    // A kept answer counts only where the messages before this one changed nothing.
+    // A cached answer is valid only if the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
         Ok(_) => message::answer(app, peer, Admission::certain(config), parts, &text, envelope).await,
         Err(error) => Err(error.into()),

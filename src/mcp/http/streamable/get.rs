@@ -1,4 +1,4 @@
-//! GET and DELETE of an MCP address: the stream of a session, and its end.
+//! Answers GET and DELETE at an MCP URL: the stream of a session, and its end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::mcp::http::headers::SESSION;
 use crate::mcp::http::sessions::is_common;
 use crate::mcp::http::stream::is_stream;
 
-/// Answers GET with the stream of a session, or of a request whose connection broke, and DELETE with its end.
+/// Answers GET with the stream of a session, or of a request whose connection broke. Answers DELETE by ending the
+/// session.
 pub(in crate::mcp) async fn follow_or_end(
     app: &App,
     config: Arc<Config>,
@@ -35,11 +36,11 @@ pub(in crate::mcp) async fn follow_or_end(
     match &id {
         Some(id) if ends && response.status().is_success() => {
             app.sessions.end(id);
-            // Done, and not only accepted: clients ask.
+            // Answers 204 instead of 202: the session has already ended, and clients rely on the difference.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         Some(id) if !ends && is_stream(&response) => {
-            // The stream of a single request is resumed in addition to the common one.
+            // Resuming the stream of a single request does not end the session's own stream.
             listens = last.as_deref().is_none_or(is_common).then(|| app.sessions.listen(id));
             response = app.manager.follow(id, last.as_deref());
         }

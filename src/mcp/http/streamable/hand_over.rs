@@ -23,19 +23,19 @@ pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
     listens: bool,
-    /// Whether its session has to know of it later.
+    /// Whether rmcp keeps state for the session after this request, so that the session must not rest.
     stays: bool,
 }
 
 /// The start of a session.
 #[derive(Clone, Copy)]
 struct Begins {
-    /// Whether the session takes batches.
+    /// Whether the session's revision has batches.
     batches: bool,
 }
 
 impl Forwarded {
-    /// Returns the request `id` for `method`.
+    /// Describes the request `id` for `method`.
     pub(super) fn new(id: &str, method: &str, parameters: Option<&RawValue>) -> Self {
         let listens = method == "subscriptions/listen";
         let stays = matches!(method, "resources/subscribe" | "logging/setLevel");
@@ -43,7 +43,7 @@ impl Forwarded {
     }
 }
 
-/// Whether a request begins a session, and which kind.
+/// Returns how a request begins a session, if it does.
 fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
     #[derive(serde::Deserialize)]
     struct Hello {
@@ -55,7 +55,7 @@ fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
         .then(|| Begins { batches: parameters.and_then(hello).is_some_and(|hello| hello.version == BATCHES) })
 }
 
-/// Hands a message to rmcp, which knows what the request may reach by the parts it travels with.
+/// Hands a message to rmcp. The HTTP parts that travel with it contain its configuration.
 pub(super) async fn hand_over(
     app: &Arc<App>,
     peer: &Peer,
@@ -72,7 +72,7 @@ pub(super) async fn hand_over(
     };
     let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
-    // A client that begins again sends the id of a session that is gone.
+    // A client that starts again may still send the id of a session that has ended.
     let session = session.filter(|id| begins.is_none() || app.sessions.enter(id, &owner(&config)));
     if session.is_none() {
         parts.headers.remove(&SESSION);
@@ -94,8 +94,8 @@ pub(super) async fn hand_over(
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
         app.sessions.keep_awake(&session);
     }
-    // With two requests of the same id, rmcp would mix up their answers. The id is taken from here until the request
-    // is done.
+    // rmcp would mix up the answers to two requests with the same id. So the id is reserved here until the request is
+    // done.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
     let beginning = forwarded
         .as_ref()
@@ -113,7 +113,8 @@ pub(super) async fn hand_over(
     app.streamed(response, &config, None, (app.sessions.open(&session), peer.exchange.stream()))
 }
 
-/// Begins a session. It is recorded also where its client left before the answer; else it would never end.
+/// Begins a session. The session is recorded even if its client has left before the answer; otherwise it would never
+/// end.
 async fn begin(
     app: &Arc<App>,
     config: Arc<Config>,

@@ -1,4 +1,4 @@
-//! Hot reads over HTTP, for requests whose headers are all valid.
+//! Answers hot reads over HTTP, for requests whose headers are all valid.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::mcp::http::connection::Peer;
 use crate::mcp::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 use crate::mcp::methods::serves;
 
-/// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong. Where this answers, the
-/// request is admitted for certain.
+/// Answers a hot read if its headers are all valid. Otherwise rmcp answers and reports what is wrong. If this function
+/// answers, the admission of the request is confirmed.
 pub(super) async fn hot_read(
     app: &App,
     peer: &Peer,
@@ -42,7 +42,7 @@ pub(super) async fn hot_read(
         (key, kept) = look_up()?;
     }
     let result = match kept {
-        // The same request was checked when the answer was kept.
+        // The same request was checked when the answer was cached.
         Some(kept) => {
             app.read_cache.log_again(config, method, parameters);
             Ok(kept)
@@ -52,7 +52,7 @@ pub(super) async fn hot_read(
         None => {
             peer.exchange.work();
             let result = app.read_cache.answer(&key, config, method, parameters, era).await;
-            // If the presumed rights were wrong, read again.
+            // If the presumed access was wrong, read again.
             if !admission.confirm(app, headers)? {
                 return Ok(None);
             }
@@ -70,7 +70,7 @@ pub(super) async fn hot_read(
     Ok(Some(answer::json(StatusCode::OK, line)))
 }
 
-/// Returns the era that the headers of a request speak of.
+/// Returns the protocol era that the headers of a request indicate.
 async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> Option<Era> {
     let version = only(headers, &VERSION);
     if version == Some(front::MODERN) {
@@ -85,7 +85,7 @@ async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> O
     known.then_some(Era::Legacy)
 }
 
-/// Whether the parameters of a hot read are of that era, and name what the header names.
+/// Whether the parameters of a hot read belong to this era and match the name in the header.
 fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>, config: &Config) -> bool {
     match (era, front::meta(parameters)) {
         (Era::Legacy, Meta::Plain) => true,

@@ -1,5 +1,7 @@
-//! subscriptions/listen of 2026-07-28: streams that are mostly silent, so a thousand of them must be cheap. rmcp would
-//! keep a service and three channels for each.
+//! Serves the streams of subscriptions/listen in 2026-07-28.
+//!
+//! These streams are mostly silent, so a thousand of them must be cheap. rmcp would keep a service and three channels
+//! for each.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,10 +23,10 @@ use crate::mcp::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 use crate::mcp::subscriptions::{Subscriber, accepted};
 use crate::mcp::tasks::{Followed, TaskIds};
 
-/// The key of a notification that names its stream.
+/// The key in a notification that names its stream.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A stream that is open.
+/// An open stream.
 struct Listener {
     id: Value,
     server: &'static str,
@@ -33,12 +35,12 @@ struct Listener {
     changed: watch::Receiver<()>,
     tasks: Followed,
     closing: CancellationToken,
-    /// Whether the acknowledgment was sent, and whether the last message.
+    /// Whether the acknowledgment was sent; `ended` is the same for the last message.
     begun: bool,
     ended: bool,
 }
 
-/// Opens a stream for the request `id`; `None` where its parameters are none, so that rmcp says what is wrong.
+/// Opens a stream for the request `id`. Returns `None` if its parameters are invalid, so that rmcp reports the error.
 pub(super) async fn open(
     app: &App,
     config: &Arc<Config>,
@@ -55,7 +57,7 @@ pub(super) async fn open(
     let mut filter = accepted(&parameters.notifications);
     let (hub, reach) = (Arc::clone(&app.server.hub), Arc::clone(config));
     let uris = filter.resource_subscriptions.clone();
-    // The database is asked, which may take a while.
+    // This queries the database, which may take a while.
     let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), config.asker(), TaskIds::of(Some(given)));
     let subscribing = tokio::task::spawn_blocking(move || {
         (hub.subscribe_to(&reach, uris.iter().flatten()), tasks.follow(asker, task_ids))
@@ -84,7 +86,7 @@ pub(super) async fn open(
 }
 
 impl Listener {
-    /// Returns the next event: the acknowledgment, news, a keep-alive comment, the result; `None` at the end.
+    /// Returns the next event: the acknowledgment, news, a keep-alive comment or the result; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;

@@ -24,7 +24,6 @@ use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::{Config, Identity, tools};
 use mcpkg_core::op::Entry;
 
-/// Answers the message in `body`.
 pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,
@@ -71,7 +70,7 @@ pub(super) async fn answer(
     }
 }
 
-/// A call of an operation, and the era that it is answered in.
+/// A call of an operation, and the protocol era for its answer.
 #[derive(Clone, Copy)]
 pub(super) struct Called {
     entry: &'static Entry,
@@ -88,8 +87,8 @@ impl Called {
     }
 }
 
-/// Returns what a message gets that failed before it was answered: a call of an operation gets a result that a model can read, as on the
-/// other transports, and the rest the refusal.
+/// Returns the answer to a message that failed early. A call of an operation gets a result that a model can read, as on
+/// the other transports. Everything else gets the refusal.
 pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
     let (Some(id), Some(Called { entry, era })) = (id, called) else { return Err(refusal.to(id)) };
     let error = refusal.into_failure().map_err(|refusal| refusal.to(Some(id)))?;
@@ -101,7 +100,7 @@ pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal)
     Ok(line)
 }
 
-/// Whether a request opens a listen stream, and its headers are all as they have to be.
+/// Whether a request opens a listen stream and its headers are all valid.
 fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
     method == "subscriptions/listen"
         && config.front
@@ -112,8 +111,8 @@ fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, con
         && front::meta(parameters) == Meta::Modern
 }
 
-/// Returns the error of a request, as the front reports it on the other transports. Errors in its headers or session
-/// come first; rmcp reports those.
+/// Returns the error of a request, as the front reports it on the other transports. Errors in the headers or the
+/// session come first; rmcp reports those.
 fn wrong(
     app: &App,
     headers: &HeaderMap,
@@ -141,7 +140,7 @@ fn wrong(
     front::check(method, parameters).err()
 }
 
-/// Returns the status; 2026-07-28 uses it to report unknown methods.
+/// Returns the HTTP status of an error; 2026-07-28 uses it to report unknown methods.
 fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
     let modern = only(headers, &VERSION) == Some(front::MODERN);
     match error.code {

@@ -1,4 +1,4 @@
-//! POST to an MCP address: a message, or several.
+//! Answers a POST to an MCP URL: one message or a batch.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::mcp::http::app::App;
 use crate::mcp::http::body;
 use crate::mcp::http::connection::Peer;
 
-/// Answers what was posted: a message, or several.
+/// Answers the posted message or batch.
 pub(in crate::mcp) async fn post(
     app: &Arc<App>,
     peer: &Peer,
@@ -44,8 +44,8 @@ pub(in crate::mcp) async fn post(
     }
 }
 
-/// Returns what a posted message is answered where it fails before anybody looked at it: with the id of the message, where that
-/// came along with the head of the request.
+/// Returns the answer to a posted message that was refused before it was read. It contains the id of the message, if
+/// the body arrived together with the head.
 pub(in crate::mcp) fn failed(app: &App, request: Request<Incoming>, why: Refusal) -> Result<Response<Body>, Refusal> {
     let (parts, mut body) = request.into_parts();
     let frame = body.frame().now_or_never().flatten();
